@@ -16,8 +16,8 @@ chunk           input,chunks,dim          torch.chunk .chunk +pick +alias
 split           input,split_size,dim      torch.split .split +pick +alias
 unbind          input,dim                 torch.unbind .unbind +pick +alias
 view            input                     .view .view_as .reshape .reshape_as torch.reshape torch.view_as_real torch.view_as_complex +layout +alias +keep-sort
-permute         input                     .permute torch.permute +layout +alias +keep-sort
-transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t .adjoint +layout +alias +keep-sort
+permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
+transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort
 flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort
 unflatten       input                     .unflatten torch.unflatten +layout +alias
 squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort

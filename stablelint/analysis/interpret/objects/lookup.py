@@ -55,7 +55,12 @@ _LAYER_SIZES = frozenset(
     "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
 )
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
-_VIEW_OF = {"data": "detach", "imag": "imag"}  # the imaginary part is another number than the real one
+_VIEW_OF = {
+    "data": "detach",
+    "T": "transpose",
+    "mT": "transpose",
+    "imag": "imag",
+}  # the imaginary part is another number than the real one
 
 
 def name(node: ast.Name, frame: Frame) -> Value:
@@ -215,7 +220,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))
         and base.kind is not Kind.LAYER
     ):
-        return apply(_VIEW_OF.get(attr, "view"), {"input": base}, node, frame)
+        dims = {f"dim{i}": frame.graph.constant(i - 2) for i in range(2)} if attr == "mT" else {}
+        return apply(_VIEW_OF.get(attr, "view"), {"input": base, **dims}, node, frame)
     if base.kind is Kind.TENSOR and attr == "ndim":
         return Value(
             "ndim",

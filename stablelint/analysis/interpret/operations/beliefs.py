@@ -86,7 +86,7 @@ def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
 
 
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
-    """A sum along a side of a matrix."""
+    """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
     return _assumed(found[0], value, f"{found[1]} has two dimensions") if found is not None else None
 
@@ -206,7 +206,7 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 _LAWS: Mapping[str, Law] = {
     **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
-    "sum": _of_matrix,
+    **dict.fromkeys(("sum", "matmul"), _of_matrix),
     "add": _lifted,
     "sub": _of_step,
     **dict.fromkeys(("prod", "cumprod"), _product),

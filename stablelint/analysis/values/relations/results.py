@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.centres import at_centre
+from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
@@ -100,9 +101,10 @@ def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval 
 def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
     """Where the result lies if a tensor is a matrix, and which; None where that tells nothing more."""
     along = operands.get("dim")
-    if along is None or along.constant() not in (0, 1) or not _adds_identity(op, operands):
-        return None
-    return _AT_LEAST_ONE, operands["input"].name or "it"
+    if along is not None and along.constant() in (0, 1) and _adds_identity(op, operands):
+        return _AT_LEAST_ONE, operands["input"].name or "it"
+    found = product_of_units(op, operands, matrices=True)
+    return (found, operands["input"].name or "it") if found is not None else None
 
 
 def _adds_identity(op: str, operands: Operands) -> bool:
@@ -145,6 +147,11 @@ def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | No
     if along is None or over is None or along.constant() is None or along.constant() != over.constant():
         return None
     return Interval(0.5, 2.0, nan=ranges["input"].nan)
+
+
+def _product_of_units(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """A product of unit vectors, along themselves."""
+    return product_of_units(op, operands)
 
 
 def _is_larger_of(larger: Value, value: Value) -> bool:
@@ -427,10 +434,11 @@ _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None
     "sub": (difference,),
     "norm": (norm_of_units, _norm_of_stacked),
     "vector_norm": (_norm_of_stacked,),
-    "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity),
+    "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity, _product_of_units),
+    "matmul": (_product_of_units,),
     "amax": (_largest_share,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
-    "einsum": (_sum_of_squares,),
+    "einsum": (_sum_of_squares, _product_of_units),
     "add": (_lifted, _straight_through, _sum_of_shifted),
 }
