@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _PRODUCTS = frozenset({"mul", "div"})
-_CONJUNCTIONS = frozenset("mul logical_and bitwise_and".split())
+_CONJUNCTIONS = frozenset({"mul", "logical_and"})
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake

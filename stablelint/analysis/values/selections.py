@@ -9,10 +9,7 @@ from stablelint.syntax.operations import VIEWS, having
 
 _DEPTH = 12
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
-_ELEMENT_BY_ELEMENT = frozenset(ELEMENTWISE) | frozenset(
-    "abs neg square sqrt rsqrt exp expm1 log log1p log2 log10 sigmoid tanh relu softplus logsigmoid reciprocal "
-    "softmax log_softmax".split()
-)
+_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row")
 _LOSSES = having("loss")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
 

@@ -84,6 +84,10 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "trained": "a parameter, or computed from one",
         "given": "handed over: nothing in sight has computed it",
         "setting": "chosen by whoever calls or configures",
+        # Which values the result comes to.
+        "exact": "0 and both ends of its range",
+        "extent": "both ends of its range, and 0 for hardly any operand",
+        "saturate": "the ends of its range, by rounding alone",
         # What autograd keeps for the gradient.
         "saves-result": "the result",
         "saves-operand": "the operand",

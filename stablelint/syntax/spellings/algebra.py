@@ -13,7 +13,7 @@ eigvalsh        input                     L.eigvalsh
 eig             input                     L.eig +several
 svd             input,full_matrices       L.svd +several
 thin_svd        input,some                torch.svd .svd +several
-svdvals         input                     L.svdvals
+svdvals         input                     L.svdvals +exact
 qr              input                     L.qr torch.qr .qr +several
 cholesky        input                     L.cholesky torch.cholesky .cholesky +floating
 cholesky_inverse input                    torch.cholesky_inverse

@@ -31,33 +31,33 @@ remainder       input,other               torch.remainder .remainder torch.fmod 
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
 addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp
-sin             input                     torch.sin .sin +wave +odd +floating +saves-operand
-cos             input                     torch.cos .cos +wave +floating +saves-operand
+sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
+cos             input                     torch.cos .cos +wave +floating +saves-operand +extent
 tan             input                     torch.tan .tan +odd +floating +saves-result
 asin            input                     torch.asin torch.arcsin .asin .arcsin +odd +floating +saves-operand
 acos            input                     torch.acos torch.arccos .acos .arccos +floating +saves-operand
-atan            input                     torch.atan torch.arctan .atan .arctan +odd +floating +saves-operand
-atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand
+atan            input                     torch.atan torch.arctan .atan .arctan +odd +floating +saves-operand +extent
+atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent
 sinh            input                     torch.sinh .sinh +odd +floating +saves-operand
 cosh            input                     torch.cosh .cosh +floating +saves-operand
-tanh            input                     torch.tanh .tanh F.tanh +odd +squash +floating +saves-result
+tanh            input                     torch.tanh .tanh F.tanh +odd +squash +floating +saves-result +extent
 asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
 acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
 atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand
-erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand
-erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand
+erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand +saturate
+erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand +saturate
 erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand
-ndtr            input                     S.ndtr +squash
-log_ndtr        input                     S.log_ndtr +saves-result +saves-operand
+ndtr            input                     S.ndtr +squash +saturate
+log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate
 ndtri           input                     S.ndtri +saves-result
 logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand
 lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand
 digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand
-sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +squash +floating +saves-result
-logsigmoid      input                     F.logsigmoid +floating +saves-operand
-softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand
-relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result
-relu6           input,inplace             F.relu6 +rectify +saves-operand
+sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +squash +floating +saves-result +saturate
+logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate
+softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate
+relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
+relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
 leaky_relu      input,negative_slope      F.leaky_relu +floating +saves-operand
 elu             input,alpha               F.elu +floating +saves-operand
 selu            input                     torch.selu F.selu +saves-operand
@@ -65,9 +65,9 @@ celu            input,alpha               torch.celu F.celu +saves-operand
 gelu            input,approximate         F.gelu +floating +saves-operand
 silu            input,inplace             F.silu +floating +saves-operand
 mish            input                     F.mish +saves-operand
-hardtanh        input,min_val,max_val     F.hardtanh +saves-operand
-hardsigmoid     input                     F.hardsigmoid +saves-operand
-hardswish       input                     F.hardswish +saves-operand
+hardtanh        input,min_val,max_val     F.hardtanh +saves-operand +exact
+hardsigmoid     input                     F.hardsigmoid +saves-operand +saturate
+hardswish       input                     F.hardswish +saves-operand +extent
 softsign        input                     F.softsign +odd +saves-operand
 floor           input                     torch.floor .floor
 ceil            input                     torch.ceil .ceil
@@ -82,19 +82,18 @@ minimum         input,other               torch.minimum torch.fmin .minimum .fmi
 where           condition,input,other     torch.where +replace +keep-sort
 masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort
 masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter
-masked_select   input,mask                torch.masked_select .masked_select +pick +saves-operand
 nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand
 isnan           input                     torch.isnan .isnan +finite-test
 isinf           input                     torch.isinf .isinf +finite-test
 isfinite        input                     torch.isfinite .isfinite +finite-test
-isclose         input,other               torch.isclose .isclose +truth
-eq              input,other               torch.eq .eq +compare +commute
-ne              input,other               torch.ne .ne torch.not_equal .not_equal +compare +commute
-gt              input,other               torch.gt .gt torch.greater .greater +compare
-ge              input,other               torch.ge .ge torch.greater_equal .greater_equal +compare
-lt              input,other               torch.lt .lt torch.less .less +compare
-le              input,other               torch.le .le torch.less_equal .less_equal +compare
-logical_not     input                     torch.logical_not .logical_not torch.bitwise_not .bitwise_not +logic
-logical_and     input,other               torch.logical_and .logical_and torch.bitwise_and .bitwise_and +logic +commute
-logical_or      input,other               torch.logical_or .logical_or torch.bitwise_or .bitwise_or +logic +commute
+isclose         input,other               torch.isclose .isclose +truth +exact
+eq              input,other               torch.eq .eq +compare +commute +exact
+ne              input,other               torch.ne .ne torch.not_equal .not_equal +compare +commute +exact
+gt              input,other               torch.gt .gt torch.greater .greater +compare +exact
+ge              input,other               torch.ge .ge torch.greater_equal .greater_equal +compare +exact
+lt              input,other               torch.lt .lt torch.less .less +compare +exact
+le              input,other               torch.le .le torch.less_equal .less_equal +compare +exact
+logical_not     input                     torch.logical_not .logical_not torch.bitwise_not .bitwise_not +logic +exact
+logical_and     input,other               torch.logical_and .logical_and torch.bitwise_and .bitwise_and +logic +commute +exact
+logical_or      input,other               torch.logical_or .logical_or torch.bitwise_or .bitwise_or +logic +commute +exact
 """

@@ -12,9 +12,9 @@ dropout         input,p,training          F.dropout torch.dropout +may-alias +fl
 layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm
 group_norm      input,num_groups          F.group_norm torch.group_norm
-normalize       input,p,dim,eps           F.normalize +floating
-cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating
-cdist           x1,x2,p                   torch.cdist +floating
+normalize       input,p,dim,eps           F.normalize +floating +extent
+cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent
+cdist           x1,x2,p                   torch.cdist +floating +exact
 pairwise_distance x1,x2,p,eps             F.pairwise_distance
 scaled_dot_product_attention query,key,value F.scaled_dot_product_attention
 avg_pool1d      input                     F.avg_pool1d +mean-pool
@@ -27,16 +27,16 @@ adaptive_max_pool3d input,output_size     F.adaptive_max_pool3d +max-pool
 interpolate     input,size                F.interpolate
 unfold          input,kernel_size         F.unfold
 grid_sample     input,grid                F.grid_sample
-one_hot         input,num_classes         F.one_hot +whole
+one_hot         input,num_classes         F.one_hot +whole +exact
 cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss
 nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss
 binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss
 binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss
 kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss
-mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance
-l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance
-smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance
-huber_loss      input,target,reduction,delta F.huber_loss +loss +distance
+mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact
+l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact
+smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact
+huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
 gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss
 poisson_nll_loss input,target             F.poisson_nll_loss +loss

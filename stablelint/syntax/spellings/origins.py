@@ -19,5 +19,5 @@ layer_output    +layer +trained
 len             +size
 shape           +size
 python.sum      +total
-contains        +truth
+contains        +truth +exact
 """

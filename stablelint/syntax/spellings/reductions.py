@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 OPERATIONS = """
-softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result
-log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result
-softmin         input,dim                 F.softmin +squash +row +floating +saves-result
-gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result
+softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate
+log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate
+softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate
+gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +saves-result +saves-operand
@@ -14,12 +14,12 @@ sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +t
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
 prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand
-var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand
-std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result
+var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact
+std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
-norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact
 matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort
 min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort
@@ -31,17 +31,17 @@ quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
 cumsum          input,dim                 torch.cumsum .cumsum +keep-sort
 cumprod         input,dim                 torch.cumprod .cumprod +keep-sort +saves-result +saves-operand
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
-argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole
-argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole
+argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact
+argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact
 argsort         input,dim,descending      torch.argsort .argsort +rank +whole
 sort            input,dim,descending      torch.sort .sort +pick +rank +several
 topk            input,k,dim               torch.topk .topk +pick +rank +several
-count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole
-nonzero         input                     torch.nonzero .nonzero +whole
-any             input,dim,keepdim         torch.any .any +reduce +truth
-all             input,dim,keepdim         torch.all .all +reduce +truth
-bincount        input,weights,minlength   torch.bincount .bincount +whole
-histc           input,bins,min,max        torch.histc .histc
+count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole +exact
+nonzero         input                     torch.nonzero .nonzero +whole +exact
+any             input,dim,keepdim         torch.any .any +reduce +truth +exact
+all             input,dim,keepdim         torch.all .all +reduce +truth +exact
+bincount        input,weights,minlength   torch.bincount .bincount +whole +exact
+histc           input,bins,min,max        torch.histc .histc +exact
 unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive +several
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft

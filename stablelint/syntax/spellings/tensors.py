@@ -5,9 +5,9 @@ from __future__ import annotations
 OPERATIONS = """
 diagonal        input,offset,dim1,dim2    torch.diagonal .diagonal L.diagonal +pick +alias +keep-sort
 diag            input                     torch.diag .diag +keep-sort
-diag_embed      input                     torch.diag_embed .diag_embed
-tril            input,diagonal            torch.tril .tril
-triu            input,diagonal            torch.triu .triu
+diag_embed      input                     torch.diag_embed .diag_embed +exact
+tril            input,diagonal            torch.tril .tril +exact
+triu            input,diagonal            torch.triu .triu +exact
 cat             tensors,dim               torch.cat torch.concat torch.concatenate +join +keep-sort
 stack           tensors,dim               torch.stack +join +keep-sort
 hstack          tensors                   torch.hstack +join
@@ -42,6 +42,7 @@ select          input,dim,index           .select torch.select +pick +alias
 gather          input,dim,index           .gather torch.gather +pick +keep-sort
 take_along_dim  input,index,dim           .take_along_dim torch.take_along_dim +pick
 index_select    input,dim,index           .index_select torch.index_select +pick
+masked_select   input,mask                torch.masked_select .masked_select +pick +saves-operand
 scatter         input,dim,index,src       .scatter torch.scatter +scatter
 scatter_add     input,dim,index,src       .scatter_add torch.scatter_add +scatter
 index_add       input,dim,index,source    .index_add torch.index_add +scatter
@@ -60,14 +61,14 @@ int             input                     .int +may-alias +whole
 long            input                     .long +may-alias +whole
 bool            input                     .bool +may-alias +whole
 byte            input                     .byte +may-alias +whole
-rand            size                      torch.rand +draw +create +default-type +floating
-rand_like       input                     torch.rand_like +draw +like +floating
-randn           size                      torch.randn +draw +create +default-type +floating
-randn_like      input                     torch.randn_like +draw +like +floating
-randint         low,high,size             torch.randint +draw +create +whole
-randperm        n                         torch.randperm +draw +create +whole
-bernoulli       input                     torch.bernoulli .bernoulli +draw
-multinomial     input,num_samples         torch.multinomial .multinomial +draw
+rand            size                      torch.rand +draw +create +default-type +floating +exact
+rand_like       input                     torch.rand_like +draw +like +floating +exact
+randn           size                      torch.randn +draw +create +default-type +floating +extent
+randn_like      input                     torch.randn_like +draw +like +floating +extent
+randint         low,high,size             torch.randint +draw +create +whole +exact
+randperm        n                         torch.randperm +draw +create +whole +exact
+bernoulli       input                     torch.bernoulli .bernoulli +draw +exact
+multinomial     input,num_samples         torch.multinomial .multinomial +draw +exact
 normal          mean,std                  torch.normal +draw +floating
 uniform_        input,from,to             .uniform_ +draw
 normal_         input,mean,std            .normal_ +draw
@@ -76,17 +77,17 @@ fill_           input,value               .fill_
 fill_diagonal_  input,value               .fill_diagonal_
 copy_           input,src                 .copy_
 exponential_    input,lambd               .exponential_ +draw
-zeros           size                      torch.zeros .new_zeros +blank +create +default-type
+zeros           size                      torch.zeros .new_zeros +blank +create +default-type +exact
 ones            size                      torch.ones .new_ones +filled +create +default-type
 full            size,fill_value           torch.full .new_full +filled +create
 empty           size                      torch.empty .new_empty +blank +create +default-type
-zeros_like      input                     torch.zeros_like +blank +like
+zeros_like      input                     torch.zeros_like +blank +like +exact
 ones_like       input                     torch.ones_like +filled +like
 full_like       input,fill_value          torch.full_like +filled +like
 empty_like      input                     torch.empty_like +blank +like
 tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
-eye             n,m                       torch.eye +grid +create +default-type
-arange          start,end,step            torch.arange +grid +create
+eye             n,m                       torch.eye +grid +create +default-type +exact
+arange          start,end,step            torch.arange +grid +create +exact
 linspace        start,end,steps           torch.linspace +grid +create +default-type +floating
 logspace        start,end,steps           torch.logspace +grid +create +default-type
 meshgrid        tensors                   torch.meshgrid +may-alias

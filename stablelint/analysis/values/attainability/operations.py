@@ -17,28 +17,20 @@ from stablelint.analysis.values.relations.unit_vectors import unit_length
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.operations import SELECTIONS, VIEWS
+from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 Operands: TypeAlias = Mapping[str, Value]
 ZeroAndEnds: TypeAlias = tuple[Attained, Attained]  # of a 0, and of the ends
 Rule: TypeAlias = Callable[[str, Operands, Value, Interval], ZeroAndEnds]
 
-_SATURATING = (
-    "softmax softmin sigmoid gumbel_softmax hardsigmoid ndtr erf erfc softplus log_softmax logsigmoid log_ndtr"
-).split()
-_EXACT = (
-    "relu relu6 hardtanh norm vector_norm std var eq ne gt ge lt le logical_not logical_and logical_or isclose any all "
-    "count_nonzero bincount histc one_hot zeros zeros_like rand rand_like bernoulli randint argmax argmin tril triu "
-    "nonzero mse_loss l1_loss huber_loss smooth_l1_loss cdist arange eye multinomial randperm svdvals diag_embed contains"
-).split()
-_BOUNDED = "tanh sin cos cosine_similarity normalize atan atan2 randn randn_like hardswish".split()
+_EXACT, _EXTENT = having("exact"), having("extent")
 _REDUCTIONS = "sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split()
 _KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum imag".split()]
 _ENTROPIES = "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split()
 
 # What is made out of nothing.
 TAKING_NOTHING: Mapping[str, ZeroAndEnds] = {
-    **dict.fromkeys(_BOUNDED, (Attained.NONE, Attained.EXACT)),
+    **dict.fromkeys(_EXTENT, (Attained.NONE, Attained.EXACT)),
     **dict.fromkeys(_EXACT, (Attained.EXACT, Attained.EXACT)),
 }
 
@@ -127,7 +119,7 @@ def _of_angle(op: str, operands: Operands, first: Value, interval: Interval) -> 
 def _of_odd(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     """An odd function is 0 where its operand is."""
     if first.zero is Attained.EXACT:
-        return first.zero, (Attained.EXACT if op in _BOUNDED and op != "atan" else first.ends)
+        return first.zero, (Attained.EXACT if op in _EXTENT and op != "atan" else first.ends)
     return _ODD_OFF_ZERO.get(op, of_any)(op, operands, first, interval)
 
 
@@ -242,7 +234,7 @@ _ODD_OFF_ZERO: Mapping[str, Rule] = {
 }
 # A later row goes before an earlier one, where two speak of one operation.
 RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(_BOUNDED, _attained),
+    **dict.fromkeys(_EXTENT, _attained),
     **dict.fromkeys(ODD, _of_odd),
     **dict.fromkeys(_REDUCTIONS, _of_reduction),
     **dict.fromkeys(("log", "log2", "log10"), _of_logarithm),
@@ -267,7 +259,7 @@ RULES: Mapping[str, Rule] = {
     "relu": _of_rectified,
     "logical_not": _of_negation,
     **dict.fromkeys(FINITE_TESTS, _of_finite_test),
-    **dict.fromkeys(_SATURATING, _saturated),
+    **dict.fromkeys(having("saturate"), _saturated),
     **dict.fromkeys(_KEEPING, _kept),
     "index": _of_index,
     "copy_": _of_copy,
