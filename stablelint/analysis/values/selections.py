@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Kind, Value
+from collections.abc import Mapping
+
+from stablelint.analysis.values.indexing import keeps_all, parts_of
+from stablelint.analysis.values.masks import truth_of
+from stablelint.analysis.values.state import State
+from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import VIEWS, having
@@ -32,11 +37,14 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
     None where no mask did, and where it is not known that an empty selection leaves the value empty.
     """
     value = stripped(value)
-    if value.op in ("index", "index_select"):
-        return _mask_in(value)
     if not depth:
         return None
-    if value.op in _BY_ROW and keeps_rows(value) and value.first is not None:
+    if value.op in ("index", "index_select", "masked_select"):
+        mask, index = _mask_in(value), value.operands.get("index")
+        rows = parts_of(index) if mask is None and index is not None else []
+        of_rows = len(rows) > 1 and keeps_all(rows[0]) and rows[0].constant() is not Ellipsis
+        return selecting_mask(value.operands["input"], depth - 1) if of_rows else mask  # `x[mask][:, 0]`
+    if value.op in _BY_ROW and keeps_rows(value.operands) and value.first is not None:
         return None if _is_laid_out(value.first) else selecting_mask(value.first, depth - 1)
     if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
         return None
@@ -47,20 +55,31 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
     return next((mask for mask in masks if mask is not None), None)
 
 
+def can_be_empty(value: Value, state: State) -> bool:
+    """Whether a value may have no element: a mask has selected it, and the path does not show that it is true anywhere."""
+    value = stripped(value)
+    if value.op == "cat" and "tensor0" in value.operands:
+        return all(can_be_empty(part, state) for part in value.operands.values())
+    mask = selecting_mask(value)
+    if mask is None or value.guard == NONEMPTY or value.key in state.nonempty:
+        return False
+    return truth_of(mask).key not in state.selecting
+
+
 def _elements(value: Value) -> list[Value]:
     """The operands whose elements a value is made of."""
     return [v for n, v in value.operands.items() if value.op != "where" or n != "condition"]
 
 
 def _mask_in(selection: Value) -> Value | None:
-    index = selection.operands.get("index")
+    index = selection.operands.get("index") or selection.operands.get("mask")
     mask = stripped(selector(index)) if index is not None else None
     return mask if mask is not None and mask.dtype == "bool" else None
 
 
-def keeps_rows(reduction: Value) -> bool:
-    """Whether the reduction is along a dimension other than the one that was selected from, the first."""
-    dim = reduction.operands.get("dim")
+def keeps_rows(operands: Mapping[str, Value]) -> bool:
+    """Whether a reduction is along a dimension other than the one that was selected from, the first."""
+    dim = operands.get("dim")
     number = dim.constant() if dim is not None else None
     return isinstance(number, int) and number != 0
 

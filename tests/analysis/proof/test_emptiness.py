@@ -267,3 +267,31 @@ def test_the_smaller_of_two_counts_is_positive_where_both_are() -> None:
     """
     assert open_(code.format(test="min(most, len(kept)) != 0")) == []
     assert (4, "SL502") in open_(code.format(test="most != 0"))
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [
+        "x.clamp(1, 5)[mask].sum()",
+        "torch.masked_select(x.clamp(1, 5), mask).sum()",
+        "torch.exp(x.clamp(-5, 5)[mask][:, 0]).sum(0)",
+        "torch.cat((x.clamp(1, 5)[mask], x.clamp(1, 5)[~mask])).sum()",
+        "torch.norm(x.clamp(1, 5)[mask])",
+    ],
+)
+def test_a_sum_of_nothing_is_not_positive(selected: str) -> None:
+    assert (3, "SL102") in open_(f"{HEAD}    return x / {selected}\n")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "    if not mask.any():\n        return x\n    return x / x.clamp(1, 5)[mask].sum()\n",
+        "    sel = x.clamp(1, 5)[mask]\n    if len(sel) == 0:\n        return x\n    return x / sel.sum()\n",
+        "    return 1 / x.clamp(1, 5)[mask].sum(1)\n",
+        "    return x / x.clamp(1, 5).sum()\n",
+        "    return x / torch.cat((x.clamp(1, 5)[mask], x.clamp(1, 5))).sum()\n",
+    ],
+)
+def test_a_sum_of_something_positive_is(code: str) -> None:
+    assert open_(HEAD + code) == []

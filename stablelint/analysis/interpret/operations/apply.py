@@ -16,6 +16,7 @@ from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.relations.results import peaks
+from stablelint.analysis.values.selections import can_be_empty, keeps_rows
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import (
     Attained,
@@ -55,6 +56,7 @@ _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", 
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_ADDING = frozenset({"sum", "count_nonzero", "norm"})  # 0 of nothing
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
 _SPELLINGS = frozenset("square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split())
@@ -226,7 +228,7 @@ def _extent(
     """Where an operation's result lies, and how well founded a 0 and the ends of that are."""
     ranges = _ranges(op, operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
-    interval = _nonempty(op, operands, interval, frame)
+    interval = _of_as_many(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
     zero, ends = attainability(op, known, interval)
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
@@ -270,12 +272,16 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
     return result
 
 
-def _nonempty(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
-    """The sum of a mask that is known to have a true element is at least 1."""
-    if op not in ("sum", "count_nonzero") or "dim" in operands or not frame.state.selecting:
-        return interval
+def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
+    """The sum of a mask that is known to have a true element is at least 1; that of a selection may be one of none."""
     operand = operands.get("input")
-    if operand is not None and stripped(operand).key in frame.state.selecting and interval.lo == 0:
+    if op not in _ADDING or operand is None:
+        return interval
+    if not interval.contains(0.0) and not keeps_rows(operands) and can_be_empty(operand, frame.state):
+        return interval.join(Interval.point(0.0))
+    if op == "norm" or "dim" in operands or interval.lo != 0:
+        return interval
+    if stripped(operand).key in frame.state.selecting:
         return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
     return interval
 

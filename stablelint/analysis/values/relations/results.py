@@ -133,7 +133,7 @@ def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | No
 
 def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The sum of what is nowhere negative is not below its element at the centre of a kernel."""
-    if rows_of(operands) != "all" or not ranges["input"].lo >= 0:
+    if "input" not in operands or rows_of(operands) != "all" or not ranges["input"].lo >= 0:
         return None
     found = at_centre(operands["input"])
     return Interval(found.lo, math.inf, hi_open=True) if found is not None and found.lo > 0 else None
