@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import runpy
 import threading
 import tracemalloc
 import warnings
@@ -191,6 +192,43 @@ def test_a_loop_without_an_optimizer_is_checked_by_hand() -> None:
     assert event.location is not None
     assert event.location.expression == "model(x).square().mean().sqrt()"
     assert event.exact
+
+
+TWO_OPTIMIZERS = """\
+import torch
+
+torch.manual_seed(0)
+generator, critic = torch.nn.Linear(2, 4), torch.nn.Linear(4, 1)
+first = torch.optim.SGD(critic.parameters(), lr=0.5)
+second = torch.optim.SGD(generator.parameters(), lr=0.01)
+for step in range(4):
+    fake = generator(torch.randn(8, 2))
+    critic_loss = critic(fake.detach()).square().mean()
+    first.zero_grad()
+    critic_loss.backward()
+    first.step()
+    score = torch.relu(critic(fake) - {shift})
+    loss = torch.log(score).mean()
+    second.zero_grad()
+    loss.backward()
+    second.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "shift", ["1000 * (step == 2)", "critic_loss.detach() * 0 - 1000 * (step - 2).__abs__()"]
+)
+def test_what_another_optimizers_step_has_outdated_is_no_difference_unless_it_is_used(
+    shift: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(TWO_OPTIMIZERS.format(shift=shift), encoding="utf-8")
+    with Guard(), pytest.raises(NonFiniteError) as caught:
+        runpy.run_path(str(path))
+    event = caught.value.event
+    assert event.location is not None
+    assert event.location.expression == "torch.log(score)"
+    assert event.exact is ("critic_loss" not in shift)
 
 
 def test_a_given_step_is_what_is_replayed() -> None:

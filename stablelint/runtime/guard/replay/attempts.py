@@ -107,7 +107,8 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     region = attempt.region
     code = region.code if region is not None else None
     frames = list(step_frames(attempt.frame))
-    replay = Replay(target, attempt.until, watch.state.buffers, code, tensors_of(frames))
+    body = region.body if region is not None else ()
+    replay = Replay(target, attempt.until, watch.state.buffers, code, tensors_of(frames), body)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),

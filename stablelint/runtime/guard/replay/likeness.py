@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, MappingProxyType
 
 import torch
 
@@ -32,6 +32,9 @@ class Likeness:
     differing: str | None = None
     same_random: bool = True
     drew: bool = False  # random numbers, so that where the generators stand says something
+    outdated: frozenset[str] = (
+        frozenset()
+    )  # names that differ, and were computed before a step that is not repeated
 
     @property
     def holds(self) -> bool:
@@ -41,26 +44,37 @@ class Likeness:
 
 def moment_at(frame: FrameType | None) -> Moment:
     """This moment in the user frames from `frame` outwards."""
-    frames = tuple(
-        (one.f_code, dict(one.f_locals)) for one in (step_frames(frame, _FRAMES) if frame is not None else ())
-    )
-    return Moment(frames, current_state())
+    return Moment(names_at(frame), current_state())
+
+
+def names_at(frame: FrameType | None) -> tuple[tuple[CodeType, Mapping[str, object]], ...]:
+    """What the user frames from `frame` outwards hold."""
+    frames = step_frames(frame, _FRAMES) if frame is not None else ()
+    return tuple((one.f_code, dict(one.f_locals)) for one in frames)
 
 
 def likeness(
-    recorded: Moment, replayed: Moment, begun: RandomState | None, renamed: Mapping[CodeType, CodeType]
+    recorded: Moment,
+    replayed: Moment,
+    begun: RandomState | None,
+    renamed: Mapping[CodeType, CodeType],
+    before_step: Mapping[CodeType, Mapping[str, object]] = MappingProxyType({}),
 ) -> Likeness:
     """Compare a replay that began with `begun`; `renamed` maps the replayed code to what it was cut from.
 
-    A NaN is as good as another, and proves nothing: only names with a finite element count as compared.
+    A NaN is as good as another, and proves nothing: only names with a finite element count as compared. `before_step`
+    is what the replay's frames held at a step of another optimizer, whose parameters are those behind it throughout.
     """
     compared: list[str] = []
+    outdated: set[str] = set()
     differing: str | None = None
     for (code, before), (other, now) in zip(recorded.frames, replayed.frames, strict=False):
         if renamed.get(other, other) is not code:
             break
         for name, same, finite in _compared(before, now):
-            if not same:
+            if not same and before_step.get(other, {}).get(name) is now[name]:
+                outdated.add(name)
+            elif not same:
                 differing = differing or name
             elif finite and name not in compared:
                 compared.append(name)
@@ -68,7 +82,9 @@ def likeness(
     # Of a generator from which the replay drew nothing, what was drawn before or behind it is no part of it.
     drawn = moved(begun, replayed.random) if begun is not None else [True] * len(apart)
     same = not any(one and other for one, other in zip(drawn, apart, strict=True))
-    return Likeness(tuple(compared[:_NAMED]), differing, same, any(drawn) and begun is not None)
+    return Likeness(
+        tuple(compared[:_NAMED]), differing, same, any(drawn) and begun is not None, frozenset(outdated)
+    )
 
 
 def _compared(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[tuple[str, bool, bool]]:

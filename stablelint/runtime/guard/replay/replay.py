@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
 import torch
 
 from stablelint.runtime.guard.replay.blame import Root, find_root
 from stablelint.runtime.guard.replay.confined import quiet
-from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at
+from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at, names_at
 from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
@@ -83,8 +84,12 @@ class Replay(Follower):
         buffers: BufferRecorder | None = None,
         cut_from: CodeType | None = None,
         held: Iterable[torch.Tensor] = (),
+        body: Iterable[ast.stmt] = (),
     ) -> None:
         self.target = target
+        self._body = body
+        self._at_step: dict[CodeType, Mapping[str, object]] = {}  # of another optimizer, the last one
+        self._step_row = 0
         self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
         self._until = until
         self._buffers = buffers
@@ -125,12 +130,23 @@ class Replay(Follower):
         if not self.target.backward_only:
             if self._passed():
                 self._arrive([])
+            self._pass_over(sys._getframe(1))
             return
         # An optimizer not known before was made by the replayed code, and its parameters with it.
         known = optimizer is None or optimizer in self.target.known
         if known and self.target.alarm.optimizer is not None and optimizer is not self.target.alarm.optimizer:
+            self._pass_over(sys._getframe(1))
             return
         self._look_at_gradients(optimizer)
+
+    def _pass_over(self, frame: FrameType | None) -> None:
+        """A step of another optimizer: parameters are those behind it already, and what was computed is not."""
+        with self.trace.resting():
+            self._at_step = dict(names_at(frame))
+        while frame is not None and self._until is not None:
+            if frame.f_code is self._until[0]:
+                self._step_row = frame.f_lineno
+            frame = frame.f_back
 
     def _look_at_gradients(self, optimizer: torch.optim.Optimizer | None) -> None:
         faults = []
@@ -214,9 +230,21 @@ class Replay(Follower):
         if target.moment is None or outcome.moment is None:
             outcome.exact = same and math.isfinite(outcome.loss or 0.0)
             return
-        outcome.likeness = found = likeness(target.moment, outcome.moment, outcome.begun, self._renamed)
+        found = likeness(target.moment, outcome.moment, outcome.begun, self._renamed, self._at_step)
+        if found.differing is None and (used := found.outdated & self._read_behind_step()):
+            found = replace(found, differing=min(used))
+        outcome.likeness = found
         finite = outcome.loss is not None and math.isfinite(outcome.loss)
         outcome.exact = same and (found.holds or (finite and found.differing is None))
+
+    def _read_behind_step(self) -> set[str]:
+        """The names that the replayed code reads behind the step that was passed over."""
+        nodes = (node for statement in self._body for node in ast.walk(statement))
+        return {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno > self._step_row
+        }
 
     def _passed(self) -> bool:
         """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
