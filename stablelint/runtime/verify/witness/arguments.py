@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
+from typing import Literal
 
 from stablelint.runtime.verify.witness.project import Example
 from stablelint.runtime.verify.witness.uses import Uses
 
 Shape = tuple[int, ...]
+Place = Literal["", "module", "object"]
 SHAPES: tuple[Shape, ...] = (
     (2, 4),
     (2, 3, 4),
@@ -60,7 +62,8 @@ _BY_NAME = (
 class Argument:
     """One argument: its kind and shape decide the text; a `given` text stands as it is.
 
-    One that is `outside` is no parameter: a name of the module that the function reads, and that nobody has bound.
+    One with a `place` is no parameter: a name of the module, or an attribute of the object, that the function reads and
+    that nobody has bound.
     """
 
     name: str
@@ -68,7 +71,7 @@ class Argument:
     shape: Shape = ()
     keyword: bool = False
     given: str = ""
-    outside: bool = False
+    place: Place = ""
 
     @property
     def text(self) -> str:
@@ -138,13 +141,12 @@ class Known:
 
 def written(arguments: Arguments) -> str:
     """The arguments of a call, between its parentheses."""
-    return ", ".join(argument.written() for argument in arguments if not argument.outside)
+    return ", ".join(argument.written() for argument in arguments if not argument.place)
 
 
-def bound(arguments: Arguments) -> str:
-    """What binds the names of the module that are among the arguments, before an `or` and the call; mostly nothing."""
-    names = ", ".join(f"{each.name}={each.text}" for each in arguments if each.outside)
-    return f"globals().update({names}) or " if names else ""
+def bound(arguments: Arguments, place: Place) -> str:
+    """Those of the arguments that have this place, as keywords."""
+    return ", ".join(f"{each.name}={each.text}" for each in arguments if each.place == place)
 
 
 def of_example(example: Example, uses: Mapping[str, Uses]) -> Arguments | None:

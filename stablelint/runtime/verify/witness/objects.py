@@ -15,7 +15,7 @@ import unittest.mock
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 import torch
 
@@ -23,6 +23,7 @@ from stablelint.runtime.verify.witness.arguments import (
     Arguments,
     Known,
     candidates,
+    of_example,
     options,
     with_argument,
     written,
@@ -134,17 +135,18 @@ class Maker:
     def constructions(self, kind: type) -> Iterator[str]:
         """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
         self.error, self.refused = "", None
-        texts = [example.text for example in self.examples(kind.__name__)]
-        yield from (text for text in texts if self._failure(kind, text) is None)
         uses = parameters_of(kind)
-        guesses = candidates(uses, self.known)
-        first: Arguments | None = None
+        shown = [of_example(example, uses) for example in self.examples(kind.__name__)]
+        examples = [each for each in shown if each is not None]
+        guesses = chain(examples, candidates(uses, self.known))
         made = accepted(uses, guesses, lambda guess: self._failure(kind, written(guess)), _MADE, self.known)
-        for first in islice(made, 2):
-            yield written(first)
+        first: Arguments | None = None
+        for each in islice(made, 2 + len(examples)):
+            first = each if first is None else first
+            yield written(each)
             if self.refused is not None:
-                yield from islice(self._changed(kind, first, self.refused, uses), _CHANGED)
-                yield from self._with_scores(kind, first)
+                yield from islice(self._changed(kind, each, self.refused, uses), _CHANGED)
+                yield from self._with_scores(kind, each)
         for option in options(uses, self.known) if first is not None else ():
             text = written(with_argument(first or (), option))
             if self._failure(kind, text) is None:

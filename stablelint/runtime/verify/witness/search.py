@@ -20,6 +20,7 @@ from stablelint.runtime.verify.witness.arguments import (
     Argument,
     Arguments,
     Known,
+    Place,
     Shape,
     argument,
     bound,
@@ -62,6 +63,13 @@ _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.distributions.Normal, "=torch.distributions.Normal(torch.zeros(2, 4), torch.ones(2, 4))"),
 )
 _RANK = r"(?i)(?:expected|requires|be|want) (?:an? )?(\d)(?: dim|-?D\b|-dim)"  # that a message asks for
+_UNBOUND: tuple[tuple[str, Place], ...] = (
+    (r"NameError: name '(\w+)' is not defined", "module"),
+    (
+        r"AttributeError: '(?!Tensor|int|float|list|str|NoneType)[A-Z]\w*' object has no attribute '(\w+)'",
+        "object",
+    ),
+)
 _VIEWED = r"shape '\[([\d, ]+)\]' is invalid"
 _NAMESPACE = "types.SimpleNamespace("
 _TENSORS = ("tensor", "weights", "mask", "labels", "several")
@@ -121,7 +129,7 @@ def accepted(
         guess = _changed(waiting) if guess is None else guess
         if guess is None or len(seen) >= most:
             return
-        text = bound(guess) + written(guess)
+        text = f"{bound(guess, 'module')} {bound(guess, 'object')} {written(guess)}"
         if text in seen:
             continue
         seen.add(text)
@@ -150,11 +158,7 @@ def changes(
     asked = _asked(arguments, failure.message, known)
     if asked is not None:
         yield asked
-    if found := re.match(r"NameError: name '(\w+)' is not defined", failure.message):
-        name, read = found[1], known.names(found[1])
-        for kind in kinds_of(name, read, known):
-            one = argument(name, read, kind, _shape_of(arguments), False)
-            yield with_argument(arguments, replace(one, outside=True))
+    yield from _bound(arguments, failure, known)
     if failure.message.startswith("TimeoutError"):
         yield (*arguments, *_small(arguments, uses))
     held = {each.name for each in arguments}
@@ -169,6 +173,17 @@ def changes(
     yield from _each_changed(arguments, failure, uses, known, True)
     yield from together
     yield from _each_changed(arguments, failure, uses, known, False)
+
+
+def _bound(arguments: Arguments, failure: Failure, known: Known) -> Iterator[Arguments]:
+    """The arguments and a name that nobody has bound: one of the module, or an attribute of the object."""
+    for pattern, place in _UNBOUND:
+        found = re.match(pattern, failure.message)
+        if found and (place == "module" or {"self", found[1]} <= failure.names):
+            name, read = found[1], known.names(found[1])
+            for kind in kinds_of(name, read, known):
+                one = argument(name, read, kind, _shape_of(arguments), False)
+                yield with_argument(arguments, replace(one, place=place))
 
 
 def _small(arguments: Arguments, uses: Mapping[str, Uses]) -> Iterator[Argument]:
@@ -195,16 +210,14 @@ def _each_changed(
     waiting = deque(
         (
             one,
-            _others(
-                one, failure, known.names(one.name) if one.outside else uses.get(one.name, Uses()), known
-            ),
+            _others(one, failure, known.names(one.name) if one.place else uses.get(one.name, Uses()), known),
         )
         for one in spoken
     )
     while waiting:
         one, others = waiting.popleft()
         if (other := next(others, None)) is not None:
-            yield with_argument(arguments, replace(other, outside=one.outside))
+            yield with_argument(arguments, replace(other, place=one.place))
             waiting.append((one, others))
 
 

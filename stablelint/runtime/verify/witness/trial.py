@@ -69,12 +69,15 @@ class MadeCall:
     @property
     def line(self) -> str:
         """The call as it can be pasted."""
-        head, text = self.subject.head, written(self.arguments)
+        method = self.subject.method or ""
+        head, text = self.subject.head.removesuffix(method), written(self.arguments)
+        names, attributes = (bound(self.arguments, place) for place in ("module", "object"))
+        if attributes:
+            head = f"(lambda one: vars(one).update({attributes}) or one)({head})"
+        before = f"globals().update({names}) or " if names else ""
         if self.times > 1:
-            method = self.subject.method or ""
-            made = head.removesuffix(method)
-            return f"{bound(self.arguments)}[each{method}({text}) for each in {self.times} * [{made}]]"
-        return f"{bound(self.arguments)}{head}({text})"
+            return f"{before}[each{method}({text}) for each in {self.times} * [{head}]]"
+        return f"{before}{head}{method}({text})"
 
     def __call__(self, function: Callable[..., object]) -> tuple[object, Mapping[str, object]]:
         """What the function returns, and its arguments by name."""
@@ -82,11 +85,15 @@ class MadeCall:
         owner = self.subject.owner() if self.subject.owner is not None else None
         torch.default_generator.manual_seed(SEED)
         values = {each.name: self._asking(eval(each.text, scope)) for each in self.arguments}
-        inside = [each for each in self.arguments if not each.outside]
+        inside = [each for each in self.arguments if not each.place]
         positional = [values[each.name] for each in inside if not each.keyword]
         named = {each.name: values[each.name] for each in inside if each.keyword}
         first = [] if owner is None else [owner]
-        outside = {each.name: values[each.name] for each in self.arguments if each.outside}
+        outside = {each.name: values[each.name] for each in self.arguments if each.place == "module"}
+        if owner is not None:
+            vars(owner).update(
+                {each.name: values[each.name] for each in self.arguments if each.place == "object"}
+            )
         with _bound_in(getattr(function, "__globals__", {}), outside):
             results = [function(*first, *positional, **named) for _ in range(self.times)]
         result = results if self.times > 1 else results[0]
