@@ -58,6 +58,8 @@ def crop(text: str, shift: int, room: int) -> str:
     shown = []
     cell = 0
     for character in text:
+        if cell > limit:
+            break
         if begin <= cell and cell + width_of_character(character) <= limit:
             shown.append(character)
         cell += width_of_character(character)

@@ -12,10 +12,10 @@ from stablelint.report.context import Context
 from stablelint.report.style import Style
 from stablelint.report.summary import plural
 from stablelint.syntax.content import NOTEBOOK
+from stablelint.syntax.source import lines_of
 from stablelint.workspace.fixing import FileFix
 from stablelint.workspace.notebooks import hunk_in_cell
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
@@ -35,7 +35,7 @@ def explained(item: FileFix, context: Context) -> Iterator[str]:
     from stablelint.codemod.text.diff import unified_diff
 
     style = context.style
-    lines = _NEWLINE.split(unified_diff(item.before, item.after, _named(item, context), context=1))
+    lines = lines_of(unified_diff(item.before, item.after, _named(item, context), context=1))
     yield style.bold(context.shown(item.filename))
     for finding in item.joint:
         yield from _reason(finding, context, item.filename)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import re
 import tokenize
 from collections.abc import Mapping, Sequence
 
 from stablelint.diagnostic import Edit, Span
+from stablelint.syntax.source import lines_of
 from stablelint.workspace.notebooks import cell_of, lines_of_cell
-
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 
 
 class Sources:
@@ -36,7 +34,7 @@ class Sources:
                 with open(filename, "rb") as file:
                     data = file.read()
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            return _NEWLINE.split(data.decode(encoding, "replace"))
+            return lines_of(data.decode(encoding, "replace"))
         except (OSError, SyntaxError, LookupError):
             return []
 
@@ -58,7 +56,7 @@ def rewritten(lines: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, li
         for edit in reversed(group):
             begin, end = _offsets(edit.span, first, starts, len(text))
             text = text[:begin] + edit.content + text[end:]
-        after = _NEWLINE.split(text)
+        after = lines_of(text)
         hunks.append(_trimmed(first, before, after))
     return [hunk for hunk in hunks if hunk[1] or hunk[2]]
 

@@ -43,6 +43,11 @@ def decode(data: bytes, filename: str) -> str:
         raise SourceError(Problem(message, filename, Position(row, 1))) from None
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends, as Python counts them: a form feed ends none."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 @dataclass(slots=True)
 class Source:
     """A parsed file."""
@@ -124,7 +129,7 @@ def parse(data: bytes, filename: str) -> Source:
     except (ValueError, RecursionError, MemoryError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise SourceError(Problem(f"cannot parse: {reason}", filename, Position(1, 1))) from None
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = lines_of(text)
     if lines and lines[0].startswith("\ufeff"):
         lines[0] = lines[0][1:]
     return Source(filename, text, tree, lines)

@@ -1,8 +1,8 @@
 """What was found in a file, kept until the file, or anything that matters to the result, changes.
 
-One folder per context (version, rules, level …) with a few JSON files of many entries each: a run over
-thousands of unchanged files costs one `stat` per file and eight reads. Nothing is ever unpickled; what cannot
-be read counts as absent. Files are replaced as a whole, so that runs at the same time may share a cache.
+One folder per context (version, rules, level …) with a few files of many entries each, a line of JSON an entry: a run
+over thousands of unchanged files costs one `stat` per file and eight reads. Nothing is ever unpickled; what cannot be
+read counts as absent. Files are replaced as a whole, so that runs at the same time may share a cache.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ def _installation() -> str:
 @dataclass(slots=True)
 class _Shard:
     path: str
-    files: dict[str, Json]
-    stamp: int | None
+    stamp: int | None = None
+    files: dict[str, Json] = field(default_factory=dict)  # modification time, size, digest, entry, key
+    lines: dict[str, bytes] = field(default_factory=dict)  # as they were read
     changed: set[str] = field(default_factory=set)
 
 
@@ -107,7 +108,7 @@ class Cache:
         """Keeps `entry` for the file whose content has the digest `content`."""
         racy = time.time_ns() - file.mtime_ns < _RACY_NS
         key, shard = self._place(file.path)
-        shard.files[key] = [0 if racy else file.mtime_ns, file.size, content, entry]
+        shard.files[key] = [0 if racy else file.mtime_ns, file.size, content, entry, key]
         shard.changed.add(key)
         self._digests[file.path] = content
 
@@ -130,10 +131,7 @@ class Cache:
 
     def _known(self, path: str) -> Json | None:
         key, shard = self._place(path)
-        known = shard.files.get(key)
-        if not isinstance(known, list) or len(known) != 4 or not isinstance(known[3], dict):
-            return None
-        return known
+        return shard.files.get(key)
 
     def _same_stamp(self, known: Json, file: Candidate) -> bool:
         return bool(known[0] == file.mtime_ns and known[1] == file.size)
@@ -182,38 +180,35 @@ class Cache:
         number = crc32(key.encode("utf-8", "surrogateescape")) % SHARDS
         shard = self._shards.get(number)
         if shard is None:
-            shard = self._shards[number] = self._load(number)
+            path = os.path.join(self._context_folder, f"{number}.jsonl")
+            shard = self._shards[number] = self._load(path)
         return key, shard
 
-    def _load(self, number: int) -> _Shard:
-        path = os.path.join(self._context_folder, f"{number}.json")
-        files, stamp = self._read(path)
-        return _Shard(path, files, stamp)
-
-    def _read(self, path: str) -> tuple[dict[str, Json], int | None]:
+    def _load(self, path: str) -> _Shard:
+        shard = _Shard(path)
         try:
             with open(path, "rb") as file:
-                stamp = os.fstat(file.fileno()).st_mtime_ns
-                content = json.loads(file.read())
-        except (OSError, ValueError, RecursionError):
-            return {}, None
-        if not isinstance(content, dict) or content.get("root") != self._root:
-            return {}, None
-        files = content.get("files")
-        return (files, stamp) if isinstance(files, dict) else ({}, None)
+                shard.stamp = os.fstat(file.fileno()).st_mtime_ns
+                root, *lines = file.read().split(b"\n")
+        except OSError:
+            return shard
+        for line in lines if root == _encoded(self._root) else ():
+            with suppress(ValueError, RecursionError):
+                known = json.loads(line)
+                if isinstance(known, list) and len(known) == 5 and isinstance(known[3], dict):
+                    shard.files[str(known[4])], shard.lines[str(known[4])] = known, line
+        return shard
 
     def _save_shard(self, shard: _Shard) -> None:
-        mine = {key: shard.files[key] for key in shard.changed}
-        others, stamp = self._read(shard.path)
-        base = shard.files if stamp == shard.stamp else others
-        kept = {key: value for key, value in base.items() if key in mine or os.path.exists(self._root + key)}
-        text = json.dumps(
-            {"root": self._root, "files": kept | mine}, separators=(",", ":"), ensure_ascii=False
+        mine = {key: _encoded(shard.files[key]) for key in shard.changed}
+        base = shard if _stamp(shard.path) == shard.stamp else self._load(shard.path)
+        kept = (
+            line for key, line in base.lines.items() if key not in mine and os.path.exists(self._root + key)
         )
         temporary = f"{shard.path}.{os.getpid()}"
         try:
             with open(temporary, "wb") as file:
-                file.write(text.encode("utf-8", "surrogatepass"))
+                file.write(b"\n".join([_encoded(self._root), *kept, *mine.values()]))
             os.replace(temporary, shard.path)
         except BaseException:
             _remove(temporary)
@@ -234,6 +229,16 @@ def _contexts(folder: str) -> Iterator[str]:
         for entry in listing:
             if entry.is_dir(follow_symlinks=False) and len(entry.name) == 20:
                 yield entry.path
+
+
+def _encoded(value: Json) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _stamp(path: str) -> int | None:
+    with suppress(OSError):
+        return os.stat(path).st_mtime_ns
+    return None
 
 
 def _write_once(path: str, text: str) -> None:

@@ -213,12 +213,12 @@ def received_by_file(answers: Mapping[str, Answer], around: Iterable[Passes] = (
     for passes in chain((answer.passes for answer in answers.values()), around):
         for place, several in passes.items():
             passed.setdefault(place, []).extend(several)
-    received: dict[str, Passes] = {}
-    for path, answer in answers.items():
-        known = {place: _sorted(place, passed[place]) for place in answer.asks if place in passed}
-        if known:
-            received[path] = known
-    return received
+    asked = {place for answer in answers.values() for place in answer.asks}
+    told = {place: _sorted(place, passed[place]) for place in asked & passed.keys()}
+    received = {
+        path: {place: told[place] for place in a.asks if place in told} for path, a in answers.items()
+    }
+    return {path: known for path, known in received.items() if known}
 
 
 def _sorted(place: Place, passed: Sequence[Passed]) -> tuple[Passed, ...]:

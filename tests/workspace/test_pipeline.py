@@ -191,7 +191,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 def test_a_damaged_cache_changes_no_result(tmp_path: Path, data: st.DataObject) -> None:
     (tmp_path / "a.py").write_text(LOG)
     expected = found(run(tmp_path))
-    for shard in (tmp_path / ".stablelint_cache").glob("*/*.json"):
+    for shard in (tmp_path / ".stablelint_cache").glob("*/*.jsonl"):
         content = shard.read_bytes()
         place = data.draw(st.integers(0, len(content) - 1))
         junk = data.draw(
@@ -218,10 +218,9 @@ def test_a_damaged_cache_changes_no_result(tmp_path: Path, data: st.DataObject) 
 def test_a_malformed_entry_is_as_good_as_none(tmp_path: Path, entry: str) -> None:
     (tmp_path / "a.py").write_text(LOG)
     expected = run(tmp_path)
-    (shard,) = (tmp_path / ".stablelint_cache").glob("*/*.json")
-    content = json.loads(shard.read_text())
-    content["files"]["a.py"][3] = json.loads(entry)
-    shard.write_text(json.dumps(content))
+    (shard,) = (tmp_path / ".stablelint_cache").glob("*/*.jsonl")
+    root, known = shard.read_text().split("\n")
+    shard.write_text(f"{root}\n{json.dumps([*json.loads(known)[:3], json.loads(entry), 'a.py'])}")
     assert run(tmp_path) == expected
 
 
@@ -231,8 +230,8 @@ def test_runs_at_the_same_time_share_a_cache(tmp_path: Path) -> None:
         results = list(threads.map(lambda _: run(tmp_path), range(8)))
     assert all(result == results[0] for result in results)
     for shard in (tmp_path / ".stablelint_cache").glob("*/*"):
-        assert shard.suffix == ".json"
-        json.loads(shard.read_text())
+        assert shard.suffix == ".jsonl"
+        assert all(map(json.loads, shard.read_text().split("\n")))
 
 
 def test_processes_and_one_process_find_the_same(tmp_path: Path) -> None:
