@@ -205,9 +205,10 @@ def _that_make(body: Sequence[ast.stmt], attributes: set[str]) -> list[ast.stmt]
     wanted = {f"self.{a}" for a in attributes}
     kept: list[ast.stmt] = []
     for statement in reversed(body):
-        if wanted & set(_bound(statement)) or (_may_raise(statement) and wanted & _names(statement)):
+        spoken = _names(statement) | {f"self.{a}" for a in attributes_of(statement)}
+        if wanted & set(_bound(statement)) or (_may_raise(statement) and wanted & spoken):
             kept.append(statement)
-            wanted |= _names(statement) | {f"self.{a}" for a in attributes_of(statement)}
+            wanted |= spoken
     return kept[::-1]
 
 
