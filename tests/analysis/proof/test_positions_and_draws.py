@@ -54,3 +54,41 @@ def test_a_matrix_was_chosen_for_the_points_that_it_maps(points: str, expected: 
         return q[..., :2] / q[..., 2:]
     """
     assert rules(code) == expected
+
+
+@pytest.mark.parametrize(
+    ("counted", "divisor"),
+    [
+        ("range(n)", "n - i"),
+        ("range(n)", "i - n"),
+        ("range(m, n)", "n - i"),
+        ("range(m + 2, n)", "i - m"),
+        ("range(m, n - 1)", "n - i - 1"),
+        ("range(m, n)", "i - m + 1"),
+        ("reversed(range(n))", "n - i"),
+        ("range(n, m, -1)", "i - m"),
+        ("range(n - 1, 0, -1)", "i"),
+        ("range(9)", "9 - i"),
+    ],
+)
+def test_a_loop_variable_keeps_off_the_end_of_its_range(counted: str, divisor: str) -> None:
+    assert (
+        rules(f"def f(x: torch.Tensor, m, n):\n    for i in {counted}:\n        x = x / ({divisor})\n") == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("counted", "divisor"),
+    [
+        ("range(m, n)", "i - m"),
+        ("range(m + 2, n)", "i - m - 2"),
+        ("range(m + k, n)", "i - m"),
+        ("range(n, m, k)", "n - i"),
+        ("range(n, m, -1)", "n - i"),
+        ("range(5, -1, -1)", "i"),
+        ("range(5, n, k)", "i"),
+    ],
+)
+def test_and_may_reach_the_other(counted: str, divisor: str) -> None:
+    code = f"def f(x: torch.Tensor, m, n, k=2):\n    for i in {counted}:\n        x = x / ({divisor})\n"
+    assert rules(code) == ["SL102"]

@@ -44,12 +44,12 @@ def call_builtin(
         return _sum(first, node, frame)
     if name in ("range", "enumerate", "zip", "any", "all"):
         operands = {f"input{i}" if i else "input": v for i, v in enumerate(positional)}
-        if name == "range" and len(positional) > 1:
-            operands["start"] = positional[0]
         if name == "enumerate" and (len(positional) > 1 or "start" in keywords):
             operands["start"] = positional[1] if len(positional) > 1 else keywords["start"]
         if name == "range" and positional:
-            counted(positional[1 if len(positional) > 1 else 0])
+            names = ("start", "stop", "step") if len(positional) > 1 else ("stop",)
+            operands = dict(zip(names, positional, strict=False))
+            counted(operands["stop"])
         key = frame.graph.key(f"python.{name}", *(v.key for v in positional))
         return Value(f"python.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module)
     if name in ("list", "tuple", "sorted", "reversed") and first is not None:
@@ -89,7 +89,7 @@ def _are_layers(classes: Value) -> bool:
 
 def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     """A copy of a sequence, which may be in another order."""
-    if first.op == "list_of":
+    if first.op in ("list_of", "python.range"):
         return first
     if first.kind is not Kind.SEQUENCE:
         return frame.graph.unknown(node=node)

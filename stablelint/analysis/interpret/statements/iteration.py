@@ -6,6 +6,7 @@ import ast
 import math
 
 from stablelint.analysis.interpret.operations import layers
+from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
@@ -33,12 +34,52 @@ def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
 def _position(start: Value | None, target: ast.expr, frame: Frame) -> Value:
     """The loop variable of a count that begins at `start`, or at 0."""
     low = start.interval.lo if start is not None else 0.0
-    interval = Interval(low, math.inf, lo_open=math.isinf(low), hi_open=True, integral=True)
-    zero = Attained.EXACT if start is None or start.constant() == 0 else Attained.COINCIDENCE
+    return _index(low, math.inf, start is None or start.constant() == 0, target, frame)
+
+
+def _index(low: float, high: float, has_zero: bool, target: ast.expr, frame: Frame) -> Value:
+    """A loop variable that holds whole numbers from `low` to `high`, and 0 for sure or perhaps."""
+    ends = math.isinf(low), math.isinf(high)
+    interval = Interval(low, max(low, high), *ends, integral=True)
+    zero = Attained.EXACT if has_zero else Attained.COINCIDENCE
     return Value(
         "loop_index", frame.graph.fresh(), Kind.NUMBER, {}, interval, zero if interval.contains(0.0) else Attained.NONE,
         Attained.COINCIDENCE, node=target,
     )  # fmt: skip
+
+
+def _of_range(counted: Value, target: ast.expr, frame: Frame) -> Value:
+    """The loop variable of a range, up or down, and how far it keeps from both ends."""
+    start, stop, step = (counted.operands.get(name) for name in ("start", "stop", "step"))
+    first = start.interval if start is not None else Interval.point(0.0)
+    ascends = step is None or step.interval.lo > 0
+    if stop is None or not (ascends or (step is not None and step.interval.hi < 0)):
+        return _index(-math.inf, math.inf, False, target, frame)
+    if ascends:
+        has_zero = start is None or start.constant() == 0
+        index = _index(first.lo, stop.interval.hi - 1, has_zero, target, frame)
+    else:
+        index = _index(stop.interval.lo + 1, first.hi, stop.constant() == -1, target, frame)
+    _keep_apart(index, stop, 1, not ascends, frame)
+    if start is not None:
+        _keep_apart(index, start, 0, ascends, frame)
+    return index
+
+
+def _keep_apart(index: Value, end: Value, least: int, after: bool, frame: Frame) -> None:
+    """Records that a loop variable is at least so far after an end of its range, or before it: `range(m + 2, n)`."""
+    ends = [(end, least)]
+    other = end.operands.get("other")
+    shift = other.constant() if other is not None and end.op in ("add", "sub") and not other.assumed else None
+    if isinstance(shift, int):
+        ends.append((end.operands["input"], least + (shift if (end.op == "add") is after else -shift)))
+    for place, distance in ends:
+        one, other = (index, place) if after else (place, index)
+        apart = Interval(distance, math.inf, hi_open=True, integral=True)
+        frame.state.relate(identity(one), identity(other), apart)
+        frame.state.relate(
+            identity(other), identity(one), Interval(-math.inf, -distance, True, integral=True)
+        )
 
 
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
@@ -46,7 +87,7 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     if iterable.kind is Kind.SEQUENCE and iterable.data:
         return join(frame.graph, list(iterable.data))
     if iterable.op == "python.range":
-        return _position(iterable.operands.get("start"), target, frame)
+        return _of_range(iterable, target, frame)
     if iterable.op == "python.enumerate":
         index = _position(iterable.operands.get("start"), target, frame)
         return frame.graph.sequence([index, element_of(iterable.operands["input"], target, frame)], target)
