@@ -74,12 +74,18 @@ def main() -> int:
     return 1 if wrong else 0
 
 
+# These try what they import, and can do without it; a stand-in would be asked for its version.
+_SELF_SUFFICIENT = ("joblib", "pandas", "scikit-learn", "scipy", "tqdm")
+
+
 def _one_package(tree: Path, table: Path) -> int:
     """Writes the rows of one release, in a process of its own: what it imports stays there."""
-    others = [path for path in sorted(tree.parent.glob("*-[0-9]*")) if path.is_dir() and path != tree]
+    pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    named = (pinned["functions-need"] | pinned["functions"]).items()
+    others = [path for name, version in named if (path := CACHE / f"{name}-{version}") != tree]
     sys.path[:0] = [str(tree), *map(str, others)]
     for root in (tree, *others):
-        if not root.name.startswith("tqdm"):  # which tries what it imports, and can do without it
+        if not root.name.startswith(_SELF_SUFFICIENT):
             stand_in_for_absent(frozenset(), str(root))
     with table.open("w", encoding="utf-8") as lines:
         for row in compare(tree.name, tree):
