@@ -1,4 +1,4 @@
-"""Breaking a line that a rewrite would make too long."""
+"""Breaking a line that a rewrite would make too long, as formatters do: brackets are opened and their content parted."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from stablelint.codemod.flow.nodes import root
-from stablelint.codemod.layout.chain import unchained
-from stablelint.codemod.layout.spread import operators, terms
+from stablelint.codemod.layout.cuts import cuts
 from stablelint.codemod.text.draft import Change, limit
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import SourceText
 
 _TOLERATED = 104  # rather than opening brackets within brackets
 _WORTH_A_LINE = 16
-_Break = tuple[int, str]  # a column of the new line, and what goes in before it
+_Break = tuple[int, str]  # a column of the line, and what goes in before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,71 +27,173 @@ class _Bracket:
     start: int
     end: int
     depth: int
-    commas: tuple[int, ...]
+    parts: tuple[int, ...] = ()
     is_comprehension: bool = False
 
 
-def broken(source: SourceText, change: Change) -> list[Change] | None:
-    """The change with its line broken at brackets; None where it needs no break or has no place for one.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line as a change leaves it, in one piece; `whole` is all its code, `brackets` what is closed within it."""
 
-    As formatters do, the content of the last outermost brackets that the change touches gets its own line;
-    where that is too long still, its parts get one each, or the brackets within are opened.
+    source: SourceText
+    change: Change
+    text: str
+    whole: _Bracket
+    brackets: tuple[_Bracket, ...]
+
+    @property
+    def indent(self) -> str:
+        """The white space that it begins with."""
+        return self.text[: len(self.text) - len(self.text.lstrip())]
+
+    @property
+    def longest(self) -> int:
+        """How long it may be."""
+        return limit(self.source)
+
+    def deeper(self, indent: str) -> str:
+        """One step further in."""
+        return indent + ("\t" if "\t" in indent else "    ")
+
+    def opened(self, bracket: _Bracket, indent: str, tolerated: int = 0) -> Iterator[_Break]:
+        """Breaks that put the content of brackets on lines of its own."""
+        inner, newline = self.deeper(indent), self.source.newline
+        room = self.longest if bracket.parts and inner.endswith(" ") else max(self.longest, tolerated)
+        fits = len(inner) + bracket.end - bracket.start <= room
+        comma = "" if fits or not bracket.parts or bracket.is_comprehension else ","
+        yield bracket.start, newline + inner
+        if not fits:
+            yield from self.parted(bracket, inner)
+        yield bracket.end, comma + newline + indent
+
+    def parted(self, bracket: _Bracket, indent: str) -> Iterator[_Break]:
+        """Breaks between the parts of a content that is too long, and within those that are too long still."""
+        places = list(bracket.parts) or self.cuts(bracket.start, bracket.end, indent)
+        yield from self.lines(places, indent)
+        for left, right in pairwise([bracket.start, *places, bracket.end]):
+            if len(indent) + len(self.text[left:right].strip()) <= self.longest:
+                continue
+            within = [one for one in self.brackets if left <= one.start < right and one.depth > bracket.depth]
+            if bracket.parts and self.cuts(left, right, indent):
+                yield from self.parted(_Bracket(left, right, bracket.depth), indent)
+            elif within:
+                yield from self.opened(_last(within), indent)
+
+    def cuts(self, start: int, end: int, indent: str) -> list[int]:
+        """The columns at which the one part that stands between two is cut."""
+        text = self.text[start:end]
+        lead = end - len(text.lstrip())
+        return [lead + place for place in cuts(text.strip().rstrip(","))] if indent.endswith(" ") else []
+
+    def lines(self, places: list[int], indent: str) -> Iterator[_Break]:
+        """Breaks at columns; a space that stands there becomes the last of the indentation."""
+        for place in places:
+            spaced = self.text[place : place + 1] == " " and indent.endswith(" ")
+            yield place, self.source.newline + (indent[:-1] if spaced else indent)
+
+    def broken(self, breaks: list[_Break]) -> list[Change]:
+        """The change with texts inserted at columns of the line."""
+        start, end, text = self.change
+        first = self.source.line_start(self.source.position(start).row)
+        pieces: list[Change] = []
+        for column, content in sorted(breaks, reverse=True):
+            inside = column - (start - first)
+            if 0 <= inside <= len(text):
+                text = text[:inside] + content + text[inside:]
+            else:
+                offset = first + column if inside < 0 else end + inside - len(self.change[2])
+                pieces.append((offset, offset, content))
+        return sorted([*pieces, (start, end, text)])
+
+    def is_cut_to_fit(self, breaks: list[_Break]) -> bool:
+        """Whether no line is too long with the breaks."""
+        text = self.text[: self.whole.end]
+        for column, content in sorted(breaks, reverse=True):
+            text = text[:column] + content + text[column:]
+        return max(map(len, text.splitlines())) <= self.longest
+
+
+def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change]]:
+    """The change with its line broken, in several ways, the best first; nothing where it needs no break.
+
+    The value of a statement, if a break at its last brackets would part it in the middle, goes into parentheses: ``y =
+    (⏎ a - b * x.clamp_min(...).log()⏎)``. A line within brackets is parted. Else the last outermost brackets that the
+    change touches are opened.
     """
+    line = _line(tree.source, change)
+    if line is None:
+        return
+    source, (start, end, text) = tree.source, change
+    value = _value(tree, change, node)
+    if value is not None:
+        first, last = value
+        inner, newline = line.deeper(line.indent), source.newline
+        breaks = [(first, f"({newline}{inner}"), (last, f"{newline}{line.indent})")]
+        if len(inner) + last - first > line.longest:
+            breaks += line.lines(line.cuts(first, last, inner), inner)
+        if line.is_cut_to_fit(breaks):
+            yield line.broken(breaks)
+    if _is_within(source, line, end):
+        breaks = list(line.parted(line.whole, line.indent))
+        if breaks and line.whole.parts and not line.text[: line.whole.end].endswith(","):
+            breaks.append((line.whole.end, ","))
+        if breaks and line.is_cut_to_fit(breaks):
+            yield line.broken(breaks)
+    begin = start - source.line_start(source.position(start).row)
+    touched = [one for one in line.brackets if one.start < begin + len(text) and begin < one.end]
+    if touched:
+        yield line.broken(list(line.opened(_last(touched), line.indent, _TOLERATED)))
+
+
+def _last(brackets: list[_Bracket]) -> _Bracket:
+    """The last of the outermost brackets that are worth a line, else the longest of them."""
+    outermost = min(one.depth for one in brackets)
+    level = [one for one in brackets if one.depth == outermost]
+    last = max(level, key=lambda one: one.start)
+    return last if last.end - last.start >= _WORTH_A_LINE else max(level, key=lambda one: one.end - one.start)
+
+
+def _line(source: SourceText, change: Change) -> _Line | None:
+    """The line of a change, where that leaves it too long and in one piece."""
     start, end, text = change
     row, last = source.position(start).row, source.position(end).row
-    if "\n" in text or "\r" in text:
-        return None
     first = source.line_start(row)
-    before, after = source.text[first:start], source.text[end : source.line_end(last)]
-    line = before + text + after
-    scanned = _scan(line)
+    line = source.text[first:start] + text + source.text[end : source.line_end(last)]
+    scanned = None if "\n" in text or "\r" in text else _scan(line)
     if scanned is None:
         return None
-    brackets, code_end = scanned
-    longest = limit(source)
-    if code_end <= longest or (row == last and code_end <= source.line_end(row) - first):
-        return None
-    touched = [one for one in brackets if one.start < len(before) + len(text) and len(before) < one.end]
-    indent = line[: len(line) - len(line.lstrip())]
-    breaks = list(_breaks(line, touched, source.newline, indent, longest))
-    return _inserted(change, first, sorted(breaks)) if breaks else None
+    whole, brackets = scanned
+    is_longer = row != last or whole.end > source.line_end(row) - first
+    return _Line(source, change, line, whole, brackets) if is_longer and whole.end > limit(source) else None
 
 
-def enclosed(tree: Tree, change: Change, node: ast.expr) -> list[Change] | None:
-    """The value of the statement around `node` in parentheses, on a line of its own; None where that is not better.
-
-    It is where the line is too long, the value fits on one, and a break at its last brackets would part
-    it in the middle: ``y = (⏎ a - b * x.clamp_min(...).log()⏎)`` and not ``y = a - b * x.clamp_min(⏎...⏎).log()``.
-    """
-    start, end, text = change
-    source, statement = tree.source, tree.statement(node)
+def _value(tree: Tree, change: Change, node: ast.expr) -> tuple[int, int] | None:
+    """The columns of a statement's value that stands on one line and has no brackets of its own to be broken at."""
+    (start, end, text), source, statement = change, tree.source, tree.statement(node)
     value = getattr(statement, "value", None)
     if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return) or value is None:
         return None
     first, last = tree.start(value), tree.end(value)
     row = source.position(first).row
-    if row != source.position(last).row or not first <= start <= end <= last or "\n" in text:
+    begin = source.line_start(row)
+    if row != source.position(last).row or not first <= start <= end <= last:
         return None
-    lead = source.text[source.line_start(row) : first]
-    behind = source.text[last : source.line_end(row)]
-    if not lead.rstrip().endswith(("=", "return")) or (
-        behind.strip() and not behind.lstrip().startswith("#")
-    ):
+    behind = source.text[last : source.line_end(row)].strip()
+    if not source.text[begin:first].rstrip().endswith(("=", "return")) or behind[:1] not in ("", "#"):
         return None
     whole = source.text[first:start] + text + source.text[end:last]
-    indent = lead[: len(lead) - len(lead.lstrip())]
-    inner = indent + ("\t" if "\t" in indent else "    ")
-    longest = limit(source)
-    if len(lead) + len(whole) <= longest or _ends_in_brackets(whole):
-        return None
-    line = source.newline + inner
-    closing = f"{source.newline}{indent})"
-    if len(inner) + len(whole) <= longest:
-        return [(first, first, f"({line}"), change, (last, last, closing)]
-    links = unchained(whole, line) or terms(whole, line)
-    if links is None or max(map(len, links.splitlines())) > longest:
-        return None
-    return [(first, last, f"({line}{links}{closing}")]
+    return None if _ends_in_brackets(whole) else (first - begin, first - begin + len(whole))
+
+
+def _is_within(source: SourceText, line: _Line, end: int) -> bool:
+    """Whether a line stands alone within brackets that other lines open and close, without a comment."""
+    start = line.change[0]
+    row = source.position(start).row
+    first, last = source.line_start(row), source.line_end(row)
+    above, below = source.text[:first].rstrip()[-1:], source.text[last:].lstrip()[:1]
+    opens = above in tuple("([{,") and not (line.whole.parts and above == ",")
+    code = line.text.strip()
+    return end <= last and opens and "#" not in code and (code.endswith(",") or below in tuple(")]}"))
 
 
 def _ends_in_brackets(text: str) -> bool:
@@ -112,89 +213,34 @@ def _ends_in_brackets(text: str) -> bool:
     return isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.ListComp | ast.Name)
 
 
-def _breaks(line: str, touched: list[_Bracket], newline: str, indent: str, longest: int) -> Iterator[_Break]:
-    """Breaks at the last outermost of the touched brackets, and within it as far as needed."""
-    outermost = min((one.depth for one in touched), default=0)
-    level = [one for one in touched if one.depth == outermost]
-    if not level:
-        return
-    chosen = max(level, key=lambda one: one.start)
-    if chosen.end - chosen.start < _WORTH_A_LINE:
-        chosen = max(level, key=lambda one: one.end - one.start)
-    inner = indent + ("\t" if "\t" in indent else "    ")
-    yield chosen.start, newline + inner
-    room = longest if chosen.commas and inner.endswith(" ") else max(longest, _TOLERATED)
-    fits = len(inner) + chosen.end - chosen.start <= room
-    yield (
-        chosen.end,
-        ("," if chosen.commas and not fits and not chosen.is_comprehension else "") + newline + indent,
-    )
-    if fits:
-        return
-    within = [one for one in touched if one.depth > chosen.depth and chosen.start <= one.start < chosen.end]
-    if not chosen.commas:
-        yield from _breaks(line, within, newline, inner, longest)
-        return
-    edges = [chosen.start, *chosen.commas, chosen.end]
-    for left, right in pairwise(edges):
-        if left != chosen.start:
-            # The space behind the comma becomes the last of the indentation.
-            spaced = line[left : left + 1] == " " and line[left + 1 : left + 2] != " " and inner.endswith(" ")
-            yield left, newline + (inner[:-1] if spaced else inner)
-        if len(inner) + right - left > longest:
-            lead = right - len(line[left:right].lstrip())
-            signs = operators(line[lead:right].rstrip(",")) if inner.endswith(" ") else []
-            yield from ((lead + sign - 1, newline + inner[:-1]) for sign in signs)
-            part = [] if signs else [one for one in within if left <= one.start < right]
-            yield from _breaks(line, part, newline, inner, longest)
-
-
-def _scan(line: str) -> tuple[list[_Bracket], int] | None:
-    """The brackets of a line that are closed in it and hold something, and where its code ends."""
-    opened: list[tuple[int, list[int]]] = []
+def _scan(line: str) -> tuple[_Bracket, tuple[_Bracket, ...]] | None:
+    """The code of a line as if it stood in brackets, and the brackets that are closed in it and hold something."""
+    lead = code_end = len(line) - len(line.lstrip())
+    opened: list[tuple[int, list[int], list[int], bool]] = [(lead, [], [], False)]
     found: list[_Bracket] = []
-    undivided: set[int] = set()  # brackets whose commas belong to a comprehension or a lambda
-    repeated: dict[int, list[int]] = {}  # the columns of each `for` in a comprehension's brackets
-    code_end = 0
-    lead = len(line) - len(line.lstrip())
+
+    def closed(end: int) -> _Bracket:
+        start, commas, turns, is_lambda = opened.pop()
+        parts = turns or [comma for comma in commas if comma < end and not is_lambda]
+        return _Bracket(start, end, len(opened) - 1, tuple(parts), bool(turns))
+
     try:
         for token in tokenize.generate_tokens(io.StringIO(line.lstrip() + "\n").readline):
             if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
                 continue
             code_end = lead + token.end[1]
-            if token.string in ("for", "lambda") and opened:
-                undivided.add(opened[-1][0])
-            if token.string == "for" and opened:
-                repeated.setdefault(opened[-1][0], []).append(lead + token.start[1] - 1)
-            if token.type != tokenize.OP:
-                continue
-            if token.string in "([{":
-                opened.append((code_end, []))
-            elif token.string == "," and opened:
-                opened[-1][1].append(code_end)
-            elif token.string in ")]}":
-                start, commas = opened.pop()
-                end = lead + token.start[1]
-                if end - start > 1:
-                    parts = [] if start in undivided else [comma for comma in commas if comma < end]
-                    turns = repeated.get(start, [])
-                    found.append(_Bracket(start, end, len(opened), tuple(turns or parts), bool(turns)))
+            start, commas, turns, _ = opened[-1]
+            if token.string == "for":
+                turns.append(lead + token.start[1] - 1)
+            elif token.string == "lambda":
+                opened[-1] = (start, commas, turns, True)
+            elif token.type == tokenize.OP and token.string in "([{":
+                opened.append((code_end, [], [], False))
+            elif token.type == tokenize.OP and token.string == ",":
+                commas.append(code_end)
+            elif token.type == tokenize.OP and token.string in ")]}":
+                one = closed(lead + token.start[1])
+                found += [one] if one.end - one.start > 1 else []
     except (tokenize.TokenError, SyntaxError, IndexError):
         return None
-    return found, code_end
-
-
-def _inserted(change: Change, first: int, breaks: list[_Break]) -> list[Change]:
-    """The change with texts inserted at columns of the new line that starts at offset `first`."""
-    start, end, text = change
-    pieces: list[Change] = []
-    for column, content in reversed(breaks):
-        inside = column - (start - first)
-        if inside < 0:
-            pieces.append((first + column, first + column, content))
-        elif inside <= len(text):
-            text = text[:inside] + content + text[inside:]
-        else:
-            offset = end + inside - len(change[2])
-            pieces.append((offset, offset, content))
-    return sorted([*pieces, (start, end, text)])
+    return closed(code_end), tuple(found)

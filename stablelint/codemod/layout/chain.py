@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.codemod.layout.cuts import expression_of, links
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.source import SourceText
@@ -64,29 +65,7 @@ def stacked(source: SourceText, change: Change) -> Change:
     link = _NEXT_LINK.search(source.text, start, end)
     if link is None or "\n" in text or not text.isascii():
         return change
-    return start, end, unchained(text, link.group()) or text
-
-
-def expression_of(text: str) -> ast.expr | None:
-    """The tree of an expression whose columns count characters; None for text of other kinds."""
-    if not text.isascii():  # columns of a tree count bytes
-        return None
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return None
-
-
-def unchained(text: str, link: str) -> str | None:
-    """A chain of two or more calls on another with `link`, a line break, before each; None for anything else."""
     node = expression_of(text)
-    dots: list[int] = []
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        node = node.func.value
-        if isinstance(node, ast.Call | ast.BinOp):
-            dots.append(text.index(".", node.end_col_offset or 0))
-    if len(dots) < 2:
-        return None
-    for dot in dots:
-        text = text[:dot] + link + text[dot:]
-    return text
+    for dot in links(text, node) if node is not None else ():
+        text = text[:dot] + link.group() + text[dot:]
+    return start, end, text

@@ -6,9 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from stablelint.codemod.layout.breaks import broken, enclosed
+from stablelint.codemod.layout.breaks import rebroken
 from stablelint.codemod.layout.chain import as_link, behind_brackets, chained, stacked
-from stablelint.codemod.layout.spread import spread
 from stablelint.codemod.templates.hoist import Hoisted
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import replaced
@@ -40,8 +39,8 @@ def placed(
             source = tree.source
             if draft.is_too_long(source, source.position(variant[0]).row):
                 return changes
-            for lines in (enclosed(tree, variant, node), spread(source, variant), broken(source, variant)):
-                if lines is not None and draft.lawful(tree, region, [*before, *lines], expected):
+            for lines in rebroken(tree, variant, node):
+                if draft.lawful(tree, region, [*before, *lines], expected):
                     return [*before, *lines]
             return changes
     raise Withheld("the rewritten expression would mean something else in its place")
