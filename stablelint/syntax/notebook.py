@@ -56,6 +56,10 @@ class Notebook:
     def with_text(self, text: str) -> str:
         """The file with the cells of a changed text. Raises ValueError where those cannot be told apart any more."""
         lines = text.split("\n")
+        if lost := next(
+            (cell for cell, mark in zip(self.cells, self.marks, strict=True) if mark not in lines), None
+        ):
+            raise ValueError(f"cell {lost.number} of the notebook is lost")
         starts = [lines.index(mark) for mark in self.marks]
         if starts != sorted(starts):
             raise ValueError("the cells of the notebook have lost their order")

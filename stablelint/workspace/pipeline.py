@@ -355,5 +355,4 @@ def _counts_as_unused(item: Diagnostic, selection: Selection) -> bool:
     """A comment for a rule that is switched off may be needed when it is on again."""
     if not selection.enabled(UNUSED_CODE, item.filename):
         return False
-    named = item.expression
-    return not named or "-" in named or selection.enabled(named.upper(), item.filename)
+    return not selection.disabled(item.expression, item.filename)

@@ -43,15 +43,20 @@ class Selectors:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The codes that are on, and the codes that are off in some files."""
+    """The codes that are on, the codes and names that are off, and the codes that are off in some files."""
 
     codes: frozenset[str]
     root: str
     per_file: tuple[tuple[PathPatterns, frozenset[str]], ...] = ()
+    off: frozenset[str] = frozenset()
 
     def enabled(self, code: str, filename: str) -> bool:
         """Whether findings of `code` are wanted in the file at the absolute path `filename`."""
         return code in self.codes and code not in self.ignored_in(filename)
+
+    def disabled(self, named: str, filename: str) -> bool:
+        """Whether there is a rule of that code or name, and it is switched off in the file."""
+        return not self.off.isdisjoint((named, named.upper())) or named.upper() in self.ignored_in(filename)
 
     def ignored_in(self, filename: str) -> frozenset[str]:
         """The codes that per-file-ignores switches off in the file."""
@@ -90,7 +95,8 @@ def resolve(
         (PathPatterns([pattern]), resolver.expand(selectors, "per-file-ignores"))
         for pattern, selectors in given.per_file_ignores.items()
     ]
-    return Selection(codes, os.path.abspath(settings.root), tuple(per_file)), tuple(resolver.problems)
+    off = frozenset(label for code, rule in rules.items() if code not in codes for label in (code, rule.name))
+    return Selection(codes, os.path.abspath(settings.root), tuple(per_file), off), tuple(resolver.problems)
 
 
 class _Resolver:

@@ -18,7 +18,9 @@ from stablelint.workspace import pool
 from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
 from stablelint.workspace.selection import Selection
 
-SELECTION = Selection(frozenset({"SL101", "SL102", "SL201", "SL001"}), "/")
+SELECTION = Selection(
+    frozenset({"SL101", "SL102", "SL201", "SL001"}), "/", off=frozenset({"SL103", "unguarded-sqrt"})
+)
 LOG = "import torch\ny = torch.log(x)\n"
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -113,8 +115,15 @@ def test_silenced_findings_are_counted_and_idle_comments_reported(tmp_path: Path
     assert result.silenced == 1
 
 
+def test_a_comment_of_ours_for_a_rule_that_does_not_exist_is_idle(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\ntorch.log(x)  # stablelint: ignore[SL999]\n")
+    assert ("a.py", 2, "SL001") in found(run(tmp_path))
+
+
 def test_a_comment_for_a_rule_that_is_off_or_of_another_level_is_not_idle(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\ny = 1  # noqa: SL103\ntorch.exp(x)  # noqa: SL201\n")
+    (tmp_path / "a.py").write_text(
+        "import torch\ny = 1  # noqa: SL103\nz = 1  # stablelint: ignore[unguarded-sqrt]\ntorch.exp(x)  # noqa: SL201\n"
+    )
     assert found(run(tmp_path)) == []
 
 
