@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,7 +12,7 @@ from stablelint.report.cells import lay_out, plain
 from stablelint.report.context import Context
 from stablelint.report.page import excerpt, prose, table
 from stablelint.report.source import Sources
-from stablelint.report.tables import headed, note, placed
+from stablelint.report.tables import at, headed, note, placed
 from stablelint.report.tables import table as text_table
 
 
@@ -89,8 +90,7 @@ def as_page(parts: Iterable[Part], sources: Sources) -> Iterator[str]:
             case Head(word, text, _):
                 yield f"<h2>{escape(word)}: {prose(text)}</h2>"
             case Place(place, _) if place["filename"] is not None:
-                name = place.get("cell") or place["filename"]
-                yield f'<p class="place">{escape(name)}:{place["location"]["row"]}</p>'
+                yield f'<p class="place">{escape(at(place, Context(os.getcwd())))}</p>'
                 yield excerpt(place, sources)
             case Note(title, text, verdict, _):
                 kind = "confirmed" if verdict and verdict[1] else "ineffective"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -43,8 +44,14 @@ def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> No
     assert "failed[raw-scores]" in done.out
     assert "train.py:8:12" in done.out
     assert "optimizer.zero_grad() in each step" in done.out
-    assert "10 optimizer steps were watched" in done.out
+    assert "= expected: Gradients are zeroed" in done.out
+    last = done.out.splitlines()[-1]
+    assert re.fullmatch(
+        r"✗ \d+ failed, ! \d+ warned, ✓ \d+ passed, · \d+ not seen; 10 optimizer steps .*", last
+    )
     page = (tmp_path / "page.html").read_text()
+    assert page.index("<h2>failed</h2>") < page.index("zeroed-gradients") < page.index("<h2>data</h2>")
+    assert str(tmp_path) not in page
     assert "<svg" in page
     assert "zeroed-gradients" in page
 

@@ -55,10 +55,9 @@ def run(options: argparse.Namespace) -> int:
         sys.stderr.write(render(crashes[0], context_of(sys.stderr)))
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
     if audit is None:
-        reason = f": {missing[0]['python']} has no torch" if missing else ""
-        return (
-            failed(f"no training was seen{reason}", "the command must call a model with parameters") or code
-        )
+        if missing:
+            return failed(f"no training was seen: {missing[0]['python']} has no torch")
+        return failed("no training was seen", "the command must call a model with parameters")
     problems = _written(options, audit)
     print_problems(problems)
     if problems:

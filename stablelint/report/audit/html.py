@@ -1,36 +1,47 @@
-"""One self-contained page on an audit: every check with its evidence, and histograms of what was seen."""
+"""One self-contained page on an audit: what failed, every other check, and histograms of what was seen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
 
-from stablelint.report.audit.text import MARKS
+from stablelint.report.audit.text import MARKS, counted
+from stablelint.report.context import Context
 from stablelint.report.page import page
+from stablelint.report.tables import at
 
 _WIDTH, _HEIGHT, _BASE = 240, 90, 72
 
 
 def render(audit: Mapping[str, Any]) -> str:
     """The page; nothing in it is loaded from elsewhere."""
-    counts = ", ".join(f"{count} {status}" for status, count in audit["counts"].items())
-    head = f"<p>{counts}; {audit['steps']} optimizer steps were watched</p>"
-    return page("audit", [head, *_families(audit), *_histograms(audit)], "audit")
+    return page(
+        "audit", [f"<p>{counted(audit)}</p>", *_sections(audit["checks"]), *_histograms(audit)], "audit"
+    )
 
 
-def _families(audit: Mapping[str, Any]) -> Iterator[str]:
-    for family, checks in groupby(audit["checks"], key=lambda one: one["family"]):
-        rows = "\n".join(map(_row, checks))
-        yield f"<h2>{escape(family)}</h2>\n<table>\n{rows}\n</table>"
+def _sections(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What failed or warned comes first, then the others by family."""
+    for status in ("failed", "warned"):
+        yield from _section(status, [one for one in checks if one["status"] == status])
+    others = [one for one in checks if one["status"] not in ("failed", "warned")]
+    for family, members in groupby(others, key=lambda one: one["family"]):
+        yield from _section(family, members)
+
+
+def _section(title: str, checks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    if rows := "\n".join(map(_row, checks)):
+        yield f"<h2>{escape(title)}</h2>\n<table>\n{rows}\n</table>"
 
 
 def _row(one: Mapping[str, Any]) -> str:
     parts = [f"<strong>{escape(one['sentence'])}</strong> <code>{escape(one['check'])}</code>"]
     parts.append(f"<p>{escape(one['evidence'])}</p>")
     if one["filename"] is not None:
-        place = f"{one['filename']}:{one['location']['row']}"
+        place = at(one, Context(os.getcwd()))
         parts.append(f"<p><code>{escape(one['expression'])}</code> {escape(place)}</p>")
     if one["remedy"]:
         parts.append(f'<p class="remedy">{escape(one["remedy"])}</p>')

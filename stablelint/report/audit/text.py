@@ -26,8 +26,13 @@ def _lines(audit: Mapping[str, Any], context: Context, everything: bool) -> Iter
                 yield from _finding(one, context)
                 yield ""
     yield from _table(audit["checks"], context, everything)
-    counts = ", ".join(f"{audit['counts'][status]} {status}" for status in _ORDER)
-    yield context.style.bold(f"{counts}; {audit['steps']} optimizer steps were watched")
+    yield context.style.bold(counted(audit))
+
+
+def counted(audit: Mapping[str, Any]) -> str:
+    """How many checks ended how, with the signs that stand for it."""
+    counts = ", ".join(f"{MARKS[status]} {audit['counts'][status]} {status}" for status in _ORDER)
+    return f"{counts}; {audit['steps']} optimizer steps were watched"
 
 
 def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
@@ -36,7 +41,7 @@ def _finding(one: Mapping[str, Any], context: Context) -> Iterator[str]:
     head = f"{one['status']}[{one['check']}]"
     yield from headed(head, one["evidence"], context, paint)
     yield from placed(one, context, paint)
-    yield from note("holds where it passes", one["sentence"], context)
+    yield from note("expected", one["sentence"], context)
     if one["subjects"]:
         yield from note("names", ", ".join(map(plain, one["subjects"][:8])), context)
     if one["remedy"]:

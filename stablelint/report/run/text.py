@@ -11,6 +11,7 @@ from stablelint.report.context import Context
 from stablelint.report.numbers import listed, short, spark
 from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
 from stablelint.report.source import Sources
+from stablelint.report.summary import plural
 
 _STEPS_SHOWN = 8
 _LAYERS_SHOWN = 6
@@ -107,9 +108,9 @@ def _batch(batch: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     rows: list[tuple[str, ...]] = [("batch", *keys)]
     for one in batch:
         numbers = [one[key] for key in keys]
-        rows.append((f"this{one['name']}", *(short(number["value"]) for number in numbers)))
-        ranges = (" to ".join(map(short, number["others"])) for number in numbers)
-        rows.append((f"{one['others']} others", *ranges))
+        rows.append((f"this {one['name']}".rstrip(), *(short(number["value"]) for number in numbers)))
+        ranges = (" to ".join(dict.fromkeys(map(short, number["others"]))) for number in numbers)
+        rows.append((plural(one["others"], "other"), *ranges))
     yield Rows(rows)
 
 

@@ -109,6 +109,19 @@ def test_the_text_names_place_cause_operands_and_proof(report: dict[str, Any]) -
     assert "confirmed: It is finite." in text
 
 
+@pytest.mark.parametrize(
+    ("count", "ends", "row"), [(1, (3.0, 3.0), "1 other 3"), (4, (1.0, 3.0), "4 others 1 to 3")]
+)
+def test_a_batch_stands_beside_the_others(
+    report: dict[str, Any], count: int, ends: tuple[float, float], row: str
+) -> None:
+    number = {"value": 2.0, "others": ends}
+    batch = [{"name": "", "others": count, **dict.fromkeys(("mean", "std", "largest"), number)}]
+    text = render_text([{**report, "event": {**report["event"], "batch": batch}}], Context("/"))
+    assert f"{row} " in " ".join(text.split())
+    assert "this 2 2 2" in " ".join(text.split())
+
+
 def test_a_fix_that_helps_only_with_the_others_is_said_so(report: dict[str, Any]) -> None:
     diff = "a\nb\n-x = 1\n+x = 3\n"
     together = {"fixes": 3, "finite": True, "note": "With the three it is finite.", "diff": diff}

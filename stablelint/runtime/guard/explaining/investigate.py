@@ -217,9 +217,7 @@ def _inexact(alarm: Alarm, outcome: Outcome) -> str:
         return f"The replay gave another `{found.differing}` than the step: its operands may differ."
     if alarm.shown is None and not same_number(outcome.loss, alarm.loss):
         return "The replay did not give the recorded loss bit for bit."
-    return (
-        "The replay ended as the step did; no finite value was at hand by which to tell that all was alike."
-    )
+    return "The replay ended as the step did; there was no finite value to compare."
 
 
 def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str | None) -> Event:
