@@ -13,7 +13,7 @@ from stablelint.matchers.names import Function, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, exclusive, start
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -36,6 +36,8 @@ _WITHOUT_GRAPH = having(
     "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid"
 ) | {"const", "detach", "item", "numpy", "tolist", "sign", "tensor"}
 _LOSSES = having("loss")
+_TOTALS = ("mean", "sum", "dot")
+_ARITHMETIC = frozenset("add sub mul div neg phi".split())
 _GIVEN = frozenset("argument unknown item batch part".split())
 _TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
 _VARIABLE = "torch.autograd.Variable"
@@ -157,13 +159,8 @@ def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         if loss.kind is not Kind.TENSOR and loss.op != _VARIABLE:
             continue
-        leaf = loss.op == "parameter" and loss.operands.get("data")
-        if loss.op == _VARIABLE or (
-            leaf
-            and leaf.op not in ("rand", "randn", "zeros", "ones")
-            and _is_cut(leaf, review)
-            and not _is_given(leaf)
-        ):
+        leaf = loss.operands.get("data") if loss.op == "parameter" else None
+        if loss.op == _VARIABLE or (leaf is not None and _is_cut_leaf(leaf, review)):
             message = (
                 "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
             )
@@ -174,10 +171,14 @@ def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
         yield make_site(review, rule, (step.value, step.frame), message=message)
 
 
-def _is_given(leaf: Value) -> bool:
-    """Whether a leaf is made of numbers that are written out: the point at which a gradient is wanted."""
+def _is_cut_leaf(leaf: Value, review: Review) -> bool:
+    """Whether a leaf holds what was computed; numbers that are written out or passed in are the point of a gradient."""
+    if leaf.op != "tensor":
+        return leaf.op not in ("rand", "randn", "zeros", "ones") and _is_cut(leaf, review)
     data = leaf.operands.get("data")
-    return leaf.op == "tensor" and (data is None or data.op != "item")
+    return data is not None and not (
+        data.is_constant or data.kind is Kind.SEQUENCE or data.op in ("argument", "unknown")
+    )
 
 
 def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
@@ -208,9 +209,9 @@ def _is_written(value: Value) -> bool:
     return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN, Kind.ARRAY) or data.op == "item")
 
 
-@observes("Variable backward", "tensor backward")
+@observes("Variable|tensor backward", f"Variable|tensor {'|'.join((*_TOTALS, *sorted(_LOSSES)))}")
 def copied_into_leaf(review: Review, rule: Rule) -> Iterator[Site]:
-    """`Variable(model(x))`, `torch.tensor(model(x), requires_grad=True)` on the way to a loss: a leaf of its own."""
+    """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
     modules, seen = modules_in(review), set[int]()
     for step in steps_of(review):
         loss = step.value.operands.get("input")
@@ -224,6 +225,35 @@ def copied_into_leaf(review: Review, rule: Rule) -> Iterator[Site]:
             if source is not None and (_comes_from(source, modules) or (summand and source.operands)):
                 yield make_site(review, rule, (value, step.frame), {"x": source})
             pending.extend((v, summand and value.op == "add") for v in value.operands.values())
+    for value, frame in observed(review, "parameter", _VARIABLE):
+        source = _copied(value)
+        if source is not None and _asks_for_gradient(value) and _is_total(source, _DEPTH):
+            if _is_returned(value.node, scope_of(frame)) and id(value) not in seen:
+                yield make_site(review, rule, (value, frame), {"x": source})
+
+
+def _asks_for_gradient(made: Value) -> bool:
+    """Whether a call that makes a tensor says `requires_grad=True`."""
+    return isinstance(made.node, ast.Call) and any(
+        k.arg == "requires_grad" and isinstance(k.value, ast.Constant) and k.value.value is True
+        for k in made.node.keywords
+    )
+
+
+def _is_total(value: Value, depth: int) -> bool:
+    """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
+    if value.op in _LOSSES or (value.op in _TOTALS and "dim" not in value.operands):
+        return True
+    inner = value.operands.values() if value.op in _ARITHMETIC and depth else ()
+    return any(_is_total(v, depth - 1) for v in inner)
+
+
+def _is_returned(node: ast.AST | None, root: ast.AST) -> bool:
+    """Whether a function returns an expression, or a name that is bound to it."""
+    returns = [n for n in nodes_in(root, ast.Return) if n.value is not None]
+    names = {ast.unparse(t) for n in nodes_in(root, ast.Assign) if node in descendants(n) for t in n.targets}
+    parts = [part for n in returns for part in descendants(n)]
+    return node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
 
 
 def _copied(value: Value) -> Value | None:

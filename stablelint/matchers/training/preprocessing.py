@@ -10,7 +10,7 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import assigned_in, called, functions_of, receiver
 from stablelint.matchers.tree import exclusive, loop_around, mentions, start
-from stablelint.syntax.walk import nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -33,19 +33,41 @@ def scaled_differently(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 def _refitted(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
-    """The second `fit_transform` of one scaler in a function, of other data."""
-    fits = [n for n in nodes_in(root, ast.Call) if called(n) == "fit_transform"]
-    first: dict[str, ast.Call] = {}
-    for fit in sorted(fits, key=start):
-        of = receiver(fit)
-        if not isinstance(fit, ast.Call) or of is None or isinstance(of, ast.Call) or loop_around(fit, root):
-            continue
-        name, before = ast.unparse(of), first.setdefault(ast.unparse(of), fit)
-        anew = any(start(before) < start(n) < start(fit) for n in assigned_in(name, root))
-        if anew or exclusive(before, fit, root):
-            first[name] = fit
-        elif before is not fit and fit.args and ast.dump(fit) != ast.dump(before):
+    """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split."""
+    calls = (n for n in nodes_in(root, ast.Call) if called(n) == "fit_transform" and not loop_around(n, root))
+    fits = [n for n in sorted(calls, key=start) if n.args and receiver(n) is not None]
+    halves = _halves(root)
+    for i, fit in enumerate(fits):
+        of = ast.unparse(receiver(fit) or fit)
+        before = [f for f in fits[:i] if not exclusive(f, fit, root) and ast.dump(f) != ast.dump(fit)]
+        same = [
+            f for f in before if ast.unparse(receiver(f) or f) == of and not _is_renewed(of, f, fit, root)
+        ]
+        if same or any((_data_of(f), _data_of(fit)) in halves for f in before):
             yield site_at(review, rule, fit, message=_REFITTED)
+
+
+def _is_renewed(name: str, first: ast.Call, second: ast.Call, root: ast.AST) -> bool:
+    """Whether two calls of a scaler's are those of two: it is made where it is called, or anew between them."""
+    made = assigned_in(name, root)
+    return "(" in name or any(start(first) < start(n) < start(second) for n in made)
+
+
+def _data_of(fit: ast.Call) -> str:
+    """The name of what a scaler is fitted to: `X` of `X[:, 1:]` and of `X.values`."""
+    names = (n.id for n in descendants(fit.args[0]) if isinstance(n, ast.Name))
+    return next(names, "")
+
+
+def _halves(root: ast.AST) -> set[tuple[str, str]]:
+    """The names of the two halves of what is split in a function: `a, b, c, d = train_test_split(x, y)`."""
+    found = set[tuple[str, str]]()
+    for made in nodes_in(root, ast.Assign):
+        targets = made.targets[0]
+        if called(made.value) == "train_test_split" and isinstance(targets, ast.Tuple | ast.List):
+            names = list(map(ast.unparse, targets.elts))
+            found.update(zip(names[::2], names[1::2], strict=False))
+    return found
 
 
 def _half_normalised(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:

@@ -88,16 +88,25 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     for root in functions_of(review, "manual_seed", "backward"):
         for call in nodes_in(root, ast.Call):
-            if qualified(call.func, review.module) not in _SEEDS:
+            if qualified(call.func, review.module) not in _SEEDS or len(call.args) != 1:
                 continue
             loop = loop_around(call, root)
-            constant = len(call.args) == 1 and isinstance(call.args[0], ast.Constant)
-            if constant and loop is not None and _trains(loop, call, root):
+            if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call):
                 yield site_at(review, rule, call)
 
 
-def _trains(loop: ast.AST, seeding: ast.Call, root: ast.AST) -> bool:
-    """Whether the innermost loop around a seeding is the one that goes backward, with one model all the time."""
+def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
+    """Whether no turn of a loop gives a seed another value: it calls nothing, and nothing in it is bound there."""
+    bound = {
+        ast.unparse(n)
+        for n in descendants(loop)
+        if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Store)
+    }
+    return not any(isinstance(n, ast.Call) or ast.unparse(n) in bound for n in descendants(seed))
+
+
+def _trains(loop: ast.AST, seeding: ast.Call) -> bool:
+    """Whether a loop goes backward behind a seeding, with one model all the time."""
     back = (n for n in nodes_in(loop, ast.Call) if called(n) in ("backward", "manual_backward"))
     anew = any(called(n) == "parameters" for n in descendants(loop))
-    return not anew and any(loop_around(n, root) is loop and start(n) > start(seeding) for n in back)
+    return not anew and any(start(n) > start(seeding) for n in back)

@@ -10,7 +10,7 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.trained import trained_in
-from stablelint.matchers.tree import ancestors, block_of, mentions, start, statement_in
+from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     if not ("cuda" in text or ".to(" in text) or not any(o.partition(".")[0] == "time" for o in origins):
         return
     timings = [
-        (taken, timed)
+        (taken, timed, loop_around(taken, root))
         for root in functions_of(review, "time")
         for taken in sorted(nodes_in(root, ast.BinOp), key=start)
         if (timed := _timed(taken, root, review))
@@ -40,11 +40,13 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
     modules = frozenset[str]()
     if timings:
         modules = modules_in(review) | _layers(review) | trained_in(review.module)
-    for taken, timed in timings:
+    for taken, timed, loop in timings:
         inside = [n for statement in timed for n in descendants(statement)]
-        launched = any(_launches(n, modules) for n in inside) and not any(map(_goes_over_data, inside))
-        if launched and not any(_waits(statement, review.module.source.tree) for statement in timed):
-            yield site_at(review, rule, taken)
+        pending = loop is not None and any(_runs(n, modules) for n in descendants(loop))
+        launched = any(_runs(n, modules) or _moves(n, pending) for n in inside)
+        if launched and not any(map(_goes_over_data, inside)):
+            if not any(_waits(statement, review.module.source.tree) for statement in timed):
+                yield site_at(review, rule, taken)
 
 
 def _layers(review: Review) -> frozenset[str]:
@@ -101,10 +103,13 @@ def _waits(statement: ast.stmt, tree: ast.AST) -> bool:
     return any(mentions(node, *_WAITING) for node in reached_from(statement, tree))
 
 
-def _launches(node: ast.AST, modules: frozenset[str]) -> bool:
-    """Whether a call gives the GPU work: it runs a module, or moves a tensor there without waiting for the copy."""
-    if not isinstance(node, ast.Call):
+def _runs(node: ast.AST, modules: frozenset[str]) -> bool:
+    """Whether a call runs a module."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).removesuffix(".forward") in modules
+
+
+def _moves(node: ast.AST, pending: bool) -> bool:
+    """Whether a call moves a tensor to the GPU without waiting, or waits for work that is `pending` there."""
+    if not isinstance(node, ast.Call) or called(node) not in ("cuda", "to"):
         return False
-    if called(node) in ("cuda", "to"):
-        return any(k.arg == "non_blocking" for k in node.keywords)
-    return ast.unparse(node.func).removesuffix(".forward") in modules
+    return any(k.arg == "non_blocking" for k in node.keywords) or (pending and called(node) == "cuda")

@@ -125,7 +125,10 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
     asked = operands.get("requires_grad") if op != "requires_grad_" else None
     if asked is not None and asked.constant() is not False:
         plain = {name: v for name, v in operands.items() if v is not asked}
-        return trainable(apply_operation(op, plain, node, frame), frame)
+        made = trainable(apply_operation(op, plain, node, frame), frame)
+        if frame.reporting:
+            frame.session.observe(made, frame)
+        return made
     special = SPECIAL.get(op)
     if special is not None:
         result = special(op, operands, node, frame)
