@@ -114,16 +114,34 @@ def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
     """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
     if review.module.mentions("IterableDataset"):
         return
-    roots = list(functions_of(review, "DataLoader", "backward"))
+    roots = list(functions_of(review, "DataLoader"))
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     for root in roots:
         loaders = [n for n in nodes_in(root, ast.Assign) if called(n.value) == "DataLoader"]
         shuffled = {text for n in loaders if _shuffle(n.value) for text in _texts(n)}
-        trained = iterated[root] | attributes | (_handed(root, iterated, shuffled) if loaders else set())
-        for made in loaders:
-            if _texts(made) & trained and not _texts(made) & shuffled:
-                yield site_at(review, rule, made.value, shown=False)  # the data may lie in any order
+        known = {text for n in loaders for text in _texts(n)}
+        handed = _handed(root, iterated, shuffled) | set(_fitted(root, known)) if loaders else set()
+        unshuffled = [
+            n.value for n in loaders if _texts(n) & (iterated[root] | attributes | handed) - shuffled
+        ]
+        for made in (*unshuffled, *_given_to_trainer(root)):
+            if not _shuffle(made):
+                yield site_at(review, rule, made, shown=False)  # the data may lie in any order
+
+
+def _fitted(root: ast.AST, loaders: set[str]) -> Iterator[str]:
+    """The first loader that each call of a `fit` is given: the one that it trains on."""
+    for call in nodes_in(root, ast.Call):
+        given = map(ast.unparse, (*call.args, *(k.value for k in call.keywords)))
+        yield from [text for text in given if called(call) == "fit" and text in loaders][:1]
+
+
+def _given_to_trainer(root: ast.AST) -> Iterator[ast.expr]:
+    """The loaders that the `train_dataloader` of a module of Lightning returns."""
+    if getattr(root, "name", "") == "train_dataloader":
+        returned = (n.value for n in nodes_in(root, ast.Return) if n.value is not None)
+        yield from (value for value in returned if called(value) == "DataLoader")
 
 
 def _texts(node: ast.Assign) -> set[str]:

@@ -35,10 +35,8 @@ def arm(plan: Plan) -> None:
 
 
 def explain(error: BaseException, trail: Trail | None = None) -> Explanation | None:
-    """What is known of an exception that torch raised; None where that is nothing, or no exception of torch."""
-    if not isinstance(
-        error, (RuntimeError, IndexError, ValueError, AssertionError, TypeError)
-    ) and not hasattr(error, "__notes__"):
+    """What is known of an exception; None where that is nothing."""
+    if not isinstance(error, Exception):
         return None
     try:
         return explanation_of(Scene(error, trail or Trail()))

@@ -141,17 +141,33 @@ class Scene:
         for name, value in user.frame.f_locals.items():
             if value is tensor:
                 return Operand.of(tensor, name, *self._origin(user, name))
-        if self.frames and self.frames[-1] is user:
-            root: ast.expr = ast.parse(text, mode="eval").body
-            while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
-                root = root.func if isinstance(root, ast.Call) else root.value
-            if not isinstance(root, ast.Name) or root.id == "self":
-                return Operand.of(tensor, text)
-            return Operand.of(tensor, text, *self._origin(user, root.id))
         node = node_at(user.site)
-        if isinstance(node, ast.Call) and len(node.args) == 1:
-            return Operand.of(tensor, ast.unparse(node.args[0]))
+        named = text if self.frames[-1] is user else None
+        shown = operands(node, user.names)
+        named = next((name for name, value in shown if _same(value, tensor)), named)
+        if named is not None:
+            return Operand.of(tensor, named, *self._made(user, ast.parse(named, mode="eval").body))
+        taken = list(inspect.signature(module.forward).parameters) if module is not None else []
+        place = taken.index(text) if text in taken else 0
+        if isinstance(node, ast.Call) and (len(node.args) == 1 or place < len(node.args) == len(taken)):
+            return Operand.of(tensor, ast.unparse(node.args[place]))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
+
+    def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:
+        """The last statement that gave a name, or an attribute of `self`, within an expression its value."""
+        root = whole
+        while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+            inner = root.func if isinstance(root, ast.Call) else root.value
+            if isinstance(root, ast.Attribute) and isinstance(inner, ast.Name) and inner.id == "self":
+                return self._made_in_init(frame.frame.f_locals.get("self"), root.attr)
+            root = inner
+        return self._origin(frame, root.id) if isinstance(root, ast.Name) else (None, None)
+
+    def _made_in_init(self, owner: object, name: str) -> tuple[str | None, Location | None]:
+        """The statement `self.name = …` in the class of an object."""
+        code = getattr(type(owner).__init__, "__code__", None)
+        at = assigned(code, name, 1 << 30) if code else None
+        return (f"made in {type(owner).__name__}", at) if at is not None else (None, None)
 
     def _origin(self, frame: Frame, name: str) -> tuple[str | None, Location | None]:
         """The last statement before the failing line that gives a name of a frame its value."""
@@ -172,9 +188,7 @@ class Scene:
                 continue
             for name, child in owner._modules.items():
                 if child is module:
-                    code = getattr(type(owner).__init__, "__code__", None)
-                    at = assigned(code, name, 1 << 30) if code else None
-                    return (f"made in {type(owner).__name__}", at) if at is not None else (None, None)
+                    return self._made_in_init(owner, name)
         return None, None
 
 
@@ -217,6 +231,11 @@ def _is(target: ast.expr, name: str) -> bool:
         case ast.Name(found) | ast.Attribute(ast.Name("self"), found):
             return found == name
     return False
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors are one, or a view of the same elements."""
+    return one is other or (one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
 
 
 def _kind(module: nn.Module) -> str:

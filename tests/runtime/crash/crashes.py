@@ -289,7 +289,7 @@ y.sum().backward()
 """,
         "in-place",
         ("y += 1", "exp", "y = torch.exp(x)"),
-        "x = x + 1",
+        "y = y + 1",
     ),
     Crash(
         "an index written after sigmoid",
@@ -381,6 +381,81 @@ table = rows + rows.T
         ("PiB|TiB", "kept keeps 3 tensors", "broadcast to (67108864, 67108864)", "kept.append"),
         "item()",
     ),
+    Crash(
+        "a view across a transpose",
+        HEAD + "x = torch.randn(2, 3, 4)\ny = (x * 2).transpose(1, 2).view(2, 12)\n",
+        "shape",
+        ("(x * 2).transpose(1, 2) is not contiguous",),
+        "(x * 2).transpose(1, 2).reshape(2, 12)",
+    ),
+    Crash(
+        "one-hot rows of integers",
+        HEAD
+        + "scores = torch.randn(6, 4)\nrows = F.one_hot(torch.arange(6) % 4, 4)\nnn.CrossEntropyLoss()(scores, rows)\n",
+        "dtype",
+        ("rows has the shape of the scores, (6, 4)", "int64"),
+        "rows.argmax(1)",
+    ),
+    Crash(
+        "a mask that stays where it was made",
+        HEAD
+        + """
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mask = torch.ones(4, 4)
+    def forward(self, scores):
+        return scores + self.mask
+
+Masked()(torch.zeros(2, 4, 4, device="meta"))
+""",
+        "device",
+        ("scores is on meta", "self.mask is on cpu", "self.mask = torch.ones(4, 4)"),
+        "self.register_buffer('mask', …)",
+    ),
+    Crash(
+        "a file that is not there, in a worker",
+        LOADER.replace("ITEM", "return open(f'{index}.png')").replace("WORKERS", "1"),
+        "data",
+        ("sample 0 of Samples", "open(f'{index}.png')"),
+        "dataset[0]",
+    ),
+    Crash(
+        "memory of a device",
+        "import torch\nraise torch.cuda.OutOfMemoryError('CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 …')\n",
+        "memory",
+        ("1.5 GiB were asked for at once|1.50 GiB were asked for at once",),
+        "a smaller batch",
+    ),
+    Crash(
+        "a state of a wrapped model",
+        TRAIN + "model.load_state_dict(nn.DataParallel(model).state_dict())\n",
+        "state",
+        ("begin with 'module.'", "DataParallel"),
+        "key.removeprefix('module.')",
+    ),
+    Crash(
+        "a state for a wrapped model",
+        TRAIN + "nn.DataParallel(model).load_state_dict(model.state_dict())\n",
+        "state",
+        ("the keys of the module, those of DataParallel, begin with 'module.'",),
+        "'module.' + key",
+    ),
+    Crash(
+        "a state of other sizes",
+        TRAIN
+        + "model.load_state_dict(nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 5)).state_dict())\n",
+        "state",
+        ("2.weight is [5, 16] in the state and [3, 16] in Sequential", "2.bias"),
+        "strict=False",
+    ),
+    Crash(
+        "a state of another model",
+        TRAIN + "model.load_state_dict({'head': torch.ones(3)})\n",
+        "state",
+        ("Sequential needs 0.weight, 0.bias, 2.weight and 1 more", "the state holds head"),
+        "strict=False",
+    ),
 )
 
 UNKNOWN = (
@@ -390,4 +465,5 @@ UNKNOWN = (
     "import torch\nraise RuntimeError('mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)')",
     "import torch\nraise IndexError('Target 7 is out of bounds.')",
     "{}['missing']",
+    "raise KeyError('view size is not compatible with input tensor\\'s size and stride')",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -99,7 +100,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     shape = tuple(int(one) for one in match[1].split(",") if one.strip())
     summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
     other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
-    advice = ["write a new tensor instead: x = x + 1, torch.where, clone()"]
+    advice = ["write a new tensor instead: torch.where, clone()"]
     step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
     if step is not None and _takes_parameter(saver, shape):
         at = place(step.site)
@@ -109,9 +110,19 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     elif kept_at is not None and (written := writer_behind(kept_at)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
+        advice[:0] = _out_of_place(written.expression)
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _out_of_place(statement: str) -> list[str]:
+    """What makes a new tensor where a statement writes into an old one: `g = g - 1` for `g -= 1`."""
+    match ast.parse(statement).body:
+        case [ast.AugAssign(ast.Name() as name, operator, value)]:
+            anew = ast.BinOp(ast.Name(name.id, ast.Load()), operator, value)
+            return [f"{name.id} = {ast.unparse(anew)}"]
+    return []
 
 
 def _lost_a_value(node: Any) -> bool:

@@ -18,9 +18,10 @@ _DTYPES = (
 
 
 @explains(
-    r"expected target dtype to be Long or Byte, but got (\w+)|expected scalar type Long but found (\w+)"
+    r"expected target dtype to be Long or Byte|expected scalar type Long but found|"
+    r"Expected floating point type for target with class probabilities"
 )
-def class_labels(scene: Scene, match: re.Match[str]) -> Explanation | None:
+def class_labels(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Labels of a classification that are no class numbers."""
     frame = scene.called("cross_entropy") or scene.called("nll_loss")
     if frame is None:
@@ -30,11 +31,14 @@ def class_labels(scene: Scene, match: re.Match[str]) -> Explanation | None:
     values = target.detach().flatten()
     whole = bool((values == values.round()).all())
     advice = f"{operands[1].name}.long()" if whole else "a loss of differences, if these are quantities"
-    if given.shape == target.shape and target.dim() > 1 and whole:
-        advice = f"{operands[1].name}.argmax(1), if rows are one-hot; float targets of {tuple(given.shape)} are allowed"
     summary = (
         f"cross entropy takes class numbers of dtype int64, and {operands[1].name} is {operands[1].dtype}"
     )
+    if given.shape == target.shape and target.dim() > 1 and whole:
+        advice = f"{operands[1].name}.argmax(1), if rows are one-hot; float targets of {tuple(given.shape)} are allowed"
+    if given.shape == target.shape and not target.is_floating_point():
+        shape = f"{operands[1].name} has the shape of the scores, {tuple(given.shape)}"
+        summary = f"{shape}, and is {operands[1].dtype}: cross entropy takes probabilities in that shape"
     return Explanation("dtype", summary, advice=(advice,), operands=operands)
 
 
@@ -97,7 +101,14 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     concerned = [one for one in operands if weight is None or one in strays or one is weight]
     summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
     advice = [f"{one.name} = {one.name}.to({home!r})" for one in strays if one.name.isidentifier()]
-    advice += [
-        f"{one.name} must be made on, or moved to, {home}" for one in strays if not one.name.isidentifier()
-    ]
+    advice += [_moved(one.name, home, scene) for one in strays if not one.name.isidentifier()]
     return Explanation("device", summary, advice=tuple(advice), operands=operands)
+
+
+def _moved(name: str, home: str, scene: Scene) -> str:
+    """How what is no name of its own comes to a device: a tensor that a module keeps is moved with it as a buffer."""
+    keeper, _, attribute = name.rpartition(".")
+    owner = scene.user.names.get("self") if scene.user is not None and keeper == "self" else None
+    if isinstance(owner, torch.nn.Module) and attribute in vars(owner):
+        return f"self.register_buffer({attribute!r}, …) where it is made, so that {type(owner).__name__} moves it"
+    return f"{name} must be made on, or moved to, {home}"

@@ -15,12 +15,13 @@ from stablelint.runtime.crash.scene import Scene
 _SHOWN = 5
 
 
-@explains(
-    r"out of memory|can't allocate memory: you tried to allocate (\d+) bytes|not enough memory: you tried to allocate (\d+)"
-)
+_UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+@explains(r"(?:out of|allocate|enough) memory(?:.*[Tt]ried to allocate ([\d.]+) (bytes|[KMG]iB))?")
 def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     """The expression that asked, the largest tensors by name, and names that keep graphs."""
-    asked = next((int(one) for one in match.groups() if one), None)
+    asked = int(float(match[1]) * _UNITS[match[2]]) if match[1] else None
     operands = scene.operands()
     frames = [one.frame for one in reversed(scene.frames) if one.mine]
     held = holdings(frames, [])
@@ -34,7 +35,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         if result and result not in shapes:
             because.append(f"{' and '.join(str(one.shape) for one in operands)} broadcast to {result}")
     largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
-    because += [f"{name} holds {sized(size)}" for name, size in largest if size]
+    because += [f"{sized(size)} in {name}" for name, size in largest if size >= largest[0][1] / 100 > 0]
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
 
@@ -239,3 +241,15 @@ def single(scene: Scene, match: re.Match[str]) -> Explanation:
     """A batch norm over one value."""
     summary = f"{scene.module_name()} cannot normalise over the one value a channel of {_numbers(match[1])}"
     return _explained(scene, summary, "DataLoader(…, drop_last=True)", "model.eval() where it is not trained")
+
+
+@explains(r"view size is not compatible with input tensor's size and stride")
+def strides(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """`view` of a tensor whose elements lie in another order: behind a transpose, permute or expand."""
+    node = node_at(scene.user.site) if scene.user is not None else None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    source = ast.unparse(node.func.value)
+    sizes = ", ".join(map(ast.unparse, node.args))
+    summary = f"{source} is not contiguous: its elements lie in memory in another order than its shape says"
+    return _explained(scene, summary, f"{source}.reshape({sizes}), which copies them in that order")
