@@ -92,3 +92,15 @@ def test_a_loop_variable_keeps_off_the_end_of_its_range(counted: str, divisor: s
 def test_and_may_reach_the_other(counted: str, divisor: str) -> None:
     code = f"def f(x: torch.Tensor, m, n, k=2):\n    for i in {counted}:\n        x = x / ({divisor})\n"
     assert rules(code) == ["SL102"]
+
+
+def test_there_is_a_process() -> None:
+    code = """
+    import torch.distributed as dist
+
+    def shared(x: torch.Tensor):
+        size = dist.get_world_size() if dist.is_initialized() else {}
+        return x / (x.shape[0] * size)
+    """
+    assert rules(code.format(1)) == []
+    assert rules(code.format(0)) == ["SL102"]

@@ -29,6 +29,7 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
+_PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
@@ -100,6 +101,9 @@ def _other_torch(
 ) -> Value:
     if qualified.startswith("torch.optim."):
         trained([*positional, *keywords.values()], frame)
+    if qualified == "torch.distributed.get_world_size":
+        key = frame.graph.key(qualified, *(v.key for v in positional))
+        return Value(qualified, key, Kind.NUMBER, interval=_PROCESSES, node=node, module=frame.module)
     name = qualified.rpartition(".")[2]
     foreign = qualified.startswith(
         ("torch.optim", "torch.utils", "torch.cuda", "torch.device", "torch.distributed")
