@@ -17,7 +17,7 @@ EVALUATION = 0  # stands for the key of any test that tells evaluation from trai
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """A setting that something else may change: `temperature=1.0`, the row and, if it is another, the file it stands in."""
+    """A setting that something else may change: `temperature=1.0`; where another file sets it, the row and that file."""
 
     text: str
     row: int = 0

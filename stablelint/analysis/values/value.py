@@ -116,7 +116,7 @@ def sized(value: Value, text: str) -> Value:
             and value.interval.hi == math.inf
             and value.interval.contains(0.0)
         ):
-            setting = Assumption(f"{text} is positive", getattr(value.node, "lineno", 0))
+            setting = Assumption(f"{text} is positive")
             value.belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return value
 

@@ -37,7 +37,7 @@ def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:
 def _assumed(interval: Interval, value: Value, text: str, *operands: Value) -> Belief:
     """The belief that a value lies in `interval`, which rests on `text` and on what its operands rest on."""
     held = dict.fromkeys(a for v in operands if v.belief is not None for a in v.belief.on)
-    setting = Assumption(text, getattr(value.node, "lineno", 0))
+    setting = Assumption(text)
     return Belief(interval, Attained.NONE, Attained.COINCIDENCE, (*held, setting))
 
 

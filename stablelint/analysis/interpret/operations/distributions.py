@@ -64,7 +64,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value | No
     )
     taken = replace(given, kind=Kind.TENSOR, key=key, module=frame.module)
     if believed(taken).interval.contains(0.0):
-        setting = Assumption(f"{name} is positive", getattr(node, "lineno", 0))
+        setting = Assumption(f"{name} is positive")
         taken.belief = Belief(POSITIVE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return (
         taken

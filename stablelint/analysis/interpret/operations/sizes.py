@@ -57,6 +57,6 @@ def counted(value: Value) -> None:
 
 def not_empty(count: Value, counted: Value) -> Value:
     """A count that is believed to be at least 1."""
-    setting = Assumption(f"{counted.name or 'it'} is not empty", getattr(count.node, "lineno", 0))
+    setting = Assumption(f"{counted.name or 'it'} is not empty")
     count.belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (setting,))
     return count

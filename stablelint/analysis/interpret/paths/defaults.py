@@ -63,7 +63,7 @@ def _settings(test: Value, depth: int) -> Iterator[Assumption]:
         yield from test.belief.on
     default = default_of(test)
     if default is not None:
-        yield Assumption(f"{test.name}={ast.unparse(default)}", default.lineno)
+        yield Assumption(f"{test.name}={ast.unparse(default)}")
     for part in test.operands.values() if depth else ():
         yield from _settings(part, depth - 1)
 

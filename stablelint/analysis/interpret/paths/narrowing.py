@@ -55,7 +55,7 @@ def open_to_callers(
     tells that nothing of what is set can be seen.
     """
     belief = value.belief
-    setting = Assumption(text, getattr(value.node, "lineno", 0))
+    setting = Assumption(text)
     on = belief.on if belief is not None else ()
     if belief is None or value.interval != TOP:
         on = (*on, setting)
@@ -71,7 +71,7 @@ def open_to_callers(
     if (
         others is None and type(value.constant()) is int and value.data >= 1
     ):  # a count, of whatever a caller counts
-        counted = Assumption(f"{name} is positive", setting.row)
+        counted = Assumption(f"{name} is positive")
         belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (counted,))
     return replace(
         value, key=key, interval=TOP, zero=Attained.NONE, ends=Attained.NONE, peak=None, guard=None,
