@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
 _FILE_SECONDS = 60  # of the processor
+_SHARES = 3  # of the time that is left, divided among the files that are left, that one of them may take
+_LEAST_SECONDS = 10.0
 _WAITING = 4  # times its share of the processor that a file may take, for the machine may be busy
 
 
@@ -44,10 +46,12 @@ def main(jobs_file: str) -> int:
     deadline = time.perf_counter() + float(jobs["seconds"])
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as nowhere:
         os.chdir(nowhere)  # what a function writes by a relative name is not the project's
-        for path, rows in jobs["files"].items():
-            if time.perf_counter() > deadline:
+        for left, (path, rows) in zip(range(len(jobs["files"]), 0, -1), jobs["files"].items(), strict=True):
+            now = time.perf_counter()
+            if now > deadline:
                 break
-            _apart(path, rows, jobs, project, deadline)
+            share = max(_LEAST_SECONDS, _SHARES * (deadline - now) / left)
+            _apart(path, rows, jobs, project, min(deadline, now + share))
     return 0
 
 
