@@ -35,7 +35,10 @@ _KEEPS = frozenset(
 _COUNTED = frozenset("len int float round ceil floor numel item size dim ndimension".split())
 _NUMBERS = ("float", "int")
 _WHOLE = frozenset(
-    "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted".split()
+    "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted one_hot".split()
+)
+_STAYS_WHOLE = frozenset(
+    "sum cumsum prod abs max min amax amin clamp clamp_min square pow view reshape".split()
 )
 _TABLES = ("numpy.", "pandas.", "scipy.")  # what makes arrays and tables
 _REAL_PARTS = frozenset("abs real imag angle".split())
@@ -220,11 +223,22 @@ def is_whole(node: ast.expr, tree: Tree) -> bool:
         case ast.Call():
             fractions = (*node.args, *(one.value for one in node.keywords))
             typed = any(one.arg == "dtype" for one in node.keywords)
+            if called_name(node) in _STAYS_WHOLE and not typed and isinstance(node.func, ast.Attribute):
+                return any(is_whole(one, tree) for one in (node.func.value, *node.args[:1]))
             return called_name(node) in _WHOLE and not typed and not any(map(_is_fraction, fractions))
         case ast.Name():
             given = definition(tree, node)
-            return given is not None and is_whole(given.value, tree)
+            return any(is_whole(one, tree) for one in ([given.value] if given else _given_in(tree, node)))
     return False
+
+
+def _given_in(tree: Tree, name: ast.Name) -> Iterable[ast.expr]:
+    """What the branches before a place give a name, itself aside."""
+    for one in ast.walk(function_of(tree, name) or name):
+        is_earlier = isinstance(one, ast.Assign) and one.lineno < name.lineno
+        if isinstance(one, ast.Assign) and is_earlier and any(is_name(each, name.id) for each in one.targets):
+            if not any(is_name(inner, name.id) for inner in ast.walk(one.value)):
+                yield one.value
 
 
 def _is_fraction(node: ast.expr) -> bool:

@@ -1,8 +1,9 @@
-"""Results whose infinities or NaN mean something behind them, which a rewrite would take away."""
+"""What becomes of a result behind its place, where a rewrite would take that away: infinities, NaN, an element type."""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.nodes import readers
@@ -12,6 +13,8 @@ from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name
 
 _BOUNDS = (".clamp", ".masked_fill(")
+_CASTS = frozenset("to type type_as half bfloat16 item".split())
+_WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _EMPTY = ".numel(), 1)"
 _REPLACES = frozenset("masked_fill masked_fill_ where nan_to_num nan_to_num_".split())
 _ASKS = frozenset("isinf isfinite isnan nan_to_num nan_to_num_".split())
@@ -34,6 +37,17 @@ def check_untold(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     parent = tree.link(node).parent
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
         raise Withheld("a mean of nothing that is told as a number is no 0: leave it out, or say what it is")
+
+
+def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where an operand of a type that callers choose would be computed in float32 from here on."""
+    wide = _WIDENED.fullmatch(proposal.template)
+    function = function_of(tree, node)
+    if wide is None or proposal.bindings[wide[1]].dtype is not None or function is None:
+        return
+    later = (one for one in ast.walk(function) if getattr(one, "lineno", 0) >= node.lineno)
+    if not any(isinstance(one, ast.Call) and called_name(one) in _CASTS for one in later):
+        raise Withheld("what follows would be computed in float32, and nothing casts it back")
 
 
 def _replaces_infinite(node: ast.AST, name: str) -> bool:

@@ -29,7 +29,7 @@ _CONSTANTS = {
 
 def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
     """``y.clamp(min=0)`` with the bounds of the template ``$x.clamp_min(...)``, where `node`, the value of
-    ``$x``, is a clamp whose own bounds are numbers that the new ones make idle; else `expression` as it is.
+    ``$x``, is a clamp one of whose bounds is a number that a new one makes idle; else `expression` as it is.
     Raises Withheld where a bound is no number: a second clamp behind it would say that it does not suffice.
     """
     wanted = _template_bounds(expression, operands, node)
@@ -40,10 +40,11 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
         old = number(argument)
         if side in wanted and old is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
-        if side in wanted and old is not None and not _tighter(side, wanted[side][1], old):
-            return expression
-    if not given.keys() & wanted.keys():
+    shared = given.keys() & wanted.keys()
+    idle = {side for side in shared if not _tighter(side, wanted[side][1], number(given[side]) or 0.0)}
+    if idle == shared:
         return expression
+    wanted = {side: bound for side, bound in wanted.items() if side not in idle}
     texts = {side: text for side, (text, _) in wanted.items()}
     return _written(tree, node, texts, given, operands, _receiver(expression))
 

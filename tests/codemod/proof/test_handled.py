@@ -45,3 +45,16 @@ def test_the_mean_of_nothing_is_not_told_as_0() -> None:
     assert "selected.sum() / max(" in rewritten(
         inner, proposal(inner, "x[m].mean()", "$s.sum() / max($s.numel(), 1)", s="x[m]")
     )
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_made"), [("v * x", False), ("(v * x).to(x.dtype)", True), ("v.item()", True)]
+)
+def test_what_callers_choose_the_type_of_is_cast_back(rest: str, is_made: bool) -> None:
+    source = f"import torch\ndef f(x):\n    v = x.pow(2).mean(-1)\n    return {rest}\n"
+    at = Binding("x", span_of(source, "x", start=source.index("x.pow")))
+    change = proposal(source, "x", "$x.to(torch.float32)", occurrence=1, x=at)
+    if is_made:
+        assert "v = x.to(torch.float32).pow(2).mean(-1)" in rewritten(source, change)
+    else:
+        assert "nothing casts it back" in withheld(source, change)

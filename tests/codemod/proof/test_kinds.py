@@ -43,6 +43,7 @@ def test_the_other_branch_of_a_test_is_for_the_other_kind() -> None:
 
 
 BOUND = "$b.clamp_min(torch.finfo($b.dtype).tiny)"
+BOUND_M = BOUND.replace("$b", "$m")
 
 
 def bounded(source: str, name: str, template: str, end: int | None = None) -> Proposal:
@@ -138,3 +139,15 @@ def test_one_result_does_not_take_the_place_of_two() -> None:
     source = "import torch\nvar, mean = torch.var_mean(x, 0)\n"
     made = proposal(source, "torch.var_mean(x, 0)", "torch.var($x, unbiased=False)", x="x")
     assert withheld(source, made) == "it gives two results, and the rewrite one"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "    if x.ndim:\n        m = F.one_hot(x)\n    else:\n        m = x\n    m = m.sum(dim=0)\n",
+        "    m = torch.sum(F.one_hot(x), dim=0)\n",
+    ],
+)
+def test_what_may_be_counted_in_integers_is_bounded_as_such(before: str) -> None:
+    source = f"import torch\nimport torch.nn.functional as F\ndef f(x):\n{before}    return x / m\n"
+    assert "m.clamp_min(torch.finfo(torch.float32).tiny)" in rewritten(source, bounded(source, "m", BOUND_M))

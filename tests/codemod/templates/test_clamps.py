@@ -88,3 +88,10 @@ def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
 
     for value in (-20.0, (old + new) / 2, old, new, 20.0):
         assert eval(after, {"a": Number(value)}) == max(value, old, new)
+
+
+def test_of_two_bounds_the_one_that_is_tight_enough_stays() -> None:
+    source = f"{HEAD}torch.acos(torch.clamp(x, 0, 1))\n"
+    within = "$c.clamp(torch.finfo($c.dtype).eps - 1, 1 - torch.finfo($c.dtype).eps)"
+    change = proposal(source, "torch.clamp(x, 0, 1)", within, c="torch.clamp(x, 0, 1)")
+    assert "torch.acos(torch.clamp(x, 0, 1 - torch.finfo(x.dtype).eps))" in rewritten(source, change)
