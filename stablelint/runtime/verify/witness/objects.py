@@ -141,14 +141,22 @@ class Maker:
         guesses = chain(examples, candidates(uses, self.known))
         made = accepted(uses, guesses, lambda guess: self._failure(kind, written(guess)), _MADE, self.known)
         first: Arguments | None = None
+        tried = False
         for each in islice(made, 2 + len(examples)):
             first = each if first is None else first
             yield written(each)
             if self.refused is not None:
                 yield from islice(self._changed(kind, each, self.refused, uses), _CHANGED)
                 yield from self._with_scores(kind, each)
-        for option in options(uses, self.known) if first is not None else ():
-            text = written(with_argument(first or (), option))
+            elif not tried:  # its methods can be called, and came not everywhere
+                tried = True
+                yield from self._with_options(kind, each, uses)
+        if first is not None and not tried:
+            yield from self._with_options(kind, first, uses)
+
+    def _with_options(self, kind: type, first: Arguments, uses: Mapping[str, Uses]) -> Iterator[str]:
+        for option in options(uses, self.known):
+            text = written(with_argument(first, option))
             if self._failure(kind, text) is None:
                 yield text
 

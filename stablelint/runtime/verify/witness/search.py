@@ -63,6 +63,8 @@ _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.distributions.Normal, "=torch.distributions.Normal(torch.zeros(2, 4), torch.ones(2, 4))"),
 )
 _RANK = r"(?i)(?:expected|requires|be|want) (?:an? )?(\d)(?: dim|-?D\b|-dim)"  # that a message asks for
+_OUT_OF_RANGE = r"Dimension out of range \(expected .* but got (-?\d)\)"
+_BEYOND = r"index (\d+) is out of bounds for (?:dimension|axis) (\d) with size"
 _UNBOUND: tuple[tuple[str, Place], ...] = (
     (r"NameError: name '(\w+)' is not defined", "module"),
     (
@@ -168,7 +170,8 @@ def changes(
         for kind in islice((*_meant(failure.message), *kinds_of(name, uses[name], known)), _OTHERS):
             yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
     together = _together(arguments, failure, uses)
-    if any(_numbers(failure.message)) and not failure.message.startswith(("TypeError", "AttributeError")):
+    of_shapes = any(_numbers(failure.message)) or _ranks(failure.message)
+    if of_shapes and not failure.message.startswith(("TypeError", "AttributeError")):
         yield from together
     yield from _each_changed(arguments, failure, uses, known, True)
     yield from together
@@ -225,9 +228,13 @@ def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) 
     """The arguments with all tensors of another shape, or all numbers another one."""
     shape = _shape_of(arguments)
     sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
-    ranks = {int(text) for text in re.findall(_RANK, failure.message)}
+    ranks = _ranks(failure.message)
     for other in (each for each in SHAPES if len(each) in ranks):
         yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
+    for index, side in re.findall(_BEYOND, failure.message):
+        if int(side) < len(shape) and int(index) < _LARGEST:
+            other = (*shape[: int(side)], int(index) + 1, *shape[int(side) + 1 :])
+            yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
     viewed = [math.prod(map(int, _numbers(text))) for text in re.findall(_VIEWED, failure.message)]
     shapes: list[Shape] = [(size,) for size in viewed if 0 < size <= _LARGEST]
     shapes += [(*shape[:-1], size) for size in sizes]
@@ -237,6 +244,15 @@ def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) 
         yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
     for text in _WIDE:
         yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
+
+
+def _ranks(message: str) -> set[int]:
+    """The ranks of tensors that a message asks for."""
+    found = {int(text) for text in re.findall(_RANK, message)}
+    found |= {max(int(text) + 1, -int(text)) for text in re.findall(_OUT_OF_RANGE, message)}
+    found |= {int(text) for text in re.findall(r"values to unpack \(expected (\d)", message)}
+    found |= {int(text) + 1 for text in re.findall(r"too many indices for tensor of dimension (\d)", message)}
+    return found | ({3, 4} if "tuple index out of range" in message else set())
 
 
 def _shaped(one: Argument, uses: Uses, shape: Shape) -> Argument:

@@ -45,6 +45,7 @@ _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 _ALIKE = 12  # other ones of its kinds that are tried then
 _AGAIN = 12  # times that a method is called on one object, for a state that comes with time
+_NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
 
 
@@ -230,8 +231,8 @@ class _Trial:
         if self._is_over():
             return Failure("no time is left")
         failure = self._try(MadeCall(subject, arguments, self._grad))
-        if failure is not None and "a leaf Variable that requires grad" in failure.message:
-            self._grad = False  # it writes into its arguments
+        if failure is not None and any(text in failure.message for text in _NO_GRADIENT):
+            self._grad = False  # it writes into its arguments, or leaves torch with them
             failure = self._try(MadeCall(subject, arguments, self._grad))
         self._latest = failure
         if failure is not None and (not self._furthest.message or failure.rows > self._furthest.rows):
