@@ -163,4 +163,8 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
         return "float32" if floats != {"float64"} and "float64" not in floats else "float64"
     if op in ("div", "mean", "sqrt", "exp", "log", "sigmoid", "softmax"):
         return "float32"
-    return tensors[0] if op not in ("sum",) or tensors[0] != "bool" else "int64"
+    if tensors[0] != "bool":
+        return tensors[0]
+    if op in _PROMOTING and any(v.kind is Kind.NUMBER for v in operands):
+        return None  # a truth value and a number make a number of that sort
+    return "int64" if op == "sum" else "bool"

@@ -65,6 +65,7 @@ def test_a_diagonal_is_kept_in_or_out(mask: str, spared: bool) -> None:
         ("((adj > 0) & ~torch.eye(5).bool()).float()[:3]", ["SL501"]),
         ("((adj > 0) | torch.eye(5).bool()).float()", []),
         ("adj.relu()", ["SL101"]),
+        ("(adj > 0) + 1e-6", []),
     ],
 )
 def test_the_logarithm_of_truth_values_is_a_mask(mask: str, expected: list[str]) -> None:
