@@ -94,6 +94,24 @@ def test_and_may_reach_the_other(counted: str, divisor: str) -> None:
     assert rules(code) == ["SL102"]
 
 
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("math.factorial(n)", []),
+        ("math.gamma(3.5)", []),
+        ("math.prod(x.shape[1:])", []),
+        ("np.prod(x.size())", []),
+        ("np.prod(n)", ["SL102"]),
+        ("math.gamma(n)", ["SL102"]),
+    ],
+)
+def test_products_of_sizes_and_factorials_are_positive(number: str, expected: list[str]) -> None:
+    assert (
+        rules(f"import math\nimport numpy as np\n\ndef f(x: torch.Tensor, n):\n    return x / {number}\n")
+        == expected
+    )
+
+
 def test_there_is_a_process() -> None:
     code = """
     import torch.distributed as dist

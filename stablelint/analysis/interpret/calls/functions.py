@@ -10,6 +10,7 @@ from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
 from stablelint.analysis.interpret.operations.distributions import make_distribution
+from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.operations.tensors import SPECIAL
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -20,15 +21,16 @@ from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, belief_in, believed
 from stablelint.numerics.formats import FLOAT64
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax import operations
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
-         "floor", "ceil", "fabs", "sinh", "cosh", "erf"}  # fmt: skip
+         "floor", "ceil", "fabs", "sinh", "cosh", "erf", "factorial", "gamma"}  # fmt: skip
 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
+_SIZES = frozenset({"shape", "size"})
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
@@ -54,6 +56,8 @@ def call_named(
     root, _, rest = qualified.partition(".")
     if root == "builtins":
         return call_builtin(rest, positional, keywords, node, frame)
+    if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in _SIZES:
+        return size_of(positional[0].operands["input"], node, frame)  # how many elements there are
     if root == "math":
         return _call_math(rest, positional, node, frame)
     if root == "numpy":
@@ -169,7 +173,8 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
         return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
     operand = positional[0]
     op = "abs" if name == "fabs" else name
-    interval = range_of(op, [frame.state.effective(operand)], {}, FLOAT64) or _ANY
+    known = range_of(op, [frame.state.effective(operand)], {}, FLOAT64)
+    interval = AT_LEAST_ONE if name == "factorial" else known or _ANY
     key = frame.graph.key("math", name, *(v.key for v in positional))
     zero = operand.zero if name in ("sqrt", "fabs") else Attained.NONE
     value = Value(
