@@ -35,7 +35,8 @@ def test_version(run: Run) -> None:
 def test_an_unknown_command_or_option_exits_with_2(run: Run) -> None:
     outcome = run("chekc")
     assert outcome.code == 2
-    assert "chekc" in outcome.err
+    assert outcome.err == 'error: there is no command "chekc"\n  = help: did you mean `stablelint check`?\n'
+    assert "= help: did you mean `stablelint check .`?" in run(".").err
     assert run("check", "--no-such-option").code == 2
     assert run("check", "--jobs", "0").code == 2
 
@@ -98,13 +99,13 @@ def test_an_interrupt_leaves_nothing_behind(project: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    while not list(project.rglob("*.json")) and process.poll() is None:
+    while not list(project.rglob("*.jsonl")) and process.poll() is None:
         time.sleep(0.01)  # till the first answers are in the cache
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     assert process.returncode in (1, 130)
-    assert not list(project.rglob("*.json.*"))
+    assert not list(project.rglob("*.jsonl.*"))
     again = subprocess.run(
         [sys.executable, "-m", "stablelint", "check", "f0.py"], capture_output=True, text=True, check=False
     )
