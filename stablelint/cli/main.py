@@ -94,10 +94,25 @@ def _run(argv: list[str]) -> int:
 
         sys.stdout.write(welcome())
         return CLEAN
+    if argv and not argv[0].startswith("-"):
+        return _unknown(argv[0])
     parser = _whole_parser()
     parser.parse_args(argv)
     parser.print_help()
     return CLEAN
+
+
+def _unknown(name: str) -> int:
+    """Says that there is no such command, and which is close."""
+    from difflib import get_close_matches
+
+    from stablelint.cli.options import print_problems
+    from stablelint.diagnostic import Problem
+
+    near = get_close_matches(name, command_names(), n=1) or [f"check {name}"] * os.path.exists(name)
+    hint = f"did you mean `stablelint {near[0]}`?" if near else "`stablelint --help` lists them all"
+    print_problems([Problem(f'there is no command "{name}"', hint=hint)])
+    return FAILED
 
 
 def _has_folder() -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from report import sample
 from stablelint.config import OUTPUT_FORMATS
+from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
 from stablelint.report.context import Context
 from stablelint.report.formats import render
 from stablelint.report.source import Sources
@@ -162,3 +163,20 @@ def test_quiet_leaves_the_summary_out() -> None:
 def test_a_clean_run_says_what_was_proved() -> None:
     text = render("full", CheckResult(files=2, discharge_counts={"clamp": 3, "eps": 1}), CONTEXT)
     assert text == "No findings in 2 files.\nProved safe: 4 operations; `--show-discharged` lists them.\n"
+
+
+def test_a_line_that_no_person_wrote_is_shown_where_it_changes() -> None:
+    text = f"X = [{', '.join(['1.0'] * 2000)}]; Y = torch.log(x)"
+    edit = Edit(Span(Position(1, len(text) - 11), Position(1, len(text) + 1)), "torch.log1p(x - 1)")
+    found = replace(
+        sample.LOG,
+        span=edit.span,
+        derivation=(),
+        filename="/nowhere.py",
+        fix=Fix(Applicability.UNSAFE, "", (edit,)),
+    )
+    context = Context("/", sources=Sources({"/nowhere.py": text.encode()}))
+    shown = render("full", CheckResult((found,), files=1), context).splitlines()
+    changed = [line for line in shown if line.startswith(("1 -", "1 +"))]
+    assert [line.partition("; ")[2] for line in changed] == ["Y = torch.log(x)", "Y = torch.log1p(x - 1)"]
+    assert all(len(line) <= 120 for line in changed)

@@ -111,7 +111,5 @@ def _conclude(wanted: list[Change], written: list[Change], yes: bool) -> None:
             f"\nWrote {', '.join(os.path.relpath(change.path) for change in written)}. Next: stablelint check"
         )
     else:
-        print(
-            "\nNothing was written."
-            + ("" if is_terminal(sys.stdin) else " `stablelint init --yes` writes all of it.")
-        )
+        hint = "" if yes or is_terminal(sys.stdin) else " `stablelint init --yes` writes all of it."
+        print(f"\nNothing was written.{hint}")

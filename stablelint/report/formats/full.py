@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Fix, Severity
-from stablelint.report.cells import lay_out, plain, wrap
+from stablelint.report.cells import crop, lay_out, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
 from stablelint.report.rest import confidence_line, rest_lines
@@ -16,6 +16,8 @@ from stablelint.report.tables import note
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
+
+_WRITTEN = 400  # characters of the longest line that a person writes
 
 
 def render(result: CheckResult, context: Context) -> str:
@@ -90,10 +92,25 @@ def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Itera
     yield bar
     shown = item.filename
     for path, row, before, after in hunks:
+        shared = _shared(before[0], after[0]) if before and after else 0
         if path != shown:
             yield f"{indent}{style.gutter('-->')} {context.shown(path)}:{row}"
             shown = path
         for sign, paint, written in (("-", style.removed, before), ("+", style.added, after)):
             for offset, line in enumerate(written, row):
-                yield f"{style.gutter(f'{offset:>{len(indent)}}')} {paint(f'{sign} {lay_out(line)[0]}')}"
+                text = _in_sight(lay_out(line)[0], shared, context)
+                yield f"{style.gutter(f'{offset:>{len(indent)}}')} {paint(f'{sign} {text}')}"
     yield bar
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two lines have in common at their beginning."""
+    differing = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
+def _in_sight(line: str, shared: int, context: Context) -> str:
+    """A line of a rewrite; of one that no person has written, what stands around its `shared` beginning's end."""
+    if len(line) <= _WRITTEN:
+        return line
+    return crop(line, max(shared - context.width // 4, 0), context.width - 8)
