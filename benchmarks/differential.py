@@ -5,6 +5,7 @@
     python benchmarks/differential.py --seed 40 --show 10      and the first differences with their code
     python benchmarks/differential.py --functions              functions of the releases in [functions] of ecosystem.toml
     python benchmarks/differential.py --functions gpytorch --show 10
+    python benchmarks/differential.py --functions --stored --page docs/fix.md   what was called last, into the page
 
 A program is drawn around the pattern of a rule (`tests/codemod/differential`): with defaults that callers override,
 regions without gradients, values that are written to, classes that others derive from. Its safe fixes are made, and old
@@ -31,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import torch
 from functions import Row, compare
+from page import fill, table
 from releases import CACHE, LIST, fetch
 
 from stablelint.codemod.text.diff import unified_diff
@@ -49,13 +51,15 @@ def main() -> int:
         "--show", type=int, default=0, metavar="N", help="the first N differences with their code"
     )
     parser.add_argument("--functions", nargs="*", metavar="PACKAGE", help="try real functions instead")
+    parser.add_argument("--stored", action="store_true", help="call nothing anew, tell what was seen last")
+    parser.add_argument("--page", type=Path, help="the page whose table is renewed")
     parser.add_argument("--one", type=Path, nargs=2, metavar=("TREE", "TABLE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.one:
         return _one_package(*options.one)
     if options.functions is not None:
-        return _functions(options.functions, options.show)
+        return _functions(options.functions, options.show, options.stored, options.page)
     ran, rewritten = Counter[str](), Counter[str]()
     wrong: list[Tried] = []
     for program, core in (item for seed in count(options.seed) for item in drawn(seed)):
@@ -71,6 +75,10 @@ def main() -> int:
             if len(wrong) <= options.show:
                 _show(result)
     _report(ran, rewritten, wrong)
+    if options.page:
+        fill(
+            options.page, "programs", programs_table(options.seed, ran.total(), rewritten.total(), len(wrong))
+        )
     return 1 if wrong else 0
 
 
@@ -94,38 +102,57 @@ def _one_package(tree: Path, table: Path) -> int:
     return 0
 
 
-def _functions(names: list[str], show: int) -> int:
+def programs_table(seed: int, ran: int, rewritten: int, wrong: int) -> str:
+    """What generated programs showed, for the page."""
+    return table(
+        ["programs", "seed", "changed by a safe fix", "different"],
+        [[f"{ran:,}", f"{seed}", f"{rewritten}", f"{wrong}"]],
+    )
+
+
+def _functions(names: list[str], show: int, stored: bool, page: Path | None) -> int:
     """Tries the functions of releases, prints the figures."""
     pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
     releases = {name: fetch(name, version) for name, version in pinned["functions"].items()}
     for name, version in pinned["functions-need"].items():
         fetch(name, version)
     rows: list[Row] = []
+    shown: list[list[str]] = []
     for name in names or releases:
-        table = CACHE / "functions" / f"{name}.jsonl"
-        table.parent.mkdir(exist_ok=True)
-        subprocess.run([sys.executable, __file__, "--one", releases[name], table], check=True)
-        found = [Row(**json.loads(line)) for line in table.read_text(encoding="utf-8").splitlines()]
+        seen = CACHE / "functions" / f"{name}.jsonl"
+        seen.parent.mkdir(exist_ok=True)
+        if not stored:
+            subprocess.run([sys.executable, __file__, "--one", releases[name], seen], check=True)
+        found = [Row(**json.loads(line)) for line in seen.read_text(encoding="utf-8").splitlines()]
         rows += found
-        print(_figures(name, found), flush=True)
-    print(_figures("all", rows))
+        shown.append(_figures(name, found))
+        print("  ".join(f"{one:>8}" for one in shown[-1]), flush=True)
+    shown.append(_figures("all", rows))
+    print(text := table(_FIGURES, shown))
+    if page:
+        fill(page, "functions", text)
     different = [row for row in rows if row.verdict == "different"]
     for row in different[:show]:
         print(f"--- {'safe' if row.safe else 'unsafe'}: {row.file}: {row.function}\n    {row.note}")
     return 1 if any(row.safe for row in different) else 0
 
 
-def _figures(name: str, rows: list[Row]) -> str:
-    cells = [f"{name:<28}"]
+_FIGURES = [
+    "release",
+    *("safe", "called", "equal"),
+    *("unsafe", "called", "equal", "refuse integers", "different"),
+]
+
+
+def _figures(name: str, rows: list[Row]) -> list[str]:
+    """How many functions the fixes of a release change, and what became of them, by whether they are safe."""
+    cells = [name]
     for safe in (True, False):
-        group = [row for row in rows if row.safe is safe]
-        verdicts = Counter(row.verdict for row in group)
+        verdicts = Counter(row.verdict for row in rows if row.safe is safe)
         called = verdicts["equal"] + verdicts["different"] + verdicts["refuses"]
-        cells.append(
-            f"{'safe' if safe else 'unsafe':>7}: {len(group):>4} fixed {called:>4} called "
-            f"{verdicts['equal']:>4} equal {verdicts['refuses']:>3} refuse integers {verdicts['different']:>3} different"
-        )
-    return "".join(cells)
+        told = (verdicts.total(), called, verdicts["equal"], verdicts["refuses"], verdicts["different"])
+        cells += map(str, told[: 3 if safe else 5])
+    return cells
 
 
 def _show(result: Tried) -> None:
