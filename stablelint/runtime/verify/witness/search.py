@@ -37,6 +37,7 @@ _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
 _SMALL = 8
+_SHORT = 4  # side of a tensor
 _MOCK = "=unittest.mock.MagicMock()"
 _ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
@@ -163,6 +164,8 @@ def changes(
     yield from _bound(arguments, failure, known)
     if failure.message.startswith("TimeoutError"):
         yield (*arguments, *_small(arguments, uses))
+        for kept in (1, -1):  # what becomes smaller may be anything but the side of the features
+            yield tuple(replace(each, shape=_smaller(each.shape, kept)) for each in arguments)
     held = {each.name for each in arguments}
     for name in sorted(
         name for name in uses.keys() - held if _speaks_of(failure, name)
@@ -196,6 +199,13 @@ def _small(arguments: Arguments, uses: Mapping[str, Uses]) -> Iterator[Argument]
         if isinstance(each.default, ast.Constant) and type(each.default.value) is int and name not in held:
             if each.default.value > _SMALL:
                 yield Argument(name, "given", keyword=True, given=str(_SMALL))
+
+
+def _smaller(shape: Shape, kept: int) -> Shape:
+    """A shape of short sides, but for the one that is kept."""
+    return tuple(
+        side if place == kept % len(shape) else min(side, _SHORT) for place, side in enumerate(shape)
+    )
 
 
 def _speaks_of(failure: Failure, name: str) -> bool:
