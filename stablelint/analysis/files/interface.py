@@ -27,12 +27,18 @@ class Interface:
         self._module = module
         self._lines = lines
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
+        self._digests: dict[frozenset[str], str] = {}
         self._facts = (module.mentions_torch, module.search_path, sorted(module.rebound), module.stars)
 
     def digest_of(self, names: Iterable[str]) -> str:
         """The digest of what the names stand for, and of what is true of the whole file."""
-        reached = list(names)
-        known = set(reached)
+        asked = frozenset(names)
+        if asked not in self._digests:  # few sets are asked for, by many files each
+            self._digests[asked] = self._digest_of(asked)
+        return self._digests[asked]
+
+    def _digest_of(self, names: frozenset[str]) -> str:
+        reached, known = list(names), set(names)
         for name in reached:  # grows while it is walked
             new = self._of(name)[1] - known
             known |= new

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from stablelint.analysis.files.callsites import is_written
+from stablelint.analysis.files.callsites import is_written, subclasses
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
@@ -68,7 +68,7 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
 
 def overriding(info: ClassInfo, name: str, frame: Frame) -> list[tuple[ClassInfo, FunctionInfo]]:
     """The subclasses in the same file that have a method of that name themselves."""
-    having = (c for c in info.module.classes.values() if name in c.methods and c is not info)
+    having = (c for c in subclasses(info) if name in c.methods)
     return [(c, c.methods[name]) for c in having if info in ancestors(c, frame)]
 
 
