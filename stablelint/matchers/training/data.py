@@ -125,7 +125,10 @@ def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
         unshuffled = [
             n.value for n in loaders if _texts(n) & (iterated[root] | attributes | handed) - shuffled
         ]
-        for made in (*unshuffled, *_given_to_trainer(root)):
+        inline = [
+            n.iter for n in _training_loops(root) if isinstance(n, ast.For) and called(n.iter) == "DataLoader"
+        ]
+        for made in (*unshuffled, *inline, *_given_to_trainer(root)):
             if not _shuffle(made):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
 
@@ -149,11 +152,18 @@ def _texts(node: ast.Assign) -> set[str]:
 
 
 def _iterated(root: ast.AST) -> Iterator[str]:
-    """The names and attributes that the loops of a function with a backward pass go over."""
-    for loop in nodes_in(root, ast.For):
-        if any(called(n) == "backward" for n in descendants(loop)):
-            names = (n for n in descendants(loop.iter) if isinstance(n, ast.Name | ast.Attribute))
-            yield from map(ast.unparse, names)
+    """The names and attributes that the loops of a function with a backward pass go over, or take the next batch of."""
+    for loop in _training_loops(root):
+        sources = [loop.iter] if isinstance(loop, ast.For) else []
+        if mentions(loop, "next"):
+            sources += [n for n in nodes_in(root, ast.Call) if called(n) == "iter"]
+        names = (n for s in sources for n in descendants(s) if isinstance(n, ast.Name | ast.Attribute))
+        yield from map(ast.unparse, names)
+
+
+def _training_loops(root: ast.AST) -> list[ast.For | ast.While]:
+    loops = nodes_in(root, ast.For, ast.While)
+    return [n for n in loops if any(called(inner) == "backward" for inner in descendants(n))]
 
 
 def _handed(root: ast.AST, iterated: Mapping[ast.AST, set[str]], shuffled: set[str]) -> set[str]:

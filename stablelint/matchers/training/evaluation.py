@@ -62,10 +62,16 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
     modules = modules_in(review) | trained_in(module)
     for root in functions_of(review):
         for call in sorted(nodes_in(root, ast.Call), key=start):
-            loop = loop_around(call, root)
+            loop = _turns(call, root)
             if loop and ast.unparse(call.func) in modules and not _trains(loop) and graph_is_off(call, root):
                 yield site_at(review, rule, call, shown=modal)
                 break
+
+
+def _turns(node: ast.AST, root: ast.AST) -> ast.AST | None:
+    """The loop or the comprehension around a node that runs it once in each turn."""
+    around = (n for n in ancestors(node, root) if isinstance(n, ast.ListComp | ast.GeneratorExp))
+    return loop_around(node, root) or next(around, None)
 
 
 def _trains(loop: ast.AST) -> bool:
@@ -156,9 +162,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
         if not gathered and not mentions(root, "detach"):
             calls = (n for n in nodes_in(root, ast.Call) if isinstance(n, ast.Call) and _is_of(n, models))
             recorded = [
-                n
-                for n in calls
-                if loop_around(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
+                n for n in calls if _turns(n, root) and not graph_is_off(n, root) and not _is_cut(n, root)
             ]
             for call in sorted(recorded, key=start)[:1]:
                 message = "evaluation records a graph for each batch: no_grad is missing"

@@ -149,7 +149,7 @@ def _may_clear(optimizer: Value, review: Review) -> bool:
 
 @observes()
 def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
-    """`scheduler.step()` and, further down in the same block, the only `optimizer.step()` of the function."""
+    """`scheduler.step()` and, further down in the same block or its loop, the only `optimizer.step()` of the function."""
     for root in functions_of(review, "sched", ".step()"):
         steps = [n for n in nodes_in(root, ast.Call) if called(n) == "step"]
         schedulers = [n for n in steps if "sched" in _subject(n) and not n.args and not n.keywords]
@@ -157,10 +157,10 @@ def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
         if len(schedulers) != 1 or len(optimizers) != 1:
             continue
         block = block_of(schedulers[0], root) or []
-        if block_of(optimizers[0], root) is not block:
-            continue
-        first, last = _place(schedulers[0], block), _place(optimizers[0], block)
+        first, last = _place(schedulers[0], block), statement_in(optimizers[0], block, root)
         if first is None or last is None or first > last:
+            continue
+        if block_of(optimizers[0], root) is not block and not isinstance(block[last], ast.For):
             continue
         ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
         parts: dict[str, ast.expr] = {"step": optimizers[0]} if ready else {}

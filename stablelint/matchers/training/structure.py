@@ -20,34 +20,64 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
 
+_MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
 
 
 @observes()
 def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
-    for info, module in classes_of(review):
+    classes = list(classes_of(review))
+    kinds = {info.name: info for info, _ in classes}
+    for info, module in classes:
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
-        if init is None or not any(
-            qualified(base, module) in ("torch.nn.Module", "torch.nn.modules.Module") for base in info.bases
-        ):
+        if init is None or not _is_module(info, kinds, module):
             continue
         for statement in statements_of(init.body):
             if not isinstance(statement, ast.Assign):
                 continue
-            target = statement.targets[0]
-            if not isinstance(target, ast.Attribute) or not _holds_modules(statement.value, module):
+            target, value = statement.targets[0], statement.value
+            made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
+            if not isinstance(target, ast.Attribute) or made is None:
                 continue
-            if not _is_registered(target.attr, info):
-                name = "named" if isinstance(statement.value, ast.Dict | ast.DictComp) else "layers"
-                yield site_at(review, rule, statement.value, {name: statement.value}, statement=statement)
+            if not _holds_modules(made, module) and not _is_filled(made, target.attr, init, module):
+                continue
+            if not _is_registered({target.attr, _name(value)}, info):
+                name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
+                yield site_at(review, rule, value, {name: value}, statement=statement)
+
+
+def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: ModuleInfo) -> bool:
+    """Whether a class derives from `torch.nn.Module`, or Lightning's, itself or by another class of the file."""
+    for base in info.bases:
+        name = qualified(base, module)
+        if name in _MODULES or name.endswith(".LightningModule"):
+            return True
+        above = kinds.get(name)
+        if above is not None and above is not info and _is_module(above, kinds, module):
+            return True
+    return False
+
+
+def _is_filled(made: ast.expr, attr: str, init: ast.FunctionDef, module: ModuleInfo) -> bool:
+    """Whether an attribute begins as an empty list to which the same function appends layers."""
+    appended = (n for n in nodes_in(init, ast.Call) if called(n) == "append" and len(n.args) == 1)
+    return (
+        isinstance(made, ast.List)
+        and not made.elts
+        and any(
+            ast.unparse(receiver(n) or n) == f"self.{attr}" and _is_layer(n.args[0], module) for n in appended
+        )
+    )
 
 
 def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
-    """A list, a comprehension or a dict of layers that have parameters."""
-    if isinstance(node, ast.List):
+    """A list, a tuple, a comprehension or a dict of layers that have parameters."""
+    if called(node) in ("list", "tuple") and isinstance(node, ast.Call) and len(node.args) == 1:
+        return _holds_modules(node.args[0], module)
+    if isinstance(node, ast.List | ast.Tuple):
         return bool(node.elts) and any(_is_layer(e, module) for e in node.elts)
-    if isinstance(node, ast.ListComp):
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
         return _is_layer(node.elt, module)
     if isinstance(node, ast.Dict):
         return any(_is_layer(v, module) for v in node.values)
@@ -66,16 +96,14 @@ def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
     )
 
 
-def _is_registered(attr: str, info: ast.ClassDef) -> bool:
+def _is_registered(names: set[str], info: ast.ClassDef) -> bool:
     """Whether the class hands the list on to a container, or registers its elements one by one."""
     for node in descendants(info):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("add_module", "register_module", "setattr"):
-                return True
-            if name in _CONTAINERS and any(
-                isinstance(n, ast.Attribute) and n.attr == attr for n in descendants(node)
-            ):
+        if called(node) in ("add_module", "register_module", "setattr"):
+            return True
+        if called(node) in _CONTAINERS:
+            parts = descendants(node)
+            if any(getattr(n, "attr", getattr(n, "id", "")) in names - {""} for n in parts):
                 return True
     return False
 
@@ -155,7 +183,7 @@ def definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast
     if "Module" in text or "Dataset" in text:
         classes = list(_class_statements(tree.body, _rows(lines, "class")))
     calls: list[ast.Call] = []
-    if "torch.load" in text or "torch.load" in module.imports.values():
+    if ".load(" in text or "torch.load" in module.imports.values():
         holding = _around(_rows(lines, "load"), tree.body)
         calls = [n for statement in holding for n in descendants(statement) if isinstance(n, ast.Call)]
     return tuple(classes), tuple(call for call in calls if _is_load(call, module))

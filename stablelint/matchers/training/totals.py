@@ -40,7 +40,7 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
         operand = value.operands.get("other")
         if back and operand is not None and not exclusive(value.node, back[0].node, root):
-            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
+            yield make_site(review, rule, (value, frame), {"loss": operand})
 
 
 def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str | None]:
@@ -57,8 +57,15 @@ def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str 
         target, added = statement.targets[0], node.right
     else:
         return None, None
-    plain = isinstance(target, ast.Name | ast.Attribute) and isinstance(added, ast.Name)
-    return (ast.unparse(target), ast.unparse(added)) if plain else (None, None)
+    loss = _scaled(added)
+    plain = isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and isinstance(loss, ast.Name)
+    return (ast.unparse(target), ast.unparse(loss)) if plain else (None, None)
+
+
+def _scaled(added: ast.expr) -> ast.expr:
+    """The left factor of a product or quotient: `loss` of `loss * len(x)`."""
+    scaled = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult | ast.Div)
+    return added.left if scaled and isinstance(added, ast.BinOp) else added
 
 
 def _backed(step: Step) -> str:
