@@ -125,16 +125,24 @@ def carriers(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def graph_is_off(node: ast.AST, root: ast.AST) -> bool:
-    """Whether a `with torch.no_grad()` or a decorator of the function switches recording off."""
+    """Whether a `with` around a node or a decorator of the function switches recording off, or may do so."""
+    heads = list(_heads_around(node, root))
+    return _is_no_grad(heads) or any("set_grad_enabled" in head for head in heads)
+
+
+def is_without_graph(node: ast.AST, root: ast.AST) -> bool:
+    """Whether a `with torch.no_grad()` stands around a node, or a decorator like it on the function."""
+    return _is_no_grad(list(_heads_around(node, root)))
+
+
+def _is_no_grad(heads: list[str]) -> bool:
+    return any(word in head for head in heads for word in ("no_grad", "inference_mode"))
+
+
+def _heads_around(node: ast.AST, root: ast.AST) -> Iterator[str]:
+    """What stands behind the `with` of the blocks around a node, and the decorators of the functions."""
     for outer in (*ancestors(node, root), root):
         if isinstance(outer, ast.With | ast.AsyncWith):
-            heads = [item.context_expr for item in outer.items]
+            yield from (ast.unparse(item.context_expr) for item in outer.items)
         elif isinstance(outer, Function):
-            heads = outer.decorator_list
-        else:
-            continue
-        if any(word in ast.unparse(head) for head in heads for word in ("no_grad", "inference_mode")):
-            return True
-        if any("set_grad_enabled" in ast.unparse(head) for head in heads):
-            return True
-    return False
+            yield from map(ast.unparse, outer.decorator_list)

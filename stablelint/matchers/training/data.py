@@ -191,7 +191,7 @@ def _shuffle(loader: ast.expr) -> bool:
     """Whether a loader may draw its samples in another order than that of the data set."""
     assert isinstance(loader, ast.Call)
     given = {k.arg: k.value for k in loader.keywords}
-    if len(loader.args) > 2 or given.keys() & {None, "sampler", "batch_sampler"}:
+    if len(loader.args) > 3 or given.keys() & {None, "sampler", "batch_sampler"}:
         return True
-    shuffle = given.get("shuffle")
+    shuffle = loader.args[2] if len(loader.args) > 2 else given.get("shuffle")
     return shuffle is not None and not (isinstance(shuffle, ast.Constant) and not shuffle.value)

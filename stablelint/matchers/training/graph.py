@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import Observed, make_site, observed, scope_of
-from stablelint.matchers.names import Function, modules_in, reached_from
+from stablelint.matchers.names import Function, is_without_graph, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, exclusive, start
 from stablelint.syntax.operations import having
@@ -191,7 +191,7 @@ def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
         return False
-    if review.collector.gradients.get(id(value)) is False:
+    if review.collector.gradients.get(id(value)) is False or _is_called_without_graph(value, review):
         return True
     if value.op in _LOSSES and "input" in value.operands:
         other = value.operands.get("target")
@@ -201,6 +201,12 @@ def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
     return (
         value.op in _ELEMENTWISE and bool(operands) and all(_is_cut(v, review, depth - 1) for v in operands)
     )
+
+
+def _is_called_without_graph(value: Value, review: Review) -> bool:
+    """Whether what is known of a value is that a `no_grad` stands around the call that gives it."""
+    node = value.node if value.op.startswith("call.") and value.module is review.module else None
+    return node is not None and is_without_graph(node, review.module.source.tree)
 
 
 def _is_written(value: Value) -> bool:
