@@ -116,7 +116,7 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     calls = nodes_below(review.module.source.tree, ast.Call)
     written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
     named = (c for c in calls if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords))
-    known = written | {_subject(c, 0) for c in named}
+    known = (written | {_subject(c, 0) for c in named}) - {""}
     loads = set(definitions(review.module)[1])
     for root in functions_of(review, "load_state_dict"):
         restoring = [n for n in nodes_in(root, ast.Call) if called(n) == "load_state_dict"]

@@ -29,9 +29,11 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         return
     for value, frame in observed(review, "add"):
         root = scope_of(frame)
-        total, loss = _accumulation(value.node, root)
-        if total is None or loss is None or value.node is None:
+        found = _accumulation(value.node, root)
+        if found is None or value.node is None:
             continue
+        total, added = found
+        loss = ast.unparse(_scaled(added))
         loop = loop_around(value.node, root)
         if loop is None or _is_differentiated(total, root) or _is_number(loss, loop, value.node):
             continue
@@ -40,11 +42,12 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
         operand = value.operands.get("other")
         if back and operand is not None and not exclusive(value.node, back[0].node, root):
-            yield make_site(review, rule, (value, frame), {"loss": operand})
+            texts = {"loss": ast.unparse(added)}
+            yield make_site(review, rule, (value, frame), {"loss": operand}, texts=texts)
 
 
-def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str | None]:
-    """The names in `total += loss` or `total = total + loss`."""
+def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str, ast.expr] | None:
+    """The total, and what is added, in `total += loss`, `total = total + loss` or `total += loss * n`."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         target: ast.expr = node.target
         added = node.value
@@ -53,13 +56,12 @@ def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str | None, str 
         if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != ast.unparse(
             node.left
         ):
-            return None, None
+            return None
         target, added = statement.targets[0], node.right
     else:
-        return None, None
-    loss = _scaled(added)
-    plain = isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and isinstance(loss, ast.Name)
-    return (ast.unparse(target), ast.unparse(loss)) if plain else (None, None)
+        return None
+    plain = isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+    return (ast.unparse(target), added) if plain and isinstance(_scaled(added), ast.Name) else None
 
 
 def _scaled(added: ast.expr) -> ast.expr:
