@@ -161,8 +161,9 @@ def _iterated(root: ast.AST) -> Iterator[str]:
         yield from map(ast.unparse, names)
 
 
-def _training_loops(root: ast.AST) -> list[ast.For | ast.While]:
-    loops = nodes_in(root, ast.For, ast.While)
+def _training_loops(root: ast.AST) -> list[ast.stmt]:
+    """The loops of a function that go backward."""
+    loops: list[ast.stmt] = [*nodes_in(root, ast.For), *nodes_in(root, ast.While)]
     return [n for n in loops if any(called(inner) == "backward" for inner in descendants(n))]
 
 
