@@ -11,6 +11,7 @@ from pathlib import Path
 from stablelint.cli.main import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.report.summary import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import CheckResult
 from stablelint.workspace.suppress import UNUSED_CODE
@@ -28,8 +29,7 @@ def add_noqa(result: CheckResult) -> int:
             added += len(found)
         else:
             problems.append(problem)
-    noun = "finding" if added == 1 else "findings"
-    print(f"Silenced {added:,} {noun} by `# noqa` comments.", file=sys.stderr)
+    print(f"Silenced {plural(added, 'finding')} by `# noqa` comments.", file=sys.stderr)
     print_problems(problems)
     return FAILED if problems else CLEAN
 
@@ -47,8 +47,6 @@ def _change(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
         write(Path(filename), before, with_comments(before, tuple(found)))
     except OSError as error:
         return Problem(f"cannot change this file: {error.strerror}", os.fspath(filename))
-    except WriteRefused as error:
-        return Problem(str(error), os.fspath(filename))
-    except SourceError as error:
+    except (WriteRefused, SourceError) as error:
         return Problem(str(error), os.fspath(filename))
     return None

@@ -26,8 +26,6 @@ def _as_json(rows: list[tuple[int, Diagnostic]]) -> str:
 
 
 def _as_table(rows: list[tuple[int, Diagnostic]], context: Context) -> str:
-    if not rows:
-        return ""
     style = context.style
     widest = max(len(f"{count:,}") for count, _ in rows)
     longest = max(len(item.code) for _, item in rows)

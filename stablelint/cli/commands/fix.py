@@ -209,7 +209,7 @@ def _show(
     """Shows the changes: with --diff the `patches`, else with the reasons."""
     from stablelint.report.fixes import explained
 
-    context = context_of(sys.stdout, plain=options.diff)
+    context = context_of(sys.stdout)
     fixes = [replace(one, withheld=in_cells(one.withheld), left=in_cells(one.left)) for one in fixes]
     changed = [item for item in fixes if item.before != item.after]
     if options.diff:

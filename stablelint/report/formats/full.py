@@ -91,26 +91,20 @@ def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Itera
         return
     yield bar
     shown = item.filename
+    changed = min((edit.span.start.column for edit in fix.edits), default=1)
     for path, row, before, after in hunks:
-        shared = _shared(before[0], after[0]) if before and after else 0
         if path != shown:
             yield f"{indent}{style.gutter('-->')} {context.shown(path)}:{row}"
             shown = path
         for sign, paint, written in (("-", style.removed, before), ("+", style.added, after)):
             for offset, line in enumerate(written, row):
-                text = _in_sight(lay_out(line)[0], shared, context)
+                text = _in_sight(lay_out(line)[0], changed, context)
                 yield f"{style.gutter(f'{offset:>{len(indent)}}')} {paint(f'{sign} {text}')}"
     yield bar
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters two lines have in common at their beginning."""
-    differing = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))
-
-
-def _in_sight(line: str, shared: int, context: Context) -> str:
-    """A line of a rewrite; of one that no person has written, what stands around its `shared` beginning's end."""
+def _in_sight(line: str, changed: int, context: Context) -> str:
+    """A line of a rewrite; of one that no person has written, what stands around the column that is `changed`."""
     if len(line) <= _WRITTEN:
         return line
-    return crop(line, max(shared - context.width // 4, 0), context.width - 8)
+    return crop(line, max(changed - context.width // 4, 0), context.width - 8)
