@@ -127,3 +127,18 @@ def test_a_constant_of_the_module_is_proved_unless_something_binds_it_again() ->
 def test_assumptions_are_counted_apart() -> None:
     found = report("def f(x, t=1.0):\n    return x / t + torch.log(F.relu(x) + 1e-6)\n")
     assert (found.assumed, sum(found.discharge_counts.values())) == (1, 1)
+
+
+def test_what_sizes_a_layer_is_told_by_its_own_text() -> None:
+    code = """
+    class Pool(nn.Module):
+        def __init__(self, dim, latent=None):
+            super().__init__()
+            self.latent = latent or dim
+            self.q = nn.Linear(self.latent, dim)
+
+        def start(self):
+            return self.latent**-0.5
+    """
+    found = report(code).discharged
+    assert [d.assumes for d in found if d.code == "SL103"] == [("self.latent is positive",)]

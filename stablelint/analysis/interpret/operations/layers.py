@@ -53,12 +53,19 @@ def make_layer(
         layer.operation = found.operation
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
         for size in _SIZES & layer.arguments.keys():
-            sized(layer.arguments[size], layer.arguments[size].name or size)
+            value = layer.arguments[size]
+            sized(value, value.name or _spelled(size, found.parameters, node))
     value = Value(
         "layer", frame.graph.fresh(), Kind.LAYER, node=node, module=frame.module, data=layer, name=name
     )
     value.operands = dict(layer.arguments)
     return value
+
+
+def _spelled(parameter: str, parameters: tuple[str, ...], node: ast.Call) -> str:
+    """The text of an argument, or the parameter's name where it does not stand in the call itself."""
+    given = dict(zip(parameters, node.args, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
+    return ast.unparse(given[parameter]) if parameter in given else parameter
 
 
 def _sequential(positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
