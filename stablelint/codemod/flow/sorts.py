@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_name, is_number, readers, unsigned
+from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name, unsigned
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
@@ -95,9 +95,11 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
         case ast.BinOp():
             return all(is_python_number(side, tree) for side in (node.left, node.right))
         case ast.Call():
-            return called_name(node) in _COUNTED
+            return called_name(node) in _COUNTED or root_name(node.func) == "math"
         case ast.Attribute():
             return node.attr == "ndim"
+        case ast.Subscript(value=ast.Name() as owner, slice=ast.Constant(value=str())):
+            return _is_option(node, owner, tree)
         case ast.Subscript(value=ast.Name() as owner):
             given = definition(tree, owner)
             return given is not None and called_name(given.value) in ("shape", "size")
@@ -109,6 +111,18 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
                 return True
             return _is_counted(node, tree)
     return is_number(node)
+
+
+def _is_option(item: ast.Subscript, owner: ast.Name, tree: Tree) -> bool:
+    """Whether an item is one of an optimizer's options, ``group["lr"]``, or begun with a number, ``state["step"] = 0``."""
+    for one in ast.walk(function_of(tree, item) or item):
+        if isinstance(one, ast.For) and is_name(one.target, owner.id):
+            if isinstance(one.iter, ast.Attribute) and one.iter.attr == "param_groups":
+                return True
+        elif isinstance(one, ast.Assign) and is_number(one.value):
+            if any(ast.unparse(target) == ast.unparse(item) for target in one.targets):
+                return True
+    return False
 
 
 def _is_counted(name: ast.Name, tree: Tree) -> bool:

@@ -60,6 +60,8 @@ def bounded(source: str, name: str, template: str, end: int | None = None) -> Pr
         "def f(x, b=2.0):\n",
         "def f(x):\n    b = x.shape[0] / 2\n",
         "def f(x, b):\n    for _ in range(b // 3):\n        x = x + 1\n",
+        "def f(self, x):\n    for group in self.param_groups:\n        pass\n    b = 1 - group['lr'] * math.sqrt(2)\n",
+        "def f(x, state):\n    state['step'] = 0\n    b = 2 / (state['step'] + 1)\n",
     ],
 )
 def test_a_number_of_python_gets_no_method_of_a_tensor(before: str) -> None:
