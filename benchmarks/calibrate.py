@@ -181,6 +181,7 @@ def collect(options: argparse.Namespace) -> None:
 FOLDS = 10
 SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
 TO_LEARN = ("tensor", "flaw", "forms")  # draws that stand for no share of all findings
+BY_CONFIDENCE = "strata"  # a draw whose rows stand for as many findings as they say, likely or not
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 
 
@@ -212,20 +213,20 @@ def weights_of_rows(rows: list[Record]) -> list[float]:
 def drawn_for(rows: list[Record]) -> list[float]:
     """How many findings each one that was read stands for, as a share of the mean; long weights are cut at 5.
 
-    What the former engine called likely was drawn twice, and both draws share its part of the whole; rows that were
-    drawn to learn from them stand for none.
+    What the former engine called likely was drawn twice, uniformly and by itself, and both draws share its part of the
+    whole; rows that were drawn to learn from them stand for none.
     """
     uniform = [r for r in rows if r["source"] == "sample" and r["draw"] == "uniform"]
-    likely = [
-        r for r in rows if r["source"] == "sample" and r["was"] == "likely" and r["draw"] not in TO_LEARN
-    ]
+    twice = ("uniform", "likely")
+    likely = [r for r in rows if r["source"] == "sample" and r["was"] == "likely" and r["draw"] in twice]
     each = sum(r["weight"] for r in uniform if r["was"] == "likely") / max(1, len(likely))
     stands = []
     for r in rows:
         if r["source"] != "sample" or r["draw"] in TO_LEARN:
             stands.append(0.0)
         else:
-            stands.append(each if r["was"] == "likely" else r["weight"])
+            shared = r["was"] == "likely" and r["draw"] != BY_CONFIDENCE
+            stands.append(each if shared else r["weight"])
     mean = sum(stands) / max(1, sum(w > 0 for w in stands))
     return [min(w / mean, 5.0) for w in stands]
 
