@@ -13,11 +13,12 @@ COMPARISONS = having("compare")
 CONDITIONS = having("compare", "logic")
 BLANK = having("blank")  # made to be filled
 FINITE_TESTS = having("finite-test")
+# One number of a whole.
 MEASURES = having("total", "spread", "norm", "extreme") | {
     "median",
     "logsumexp",
     "count_nonzero",
-}  # one number of a whole
+}
 # Flat where it underflows.
 SQUASHING = having("squash")
 PICKING = having("pick", "extreme") | {"part"}  # elements of what they are given

@@ -55,12 +55,13 @@ _LAYER_SIZES = frozenset(
     "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
 )
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
+# The imaginary part is another number than the real one.
 _VIEW_OF = {
     "data": "detach",
     "T": "transpose",
     "mT": "transpose",
     "imag": "imag",
-}  # the imaginary part is another number than the real one
+}
 
 
 def name(node: ast.Name, frame: Frame) -> Value:

@@ -32,9 +32,8 @@ class Likeness:
     differing: str | None = None
     same_random: bool = True
     drew: bool = False  # random numbers, so that where the generators stand says something
-    outdated: frozenset[str] = (
-        frozenset()
-    )  # names that differ, and were computed before a step that is not repeated
+    # Names that differ, and were computed before a step that is not repeated.
+    outdated: frozenset[str] = frozenset()
 
     @property
     def holds(self) -> bool:
