@@ -69,8 +69,7 @@ def test_how_a_name_is_used_shows_that_it_is_a_tensor() -> None:
         def scale(weight, fan):
             return weight.to(fan.device) * fan ** -0.5
         """)
-    (text,) = written["SL103"] or ()
-    assert "fan.clamp_min(" in text
+    assert any("fan.clamp_min(" in text for text in written["SL103"] or ())
 
 
 def test_an_operand_is_not_computed_again_for_its_type() -> None:

@@ -155,7 +155,9 @@ def test_an_emitted_test_fails_before_the_fix_and_passes_after(
         path.write_text(PROGRAM, encoding="utf-8")
 
 
-def test_a_site_that_cannot_be_examined_does_not_cost_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_that_cannot_be_examined_does_not_cost_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from stablelint.runtime.verify import verify as whole
     from tests.runtime.verify.support import site
 
@@ -168,6 +170,8 @@ def test_a_site_that_cannot_be_examined_does_not_cost_the_others(monkeypatch: py
         return examine(each, *arguments, **keywords)  # type: ignore[arg-type]
 
     monkeypatch.setattr(whole, "examine", failing)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text("import torch\n")
     report = verify(Request([bad, good], {"program.py": b"import torch\n"})).report
     assert [each.site for each in report.sites] == [good]
     assert report.problems == ("program.py:1: internal error: IndexError: out of range",)
