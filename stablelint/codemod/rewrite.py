@@ -78,6 +78,7 @@ class Rewriter:
             raise Withheld(str(error)) from error
         except RecursionError as error:
             raise Withheld("the expression is nested too deeply") from error
+        edits = [one for one in edits if not any(_breaks_there(other, one) for other in edits)]
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
@@ -163,3 +164,14 @@ class Rewriter:
         if isinstance(node, ast.AugAssign):
             return replace_augmented(self._file, proposal, node)
         return statements.replace_statement(self._file, proposal, node)
+
+
+def _breaks_there(edit: Edit, inserted: Edit) -> bool:
+    """Whether an edit brings the line break that another inserts at its start or end: two parts open the same brackets."""
+    if inserted is edit or inserted.content.strip() or edit.filename != inserted.filename or edit == inserted:
+        return False
+    at, content = inserted.span, inserted.content
+    if at.start != at.end or len(content) >= len(edit.content):
+        return False
+    before = at.start == edit.span.start and edit.content.startswith(content)
+    return before or (at.start == edit.span.end and edit.content.endswith(content))

@@ -144,4 +144,9 @@ def test_a_fix_over_several_files_is_proved_by_a_command_that_failed_and_no_long
     assert "ended with status" not in done.err
     fixed = run_here(tmp_path, "fix", "--no-cache", "--verified", "--apply")
     assert "Fixed 1 finding in 2 files" in fixed.out
-    assert "logsigmoid(" in (tmp_path / "loss.py").read_text("utf-8")
+    assert """
+loss = -(
+    torch.nn.functional.logsigmoid(model(1e4 * torch.randn(16, 8)))
+    + torch.nn.functional.logsigmoid(-model(torch.randn(16, 8)))
+).mean()
+""" in (tmp_path / "loss.py").read_text("utf-8")
