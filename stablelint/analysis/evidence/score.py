@@ -72,7 +72,7 @@ def _of_rule(code: str) -> Reason:
     measured = weights()
     rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
     sentence = (
-        f"{rate.worth} of {rate.read} such findings, most of them picked as likely, were worth a change"
+        f"readers took {rate.worth} of {rate.read} such findings for worth a change; maintainers make fewer"
         if rate.read >= _ENOUGH
         else "few findings of this rule have been read so far"
     )

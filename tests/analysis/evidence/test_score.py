@@ -94,7 +94,7 @@ def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
 
 def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
     (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert told.sentence == "17 of 20 such findings, most of them picked as likely, were worth a change"
+    assert told.sentence == "readers took 17 of 20 such findings for worth a change; maintainers make fewer"
 
 
 def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
