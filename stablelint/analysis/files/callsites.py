@@ -17,11 +17,16 @@ Number = int | float
 
 
 def subclasses(info: ClassInfo) -> list[ClassInfo]:
-    """The classes of the same file that inherit from a class."""
-    found = [info]
+    """The classes of the same file that inherit from a class, by its name or another that it was given."""
+    given = info.module.assignments.items()
+    links = [(one, v.id) for one, values in given for v in values if isinstance(v, ast.Name)]
+    found, names = [info], {info.name}
     for known in found:  # grows while it is walked
+        names |= {known.name}
+        while further := {one for one, other in links if other in names} - names:
+            names |= further
         for other in info.module.classes.values():
-            if other not in found and any(called_name(base) == known.name for base in other.node.bases):
+            if other not in found and any(called_name(base) in names for base in other.node.bases):
                 found.append(other)
     return found[1:]
 

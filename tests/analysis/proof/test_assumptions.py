@@ -98,12 +98,21 @@ def test_an_attribute_is_assumed_although_it_is_a_literal() -> None:
     [
         "class Cold(Base):\n    def __init__(self):\n        super().__init__(t=0.0)\n",
         "class Cold(Base):\n    def __init__(self):\n        super().__init__()\n        self.t = 0.0\n",
+        "Renamed = Base\nclass Cold(Renamed):\n    def __init__(self):\n        super().__init__()\n        self.t = 0.0\n",
         "def cold():\n    return Base(t=0.0)\n",
         "def cool(model):\n    model.t = 0.0\n",
     ],
 )
 def test_a_subclass_or_a_caller_contradicts(elsewhere: str) -> None:
     assert {kind for kind, _ in status(body(MODULE) + elsewhere)} <= {"unguarded", "violated"}
+
+
+@pytest.mark.parametrize("renamed", ["", "B = Base\nC = B\n"])
+def test_a_subclass_overrides_what_a_method_calls(renamed: str) -> None:
+    base = "class Base:\n    def t(self):\n        return 1.0\n    def f(self, x):\n        return x / self.t()\n"
+    below = f"{renamed}class Cold({'C' if renamed else 'Base'}):\n    def t(self):\n        return 0.0\n"
+    assert {kind for kind, _ in status(base)} == {"discharged"}
+    assert {kind for kind, _ in status(base + below)} <= {"unguarded", "violated"}
 
 
 def test_a_call_that_leaves_a_parameter_out_knows_its_default() -> None:
