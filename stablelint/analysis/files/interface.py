@@ -9,11 +9,16 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from stablelint.analysis.files.callsites import subclasses
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, abridge
 from stablelint.syntax.content import digest
-from stablelint.syntax.names import called_name
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def words_of(text: str) -> list[str]:
+    """The words in a text, names among them."""
+    return _WORD.findall(text)
 
 
 class Interface:
@@ -49,8 +54,9 @@ class Interface:
         """The digest of the text of a name, and the other names on which it rests."""
         if name not in self._seen:
             module, text = self._module, "\n".join(self._text_of(name))
-            below = (c.name for c in module.classes.values() if name in map(called_name, c.node.bases))
-            rests_on = frozenset([*filter(module.defines, _WORD.findall(text)), *below])
+            info = module.classes.get(name)
+            below = (one.name for one in subclasses(info)) if info is not None else ()
+            rests_on = frozenset([*filter(module.defines, words_of(text)), *below])
             self._seen[name] = _digest(text), rests_on
         return self._seen[name]
 

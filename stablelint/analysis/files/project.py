@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stablelint.analysis.files.interface import Interface, abridged
+from stablelint.analysis.files.interface import Interface, abridged, words_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of, release
 from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Passes, Place, Texts
 from stablelint.syntax.content import digest
@@ -29,7 +28,6 @@ _LARGEST_PLAIN = 30_000  # bytes, without a word of torch: only its constants co
 _LARGEST_FUNCTION = 60  # statements; what a longer one yields is not followed
 _CAPACITY = 3_000_000  # bytes of source of which the parsed definitions are held
 _RE_EXPORTS = 6  # how often a name may lead on to another module
-_WORD = re.compile(r"[^\W\d]\w*")
 _INHERITED = 8  # classes between one and the method that it inherits
 
 
@@ -320,7 +318,7 @@ class Project:
         """The file at `path`, to evaluate there an expression of which `text` is the text."""
         module = self.load(path)
         if module is not None:
-            self._sought[module].update(_WORD.findall(text))
+            self._sought[module].update(words_of(text))
         return module
 
     def load(self, path: str) -> ModuleInfo | None:

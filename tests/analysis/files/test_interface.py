@@ -71,6 +71,7 @@ def test_what_nobody_follows_is_no_part_of_it(old: str, new: str, tmp_path: Path
         ("scale=1.0", "scale=0.0", ["Scaler"]),
         ("self.seen = x", "self.scale = x", ["Scaler"]),
         ("class Wider(Scaler)", "class Wider(Scaler, Base)", ["Scaler"]),
+        ("def positive", "Alias = Scaler\n\nclass Colder(Alias):\n    pass\n\ndef positive", ["Scaler"]),
         ('print("x is", x)', "return x", ["report"]),
         ("def report(x)", "def report(x, y=1)", ["report"]),
         ("import torch", "import torch as torch\ntorch = 1", ["positive"]),
