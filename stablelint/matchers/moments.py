@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from stablelint.catalog.rule import Rule
 
 _PARTS = frozenset({"index", "part"})
-_PRODUCTS = frozenset({"matmul", "bmm", "mm"})
 _SUMS = having("total")
 _NORMS = having("norm")
 _RANKING = having("rank")
@@ -83,7 +82,7 @@ def _is_moment_matrix(moment: Value, mean: Value) -> bool:
 
 def _squared_matrix(product: Value) -> Value | None:
     """The matrix whose product with its own transpose a value is."""
-    factors = [stripped(v) for v in product.operands.values()] if product.op in _PRODUCTS else []
+    factors = [stripped(v) for v in product.operands.values()] if product.op == "matmul" else []
     return factors[0] if len(factors) == 2 and factors[0].key == factors[1].key else None
 
 

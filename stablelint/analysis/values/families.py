@@ -14,11 +14,7 @@ CONDITIONS = having("compare", "logic")
 BLANK = having("blank")  # made to be filled
 FINITE_TESTS = having("finite-test")
 # One number of a whole.
-MEASURES = having("total", "spread", "norm", "extreme") | {
-    "median",
-    "logsumexp",
-    "count_nonzero",
-}
+MEASURES = having("total", "spread", "norm", "extreme") | {"median", "logsumexp", "count_nonzero"}
 # Flat where it underflows.
 SQUASHING = having("squash")
 PICKING = having("pick", "extreme") | {"part"}  # elements of what they are given

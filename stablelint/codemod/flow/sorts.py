@@ -11,6 +11,7 @@ from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_below
 
 Qualified = Callable[[ast.expr], str | None]
@@ -36,9 +37,6 @@ _COUNTED = frozenset("len int float round ceil floor numel item size dim ndimens
 _NUMBERS = ("float", "int")
 _WHOLE = frozenset(
     "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted one_hot".split()
-)
-_STAYS_WHOLE = frozenset(
-    "sum cumsum prod abs max min amax amin clamp clamp_min square pow view reshape".split()
 )
 _TABLES = ("numpy.", "pandas.", "scipy.")  # what makes arrays and tables
 _REAL_PARTS = frozenset("abs real imag angle".split())
@@ -237,13 +235,21 @@ def is_whole(node: ast.expr, tree: Tree) -> bool:
         case ast.Call():
             fractions = (*node.args, *(one.value for one in node.keywords))
             typed = any(one.arg == "dtype" for one in node.keywords)
-            if called_name(node) in _STAYS_WHOLE and not typed and isinstance(node.func, ast.Attribute):
+            if typed or any(map(_is_fraction, fractions)):
+                return False
+            if isinstance(node.func, ast.Attribute) and _keeps_sort(node.func.attr):
                 return any(is_whole(one, tree) for one in (node.func.value, *node.args[:1]))
-            return called_name(node) in _WHOLE and not typed and not any(map(_is_fraction, fractions))
+            return called_name(node) in _WHOLE
         case ast.Name():
             given = definition(tree, node)
             return any(is_whole(one, tree) for one in ([given.value] if given else _given_in(tree, node)))
     return False
+
+
+def _keeps_sort(method: str) -> bool:
+    """Whether what a method gives holds numbers of the sort that the tensor holds."""
+    found = operations.method(method)
+    return found is not None and found[0].name in having("keep-sort")
 
 
 def _given_in(tree: Tree, name: ast.Name) -> Iterable[ast.expr]:

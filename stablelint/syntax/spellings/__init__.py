@@ -56,6 +56,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         # What is computed of many elements.
         "along": "along a dimension: the table of reductions",
         "total": "sums and means",
+        "add-up": "0 of nothing",
         "spread": "standard deviations and variances",
         "norm": "lengths of vectors",
         "extreme": "the largest or the smallest",

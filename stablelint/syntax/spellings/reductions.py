@@ -10,7 +10,7 @@ gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-r
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +saves-result +saves-operand
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
 prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand
@@ -18,8 +18,8 @@ var             input,dim,unbiased,keepdim,correction torch.var .var +spread +re
 std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
-norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up
 matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort
 min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort
@@ -36,7 +36,7 @@ argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +wh
 argsort         input,dim,descending      torch.argsort .argsort +rank +whole
 sort            input,dim,descending      torch.sort .sort +pick +rank +several
 topk            input,k,dim               torch.topk .topk +pick +rank +several
-count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole +exact
+count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole +exact +add-up
 nonzero         input                     torch.nonzero .nonzero +whole +exact
 any             input,dim,keepdim         torch.any .any +reduce +truth +exact
 all             input,dim,keepdim         torch.all .all +reduce +truth +exact

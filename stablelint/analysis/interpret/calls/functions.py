@@ -24,13 +24,13 @@ from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax import operations
+from stablelint.syntax.operations import having
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
          "floor", "ceil", "fabs", "sinh", "cosh", "erf", "factorial", "gamma"}  # fmt: skip
 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
-_SIZES = frozenset({"shape", "size"})
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
@@ -56,7 +56,7 @@ def call_named(
     root, _, rest = qualified.partition(".")
     if root == "builtins":
         return call_builtin(rest, positional, keywords, node, frame)
-    if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in _SIZES:
+    if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in having("size"):
         return size_of(positional[0].operands["input"], node, frame)  # how many elements there are
     if root == "math":
         return _call_math(rest, positional, node, frame)
@@ -182,11 +182,8 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
         module=frame.module,
     )  # fmt: skip
     if operand.belief is not None:
-        interval, taken = (
-            range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY,
-            believed(operand),
-        )
-        value.belief = belief_in(interval, taken.zero if zero else zero, taken.ends, value, [operand])
+        lies, taken = range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY, believed(operand)
+        value.belief = belief_in(lies, taken.zero if zero else zero, taken.ends, value, [operand])
     return value
 
 

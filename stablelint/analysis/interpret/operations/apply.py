@@ -56,7 +56,7 @@ _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", 
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
-_ADDING = frozenset({"sum", "count_nonzero", "norm"})  # 0 of nothing
+_ADDING = having("add-up")
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
 _SPELLINGS = frozenset("square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split())

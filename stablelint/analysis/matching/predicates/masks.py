@@ -17,7 +17,7 @@ from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 
 # Of which each row keeps an element.
-_SPARING = frozenset("triu tril amax cummax topk sort kthvalue cumsum".split())
+_SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
