@@ -231,11 +231,11 @@ class _Analysis:
             if not squashed:
                 continue
             known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)
-            received = self._discharged, self._counts, self._assumed
+            before = self._discharged, self._counts, self._assumed
             self._discharged, self._counts = [], Counter()
             self._attempt(root, False, squashed)
             found = [d for d in self._diagnostics[kept:] if d.status is Status.VIOLATED]
-            self._discharged, self._counts, self._assumed = received
+            self._discharged, self._counts, self._assumed = before
             self._diagnostics[kept:] = [
                 replace(d, proposals=(), fix_withheld=_OTHERS) for d in found if (d.code, d.span) not in known
             ]
@@ -323,8 +323,8 @@ class _Analysis:
         passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         if root.function.name.startswith("_"):
             return passed
-        received = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
-        return settings | {name: value for name, value in received.items() if not _is_any(value)}
+        known = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
+        return settings | {name: value for name, value in known.items() if not _is_any(value)}
 
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""

@@ -13,7 +13,7 @@ from stablelint.codemod import calls, statements
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import bound, scales
 from stablelint.codemod.guards.naming import named
-from stablelint.codemod.proof.handled import check_cast_back, check_unhandled, check_untold
+from stablelint.codemod.proof.handled import check_cast_back, check_not_empty, check_unhandled
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
@@ -127,7 +127,7 @@ class Rewriter:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
             check_unhandled(self._file.tree, proposal, node)
-            check_untold(self._file.tree, proposal, node)
+            check_not_empty(self._file.tree, proposal, node)
             check_cast_back(self._file.tree, proposal, node)
             proposal, changes = named(self._file, proposal, node)
             if changes:

@@ -58,5 +58,5 @@ def confidence_line(item: Diagnostic) -> str:
     facts = [reason for reason in weighing if reason.fact != RULE]
     raising = ", ".join(reason.sentence for reason in facts if reason.weight > 0)
     lowering = ", ".join(reason.sentence for reason in facts if reason.weight < 0)
-    sides = [f"{side}: {told}" for side, told in (("for", raising), ("against", lowering)) if told]
+    sides = [f"{side}: {said}" for side, said in (("for", raising), ("against", lowering)) if said]
     return "; ".join([share(item.confidence), *known, *sides])

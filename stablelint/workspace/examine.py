@@ -139,8 +139,8 @@ class Examiner:
         """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
         report = self.report(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        received = informed(outcome.kept, Path(self._scope.root), {path: data})
-        return self._fixed(data, [item for item in received if self._is_shown(item)]), list(outcome.unused)
+        seen = informed(outcome.kept, Path(self._scope.root), {path: data})
+        return self._fixed(data, [item for item in seen if self._is_shown(item)]), list(outcome.unused)
 
     def _is_shown(self, item: Diagnostic) -> bool:
         levels = (Level.LIKELY, self._scope.level)

@@ -158,10 +158,10 @@ def _holds(answer: Answer | None, received: Passes) -> bool:
     """Whether a file was told what it `received`; the rows of what it names no place of were left out."""
     if answer is None or answer.received.keys() != received.keys():
         return False
-    told = (
+    pairs = (
         (one, now) for place in received for one, now in zip_longest(answer.received[place], received[place])
     )
-    return all(one and now and one in (now, replace(now, row=0)) for one, now in told)
+    return all(one and now and one in (now, replace(now, row=0)) for one, now in pairs)
 
 
 def _guesses(
@@ -169,8 +169,8 @@ def _guesses(
 ) -> dict[str, Answer]:
     """What files may ask and tell: what they did before they were changed, or else facts about the project."""
     guesses = {file.path: _last(file, cache) for file in files}
-    told = {place for answer in chain(answers.values(), guesses.values()) for place in answer.passes}
-    wanted = {fact for fact in FACTS if (WHOLE, fact) not in told}
+    known = {place for answer in chain(answers.values(), guesses.values()) for place in answer.passes}
+    wanted = {fact for fact in FACTS if (WHOLE, fact) not in known}
     for path in sorted(guesses) if len(files) > 1 else ():
         if wanted and not guesses[path].passes and speaks_for(root, path):
             with suppress(OSError):
@@ -214,9 +214,9 @@ def received_by_file(answers: Mapping[str, Answer], around: Iterable[Passes] = (
         for place, several in passes.items():
             passed.setdefault(place, []).extend(several)
     asked = {place for answer in answers.values() for place in answer.asks}
-    told = {place: _sorted(place, passed[place]) for place in asked & passed.keys()}
+    answered = {place: _sorted(place, passed[place]) for place in asked & passed.keys()}
     received = {
-        path: {place: told[place] for place in a.asks if place in told} for path, a in answers.items()
+        path: {place: answered[place] for place in a.asks if place in answered} for path, a in answers.items()
     }
     return {path: known for path, known in received.items() if known}
 

@@ -17,6 +17,8 @@ from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_RAISING = frozenset({ast.Raise, ast.Assert})
+_CHECK = 12  # statements of a function that does nothing but check
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +271,6 @@ class ModuleInfo:
 def _written(tree: ast.AST) -> frozenset[str]:
     """The names of tensors or collections that a piece of text may change in place."""
     return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
-
-
-_RAISING = frozenset({ast.Raise, ast.Assert})
-_CHECK = 12  # statements of a function that does nothing but check
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

@@ -32,11 +32,11 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
 
 
-def check_untold(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where the mean of an empty selection would be told as a perfect 0: it is a number for people."""
+def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0."""
     parent = tree.link(node).parent
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
-        raise Withheld("a mean of nothing that is told as a number is no 0: leave it out, or say what it is")
+        raise Withheld("a mean of nothing that people read is no 0: leave it out, or say what it is")
 
 
 def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

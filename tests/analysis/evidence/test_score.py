@@ -93,8 +93,8 @@ def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
 
 
 def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
-    (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert told.sentence == "readers took 17 of 20 such findings for worth a change; maintainers make fewer"
+    (reason,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
+    assert reason.sentence == "readers took 17 of 20 such findings for worth a change; maintainers make fewer"
 
 
 def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
@@ -106,6 +106,6 @@ def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
 def test_a_share_of_few_findings_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     few = replace(TABLE, rates={"SL205": score.Rate(0.3, 2, 0)})
     monkeypatch.setattr(score, "weights", lambda: few)
-    (told,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert told.sentence == "few findings of this rule have been read so far"
-    assert score.confidence_of((told,)) == pytest.approx(0.3)
+    (reason,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
+    assert reason.sentence == "few findings of this rule have been read so far"
+    assert score.confidence_of((reason,)) == pytest.approx(0.3)

@@ -337,10 +337,10 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
 
 def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
     """The arguments with what an error message asks for; None where it asks for nothing."""
-    for pattern, found in _ASKING:
+    for pattern, answer in _ASKING:
         if missing := re.search(pattern, message):
             names = re.findall(r"'(\w+)'", missing[1])
-            grown = tuple(_grown(each, {name: found(name, known) for name in names}) for each in arguments)
+            grown = tuple(_grown(each, {name: answer(name, known) for name in names}) for each in arguments)
             if "arguments" not in pattern or grown != arguments:
                 return grown
             # what a constructor hands on to that of a library's class
