@@ -31,6 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"end the command after N optimizer steps; 0 lets it run to its end (default: {_STEPS})",
     )
+    parser.add_argument(
+        "--batches",
+        type=number(int, lambda batches: batches > 0, "a number of batches"),
+        metavar="N",
+        help="end each pass over a DataLoader after N batches, to see evaluations and later epochs, too",
+    )
     output = add_report(parser, "histograms")
     output.add_argument("--all", action="store_true", help="show also what passed and what was not seen")
     output.add_argument("--quiet", "-q", action="store_true", help="print nothing where no check fails")
@@ -44,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from stablelint.runtime.process.words import CommandNotFoundError
 
     command = command_of(options, NAME)
-    plan = Plan("", child=_CHILD, steps=options.steps)
+    plan = Plan("", child=_CHILD, steps=options.steps, options={"batches": options.batches})
     try:
         code, (audits, missing, unguarded, crashes) = run_planned(command, plan, _KINDS)
     except CommandNotFoundError as error:

@@ -25,10 +25,15 @@ _MOST_HISTOGRAMS = 24
 class Audit:
     """Watches the training steps of a `with` block; afterwards `results` holds the answer of every check."""
 
-    def __init__(self, steps: int | None = None, on_end: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        steps: int | None = None,
+        on_end: Callable[[], object] = lambda: None,
+        batches: int | None = None,
+    ) -> None:
         self.results: tuple[Result, ...] = ()
         self.histograms: tuple[Histogram, ...] = ()
-        self._recorder = Recorder(steps, on_end)
+        self._recorder = Recorder(steps, on_end, batches)
 
     def __enter__(self) -> Self:
         self._recorder.start()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import nn
 
+from stablelint.runtime.audit.calls import here
 from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
 from stablelint.runtime.audit.shield import shielded
 from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
+from stablelint.runtime.program.frames import Site
 
+MATRICES = (nn.Linear, nn.modules.conv._ConvNd)
 NORMALISING = (nn.modules.batchnorm._BatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
 
 Call = Callable[[nn.Module, tuple[Any, ...], dict[str, Any], Any], None]
@@ -27,12 +31,28 @@ class ModuleBook:
         self._stack: list[nn.Module] = []
         self._paths: dict[int, str] = {}
         self._roots: list[nn.Module] = []
+        self._began = 0  # sequence of the first node of the pass under way
+        self._cut: list[tuple[weakref.ref[torch.Tensor], Site | None]] = []
+
+    def note_cut(self, made: torch.Tensor, of: torch.Tensor) -> None:
+        """A tensor was detached: remember it where the pass under way has computed it."""
+        if self._stack and torch.is_grad_enabled() and of.grad_fn is not None:
+            if of.grad_fn._sequence_nr() >= self._began:
+                self._cut.append((weakref.ref(made), here()))
 
     @shielded
-    def enter(self, module: nn.Module, _: object) -> None:
+    def enter(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         """A module is about to be called."""
         if torch.compiler.is_compiling():
             return
+        if not self._stack:
+            self._began, self._cut = torch._C._autograd._get_sequence_nr(), []
+        if self._cut and any(one.requires_grad for one in module.parameters()):
+            name = self._paths.get(id(module), type(module).__name__)
+            given = [one for one in args if isinstance(one, torch.Tensor) and not one.requires_grad]
+            self._run.cut.extend(
+                (name, site) for ref, site in self._cut if any(ref() is one for one in given)
+            )
         if not self._stack and id(module) not in self._paths:
             self._learn(module)
         self._stack.append(module)

@@ -137,6 +137,7 @@ class Run:
     parameters: dict[int, ParameterFacts] = field(default_factory=dict)
     layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls
     loaders: list[LoaderFacts] = field(default_factory=list)
+    cut: list[tuple[str, Site | None]] = field(default_factory=list)  # modules given what their pass detached
     early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)  # generators whose state moved

@@ -31,13 +31,18 @@ _FIRST_LOOK = 2  # steps after which names are asked for the first time what the
 
 
 class Recorder(CallRecorder, hooks.Observer):
-    """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise."""
+    """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise.
 
-    def __init__(self, steps: int | None, on_end: Callable[[], object] = lambda: None) -> None:
+    Where `batches` is given, loaders end after so many of them, and what stands behind an epoch is seen, too.
+    """
+
+    def __init__(
+        self, steps: int | None, on_end: Callable[[], object] = lambda: None, batches: int | None = None
+    ) -> None:
         super().__init__()
         self._limit = steps
         self._on_end = on_end
-        self._taps = Taps(self)
+        self._taps = Taps(self, batches)
         self._modules = ModuleBook(self.run, self.on_forward)
         self._removed: list[Any] = []
         self._attached = False
@@ -108,6 +113,11 @@ class Recorder(CallRecorder, hooks.Observer):
     def on_unscale(self) -> None:
         """Gradients are what they are again."""
         self._scaled = False
+
+    @shielded
+    def on_detach(self, made: torch.Tensor, of: torch.Tensor) -> None:
+        """Note what was cut off its graph within a pass."""
+        self._modules.note_cut(made, of)
 
     @shielded
     def on_clip_value(self) -> None:

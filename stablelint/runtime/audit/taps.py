@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional
 from torch.optim import lr_scheduler
 from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.tracing.patches import replace
 
@@ -49,6 +50,9 @@ class Listener(Protocol):
     def on_clip_value(self) -> None:
         """Gradients were clipped element by element."""
 
+    def on_detach(self, made: torch.Tensor, of: torch.Tensor) -> None:
+        """A tensor was cut off its graph."""
+
     def on_function(self, function: type, arguments: tuple[Any, ...]) -> None:
         """A custom autograd function is about to be applied."""
 
@@ -56,8 +60,9 @@ class Listener(Protocol):
 class Taps:
     """Open from `open` to `close`."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, batches: int | None = None) -> None:
         self._listener = listener
+        self._batches = batches
         self._undo: list[Callable[[], None]] = []
 
     def open(self) -> None:
@@ -71,6 +76,9 @@ class Taps:
                     self._replace(scheduler, "step", _before(lambda one, *_, **__: tell.on_schedule(one)))
         self._replace(DataLoader, "__init__", _after(lambda _, loader, *__, **___: tell.on_loader(loader)))
         self._replace(DataLoader, "__iter__", _after(lambda made, loader: tell.on_iterate(loader, made)))
+        if self._batches is not None:
+            self._replace(_BaseDataLoaderIter, "__next__", functools.partial(_ending, self._batches))
+        self._replace(torch.Tensor, "detach", _after(tell.on_detach))
         self._replace(torch.amp.GradScaler, "unscale_", _after(lambda *_: tell.on_unscale()))
         for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
             self._replace(holder, "clip_grad_value_", _after(lambda *_, **__: tell.on_clip_value()))
@@ -123,6 +131,17 @@ def _after(tell: Callable[..., object]) -> Callable[[Any], Any]:
         return call
 
     return wrap
+
+
+def _ending(batches: int, original: Any) -> Any:
+    """The next batch of an iterator of a loader, which ends early."""
+
+    def following(iterator: Any) -> Any:
+        if iterator._num_yielded >= batches:
+            raise StopIteration
+        return original(iterator)
+
+    return following
 
 
 def _loss(tell: Listener, kind: str, original: Any) -> Any:

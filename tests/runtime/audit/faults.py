@@ -776,4 +776,20 @@ FAULTS = (
         "input-scale",
         "",
     ),
+    Fault(
+        "vision",
+        "a frozen layer that was never trained",
+        "self.dropout = nn.Dropout(0.1)",
+        "self.dropout = nn.Dropout(0.1); self.conv2.requires_grad_(False)",
+        "learned-before",
+        "conv2.weight",
+    ),
+    Fault(
+        "autoencoder",
+        "a detached code",
+        "self.decoder(code)",
+        "self.decoder(code.detach())",
+        "gradients-arrive",
+        "code.detach()",
+    ),
 )

@@ -13,14 +13,14 @@ PROGRAMS = Path(__file__).parent / "programs"
 FRAMEWORKS = {"lightning_module": "lightning", "trainer": "transformers"}
 
 
-def audited(path: Path, steps: int = 10) -> Audit:
-    """The audit of a program, ended after so many steps."""
+def audited(path: Path, steps: int = 10, batches: int | None = None) -> Audit:
+    """The audit of a program, ended after so many steps, of so many batches an epoch."""
 
     def end() -> None:
         found.finish()
         raise AuditDone
 
-    found = Audit(steps, end)
+    found = Audit(steps, end, batches)
     try:
         with found:
             runpy.run_path(str(path), run_name="__main__")

@@ -56,6 +56,29 @@ def test_a_sound_program_passes(program: str) -> None:
     assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
 
 
+LATE = Fault(
+    "classifier",
+    "train() before the first epoch only",
+    "    model.train()\n",
+    "    if epoch == 1: model.train()\n",
+    "trained-in-training-mode",
+    "Net",
+)
+
+
+@pytest.mark.parametrize(("batches", "seen"), [(None, False), (4, True)])
+def test_short_epochs_show_what_comes_behind_the_first(
+    batches: int | None, seen: bool, tmp_path: Path
+) -> None:
+    path = planted(LATE, tmp_path)
+    path.write_text(
+        path.read_text().replace("200", "900").replace("[:160]", "[:860]").replace("160:", "860:")
+    )
+    found = audited(path, batches=batches)
+    assert len(found.run.steps) == 10
+    assert named(found, LATE) is seen
+
+
 def test_the_page_lists_every_check() -> None:
     page = (Path(__file__).parents[3] / "docs" / "audit.md").read_text("utf-8")
     for one in all_checks():

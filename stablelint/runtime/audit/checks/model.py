@@ -7,13 +7,13 @@ import math
 import torch
 from torch import nn
 
+from stablelint.runtime.audit.modules import MATRICES
 from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run, place
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
 
 ORDER = 2
-_MATRICES = (nn.Linear, nn.modules.conv._ConvNd)
 _GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
 _DEAD = 0.5  # share of the units of a layer
 _SATURATED = 0.6
@@ -56,7 +56,7 @@ def broken_symmetry(run: Run) -> Outcome | None:
 
 def _units_of(one: ParameterFacts) -> tuple[int, ...]:
     """The dimensions that may count the units of a layer: the first in torch's own, either in another's."""
-    return (0,) if isinstance(one.owner, _MATRICES) else (0, 1)
+    return (0,) if isinstance(one.owner, MATRICES) else (0, 1)
 
 
 @check(needs="linear and convolutional layers")
@@ -65,7 +65,7 @@ def weight_scale(run: Run) -> Outcome | None:
     odd: list[tuple[ParameterFacts, float]] = []
     count = 0
     for one in run.parameters.values():
-        if not isinstance(one.owner, _MATRICES) or one.tensor.dim() < 2 or not one.start.deviation:
+        if not isinstance(one.owner, MATRICES) or one.tensor.dim() < 2 or not one.start.deviation:
             continue
         count += 1
         gain = one.start.deviation * math.sqrt(one.tensor[0].numel())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from torch import nn
 
-from stablelint.runtime.audit.modules import NORMALISING
+from stablelint.runtime.audit.modules import MATRICES, NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
-from stablelint.runtime.audit.record import Run, place
+from stablelint.runtime.audit.record import ParameterFacts, Run, place
 
 ORDER = 3
+_ENOUGH = 256  # weights that tell how they were drawn
 
 
 @check(needs="an optimizer step")
@@ -87,7 +89,34 @@ def gradients_arrive(run: Run) -> Outcome | None:
     if zero:
         text = f"the gradients of {listed(zero)} were zero in every step"
         return failed(text, "see what their output is multiplied by", *zero)
+    if run.cut:
+        name, site = run.cut[0]
+        text = f"{name} is given a detached tensor: its loss teaches nothing that comes before it"
+        return warned(text, "leave out the detach, unless that is meant", name, at=place(site))
     return passed(counted(len(mine), "parameter")) if mine else None
+
+
+@check(needs="frozen linear or convolutional layers")
+def learned_before(run: Run) -> Outcome | None:
+    """What is frozen was learned before."""
+    frozen = [
+        one
+        for one in run.parameters.values()
+        if not one.tensor.requires_grad and one.called and one.tensor.dim() > 1
+    ]
+    raw = tuple(one.name for one in frozen if isinstance(one.owner, MATRICES) and _is_as_drawn(one))
+    if raw:
+        text = f"{listed(raw)} are frozen, and hold the random numbers that torch draws for such a layer"
+        return warned(text, "load their weights, or train them", *raw)
+    return passed(counted(len(frozen), "matrix")) if frozen and run.steps else None
+
+
+def _is_as_drawn(one: ParameterFacts) -> bool:
+    """Whether the weights of a layer fill the range from which torch draws them, evenly, and nothing beyond."""
+    count, bound = one.tensor.numel(), one.tensor[0].numel() ** -0.5
+    widest = max(-one.start.low, one.start.high) / bound
+    even = abs(one.start.deviation / bound * math.sqrt(3) - 1) < 0.1
+    return count >= _ENOUGH and even and 1 - 16 / count < widest < 1.004
 
 
 @check(needs="normalisation layers")
