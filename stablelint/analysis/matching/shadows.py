@@ -5,13 +5,16 @@ Sites are found by what they stand on, so that a function with thousands of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.matching.sites import Site, contracts_of
+from stablelint.analysis.proof.judge import judge
 from stablelint.analysis.values.selections import selecting_mask
+from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Value
 from stablelint.diagnostic import Status
+from stablelint.numerics.interval import Interval
 
 _PASSING = frozenset("sqrt view unsqueeze squeeze expand float to index mul sum mean".split())
 _CHAIN = 6  # operations through which a bad value is followed back to its cause
@@ -85,7 +88,7 @@ class _Shadows:
             any(self._rewrites(other, site) for other in self._by_node.get(id(site.node), ()))
             or any(self._rewrites(other, site) for other in self._parts(site))
             or any(self._holds(other, site) for other in self._by_covered.get(_place(site.value), ()))
-            or any(_may_shadow(cause, site) for cause in self._causes(site))
+            or any(_ends_with(cause, site, way) for cause, way in self._causes(site))
         )
 
     def _parts(self, site: Site) -> Iterator[Site]:
@@ -103,20 +106,19 @@ class _Shadows:
         plain = has_contract(site) and not has_contract(other) and other.node is not site.node
         return plain and _may_shadow(other, site)
 
-    def _causes(self, site: Site) -> Iterator[Site]:
-        """Sites whose bad value is what makes this one's operand bad.
+    def _causes(self, site: Site) -> Iterator[tuple[Site, Sequence[Value]]]:
+        """Sites whose bad value reaches this one's operand, and the values on the way from there, the operand first.
 
         The value comes through operations that keep a bad value bad: x / sqrt(v), where sqrt(v) is flagged.
         """
-        name = site.judgement.operand
-        operand = site.match.bindings.get(name)
-        if not has_contract(site) or operand is None:
-            return
-        step: Value | None = operand
+        step = site.operand if has_contract(site) else None
+        way: list[Value] = []
         for _ in range(_CHAIN):
             if step is None:
                 return
-            yield from self._by_place.get(_place(step), ())
+            for cause in self._by_place.get(_place(step), ()):
+                yield cause, way
+            way = [*way, step]
             step = step.first if step.op in _PASSING else None
 
 
@@ -132,3 +134,31 @@ def _may_shadow(other: Site, site: Site) -> bool:
     """A cause that is shown covers its effects, and one that is not those that are not shown either."""
     shown = other.judgement.status is Status.VIOLATED or site.judgement.status is not Status.VIOLATED
     return other is not site and shown
+
+
+def _ends_with(cause: Site, site: Site, way: Sequence[Value]) -> bool:
+    """Whether a site's obligation holds as soon as that of its cause does; else what is left to prove is its own fault."""
+    if not _may_shadow(cause, site):
+        return False
+    interval = _granted(cause)
+    for value in reversed(way):
+        ranges = {name: operand.interval for name, operand in value.operands.items()}
+        ranges[next(iter(ranges))] = interval
+        interval = result_interval(value.op, value.operands, ranges, format_of(value))
+    ranges = {**site.ranges, site.judgement.operand: interval}
+    left = judge(*contracts_of(site.rule), site.match.bindings, ranges, site.gradient)
+    if left.status.is_open:
+        site.behind, site.judgement, site.ranges = cause, left, ranges
+    return not left.status.is_open
+
+
+def _granted(cause: Site) -> Interval:
+    """Where the value of a site lies when its operands keep the rule's contracts."""
+    ranges = {name: operand.interval for name, operand in cause.value.operands.items()}
+    for asked in contracts_of(cause.rule):
+        for variable, allowed in asked.allowed(format_of(cause.value)).items() if asked else ():
+            bound = cause.match.bindings.get(variable)
+            for name, operand in cause.value.operands.items():
+                if bound is not None and operand.key == bound.key:
+                    ranges[name] = ranges[name].meet(allowed) or allowed
+    return result_interval(cause.value.op, cause.value.operands, ranges, format_of(cause.value))

@@ -27,6 +27,7 @@ from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog import contract
 from stablelint.catalog.catalog import Catalog
+from stablelint.catalog.contract import Contract
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
@@ -54,6 +55,7 @@ class Site:
     # The same expression as other patterns of the rule read it.
     readings: list[Site] = field(default_factory=list)
     replaced: Site | None = None  # of a rule that this one replaces, about an operand of the same expression
+    behind: Site | None = None  # what makes its operand, is told itself, and mended would leave this one open
 
     @property
     def operand(self) -> Value | None:
@@ -218,14 +220,21 @@ class Collector:
     def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement:
         if rule.forward is None and rule.backward is None:
             return Judgement(Status.VIOLATED)
-        forward = contract.parse(rule.forward) if rule.forward else None
-        backward = contract.parse(rule.backward) if rule.backward else None
+        forward, backward = contracts_of(rule)
         spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
         if not spoken & found.bindings.keys():
             return Judgement(Status.VIOLATED)  # this spelling is itself the flaw
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
         return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
+
+
+def contracts_of(rule: Rule) -> tuple[Contract | None, Contract | None]:
+    """What a rule asks of operands for the value to be finite, and for its gradient."""
+    return (
+        contract.parse(rule.forward) if rule.forward else None,
+        contract.parse(rule.backward) if rule.backward else None,
+    )
 
 
 def _resting_on_project(rule: Rule, context: Context) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stablelint.diagnostic import Applicability, Diagnostic, Status
 from tests.analysis.support import IMPORTS, body, findings, open_, report, unmet
 
@@ -74,14 +76,22 @@ def test_a_logarithm_used_twice_is_flagged_once() -> None:
     assert open_(program) == [(2, "SL101")]
 
 
-def test_what_a_bad_logarithm_spoils_is_not_flagged_again() -> None:
-    program = """
-    def f(z: torch.Tensor):
-        q = torch.log(torch.relu(z))
-        return torch.sqrt(torch.exp(q)) / q.abs().sum()
-    """
-    assert [code for line, code in open_(program) if line == 2] == ["SL101"]
-    assert (3, "SL201") not in open_(program)
+@pytest.mark.parametrize(
+    ("returned", "codes"),
+    [
+        ("1 / torch.sqrt(x)", ["SL103"]),
+        ("y / torch.sqrt(x).unsqueeze(-1)", ["SL103"]),
+        ("torch.log(x / y)", ["SL101", "SL102"]),
+        ("torch.exp(x / y)", ["SL102", "SL201"]),
+        ("torch.log(torch.exp(x) / torch.exp(x).sum())", ["SL101", "SL206"]),
+        ("1 / torch.exp(x)", ["SL102", "SL201"]),
+        ("torch.log1p(torch.erf(y * x.sqrt()))", ["SL101", "SL103"]),
+        ("torch.acos(x / y)", ["SL102", "SL104"]),
+    ],
+)
+def test_what_the_mend_of_another_would_not_end_is_told_itself(returned: str, codes: list[str]) -> None:
+    found = open_(f"def f(x: torch.Tensor, y: torch.Tensor):\n    return {returned}\n")
+    assert sorted(code for _, code in found) == codes
 
 
 def test_a_function_called_twice_is_flagged_where_it_stands() -> None:

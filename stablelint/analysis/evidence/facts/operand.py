@@ -55,6 +55,12 @@ def unknown(s: Subject) -> bool:
 
 
 @lowers
+def behind_another(s: Subject) -> bool:
+    """comes from an expression that is told itself"""
+    return s.site.behind is not None
+
+
+@lowers
 def called_setting(s: Subject) -> bool:
     """is called a setting"""
     return any(map(words.names_a_setting, _names(s)))
