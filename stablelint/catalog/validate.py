@@ -27,7 +27,8 @@ _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 def parse_rule(text: str, path: str, family: str, builtin: bool = False) -> Rule:
     """Parse and validate a page; raises RuleError, whose line is a line of the page.
 
-    That the matcher of a `builtin` page exists is not looked up: the test-suite has.
+    What a `builtin` page says in its small languages, and that its sections and its matcher are there, is not looked
+    at: the test-suite has.
     """
     head = page.split(text)
     try:
@@ -37,11 +38,9 @@ def parse_rule(text: str, path: str, family: str, builtin: bool = False) -> Rule
     try:
         if not _NAME.fullmatch(head.name):
             raise RuleError(f"a rule's name is written in lower case with hyphens, not `{head.name}`", line=1)
-        _check_sections(text)
         rule = _rule(table, head, text, path, family)
-        _check_metavariables(rule)
-        if rule.matcher and not builtin:
-            _check_matcher(rule.matcher)
+        if not builtin:
+            _check(rule)
     except RuleError as error:
         error.line = error.line or _line_of(error.key, head)
         raise
@@ -86,11 +85,11 @@ def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, fa
         text=text,
         severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
         enabled=_boolean(table, "enabled", True),
-        patterns=_parsed(table, "pattern", pattern.parse_pattern),
-        absent=_parsed(table, "absent", pattern.parse_pattern),
-        where=_parsed(table, "where", predicates.parse_predicate),
-        forward=_contract(requires, "forward"),
-        backward=_contract(requires, "backward"),
+        patterns=_strings(table, "pattern"),
+        absent=_strings(table, "absent"),
+        where=_strings(table, "where"),
+        forward=_string(requires, "forward") or None,
+        backward=_string(requires, "backward") or None,
         dtypes=_dtypes(table),
         message=_string(table, "message"),
         fixes=tuple(fix for entry in _tables(table, "fix") for fix in _fixes(entry)),
@@ -117,10 +116,10 @@ def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
     _check_keys(table, keys.FIX, "[[fix]]")
     kind = _choice(table, "kind", "replace", keys.FIX_KINDS)
     fix = FixTemplate(
-        replace=_template(table, required=kind not in ("delete", "move-before")),
+        replace=_string(table, "replace", required=kind not in ("delete", "move-before")),
         applicability=Applicability(_choice(table, "applicability", None, [a.value for a in Applicability])),
         message=_string(table, "message"),
-        when=_parsed(table, "when", predicates.parse_predicate),
+        when=_strings(table, "when"),
         kind=kind,
         dtypes=_dtypes(table),
         redefines=_boolean(table, "redefines", False),
@@ -137,39 +136,43 @@ def _constant(table: Mapping[str, object]) -> Constant | None:
     if not table:
         return None
     _check_keys(table, keys.CONSTANT, "[fix.constant]")
-    return Constant(_template(table, required=True), _dtypes(table), _string(table, "message"))
+    return Constant(_string(table, "replace", required=True), _dtypes(table), _string(table, "message"))
 
 
-def _template(table: Mapping[str, object], *, required: bool) -> str:
-    text = _string(table, "replace", required=required)
-    if text:
-        _at("replace", template.parse_template, text)
-    return text
-
-
-def _check_metavariables(rule: Rule) -> None:
-    """Everything that is put in, required or asked about must be bound by some pattern."""
-    if not rule.patterns:
-        return  # a matcher states its bindings when it runs
-    bound = rule.metavariables
-    for text in rule.where:
-        _defined(predicates.parse_predicate(text).metavariables, bound, "where", text)
-    for side in (rule.forward, rule.backward):
+def _check(rule: Rule) -> None:
+    """Reads all that the page says in its small languages; all that it puts in, requires or asks about is bound."""
+    _check_sections(rule.text)
+    for key, texts in (("pattern", rule.patterns), ("absent", rule.absent)):
+        for text in texts:
+            _at(key, pattern.parse_pattern, text)
+    bound = rule.metavariables if rule.patterns else None  # a matcher states its bindings when it runs
+    _check_predicates("where", rule.where, bound)
+    for key, side in (("forward", rule.forward), ("backward", rule.backward)):
         if side:
-            _defined(contract.parse(side).variables, bound, "requires", side)
+            _defined(_at(key, contract.parse, side).variables, bound, "requires", side)
     for fix in rule.fixes:
-        for text in fix.when:
-            _defined(predicates.parse_predicate(text).metavariables, bound, "when", text)
+        _check_predicates("when", fix.when, bound)
         _defined({*fix.floating, *fix.single}, bound, "floating", fix.replace)
         if fix.target:
             _defined({fix.target}, bound, "target", fix.target)
         if fix.replace:
-            _defined(template.parse_template(fix.replace).metavariables, bound, "replace", fix.replace)
-    used = {match[1] for match in pattern.METAVARIABLE.finditer(rule.message)}
-    _defined(used, bound, "message", rule.message)
+            used = _at("replace", template.parse_template, fix.replace).metavariables
+            _defined(used, bound, "replace", fix.replace)
+    _defined(
+        {match[1] for match in pattern.METAVARIABLE.finditer(rule.message)}, bound, "message", rule.message
+    )
+    if rule.matcher:
+        _check_matcher(rule.matcher)
 
 
-def _defined(used: Iterable[str], bound: frozenset[str], key: str, text: str) -> None:
+def _check_predicates(key: str, texts: Iterable[str], bound: frozenset[str] | None) -> None:
+    for text in texts:
+        _defined(_at(key, predicates.parse_predicate, text).metavariables, bound, key, text)
+
+
+def _defined(used: Iterable[str], bound: frozenset[str] | None, key: str, text: str) -> None:
+    if bound is None:
+        return
     for name in sorted(set(used) - bound):
         message = f"undefined metavariable `${name}` in `{text}`: no pattern binds it"
         raise RuleError(message, key=key, hint=nearest(name, bound))
@@ -188,20 +191,6 @@ def _at(key: str, parse: Callable[[str], T], text: str) -> T:
     except RuleError as error:
         error.key = error.key or key
         raise
-
-
-def _parsed(table: Mapping[str, object], key: str, parse: Callable[[str], object]) -> tuple[str, ...]:
-    texts = _strings(table, key)
-    for text in texts:
-        _at(key, parse, text)
-    return texts
-
-
-def _contract(table: Mapping[str, object], key: str) -> str | None:
-    text = _string(table, key)
-    if text:
-        _at(key, contract.parse, text)
-    return text or None
 
 
 def _matcher(table: Mapping[str, object]) -> str | None:
