@@ -77,6 +77,7 @@ class Cache:
         self._shards: dict[int, _Shard] = {}
         self._digests: dict[str, str] = {}
         self._interfaces: dict[str, Interface | None] = {}
+        self._importable: dict[str, frozenset[str]] = {}
 
     def get(self, file: Candidate) -> Json | None:
         """The entry of a file that has not changed since, by its time stamp or else by its content."""
@@ -137,7 +138,9 @@ class Cache:
         return bool(known[0] == file.mtime_ns and known[1] == file.size)
 
     def _current(self, path: str, before: str) -> str | None:
-        """How a file looks that was consulted; None where it has changed for those who use it."""
+        """How a file or folder looks that was consulted; None where it has changed for those who use it."""
+        if path.endswith(os.sep):
+            return before if self._importable_in(path).isdisjoint(before.split(os.sep)) else None
         content, _, shown = before.partition(" ")
         if self._digest_of(path) == content:
             return before
@@ -145,6 +148,18 @@ class Cache:
         if not interface or interface != self._shown_by(path, names):
             return None
         return f"{self._digest_of(path)} {shown}"
+
+    def _importable_in(self, folder: str) -> frozenset[str]:
+        """The names of the modules, packages and plain folders in a folder."""
+        if folder not in self._importable:
+            with suppress(OSError), os.scandir(folder) as listing:
+                names = (
+                    e.name if e.is_dir() else e.name.removesuffix(".py")
+                    for e in listing
+                    if _can_be_imported(e)
+                )
+                self._importable[folder] = frozenset(names)
+        return self._importable.get(folder, frozenset())
 
     def _shown_by(self, path: str, names: Sequence[str]) -> str:
         """The digest of what a file shows of these names now; "" where it cannot be read."""
@@ -222,6 +237,10 @@ class Cache:
             import shutil
 
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _can_be_imported(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(".py") or entry.is_dir()
 
 
 def _contexts(folder: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,22 @@ def test_by_its_content_alone_any_edit_counts(tmp_path: Path) -> None:
     file, helper = kept(tmp_path)
     helper.write_text(HELPER + "\n")
     assert not is_known(tmp_path, file)
+
+
+@pytest.mark.parametrize(
+    ("added", "known"), [("lib.py", False), ("lib", False), ("lib.txt", True), ("c.py", True)]
+)
+def test_what_comes_into_a_folder_counts_where_it_was_missed(added: str, known: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("import lib\n")
+    file = Candidate(str(path), path.stat().st_mtime_ns, path.stat().st_size)
+    cache = Cache(str(tmp_path / "cache"), "context" * 4, str(tmp_path))
+    cache.put(
+        file,
+        digest(path.read_bytes()),
+        {"lines": 1, "consulted": {f"{tmp_path}{os.sep}": os.sep.join(["lib", "src"])}},
+    )
+    cache.save()
+    assert is_known(tmp_path, file)
+    (tmp_path / added).touch() if "." in added else (tmp_path / added).mkdir()
+    assert is_known(tmp_path, file) is known

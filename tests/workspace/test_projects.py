@@ -129,3 +129,26 @@ def test_a_loss_of_probabilities_is_told_with_the_files_that_lead_to_it(shape: s
     }
     assert marked(root) <= told
     assert {(name, code) for name, code, _ in told} == {(name, code) for name, code, _ in marked(root)}
+
+
+HELPED = "import torch\nfrom lib.helpers import positive\n\ndef loss(x):\n    return torch.log(positive(x))\n"
+HELPERS = "import torch\n\ndef positive(x):\n    return x.abs() + 1e-3\n"
+
+
+@pytest.mark.parametrize("added", ["lib/helpers.py", "src/lib/helpers.py", "train/lib/helpers.py"])
+def test_a_package_that_comes_later_counts(added: str, tmp_path: Path) -> None:
+    for name, text in {"pyproject.toml": "[project]\n", "train/loss.py": HELPED, "other.py": HELPERS}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    settings = Settings(root=tmp_path, source=tmp_path / "pyproject.toml", level=Level.POSSIBLE)
+    request = Request(settings, Selection(frozenset({"SL101"}), "/"), jobs=1)
+
+    def codes() -> list[str]:
+        return [item.code for item in check([str(tmp_path)], request, CATALOG).diagnostics]
+
+    assert codes() == codes() == ["SL101"]
+    (tmp_path / added).parent.mkdir(parents=True)
+    (tmp_path / added).write_text(HELPERS)
+    assert codes() == codes() == []
+    (tmp_path / added).unlink()
+    assert codes() == ["SL101"]

@@ -161,9 +161,14 @@ class Project:
         """The files read, and how each must look for the outcome to hold; the outcome names places in those `named`.
 
         That is the digest of its content and, where no place in it is named, behind spaces that of what it shows under
-        the names looked up in it, and these.
+        the names looked up in it, and these. Of a folder, whose path ends in a separator, it is what must not be there to
+        be imported: names with separators between them.
         """
-        found: dict[str, str] = {}
+        absent: defaultdict[str, list[str]] = defaultdict(list)
+        for (base, top), here in sorted(self._tops.items()):
+            if not here:
+                absent[os.path.join(base, "")].append(top)
+        found = {folder: os.sep.join(names) for folder, names in absent.items()}
         for path, volume in self._consulted.items():
             found[path] = volume.digest
             if volume.module is not None and volume.interface is not None and path not in named:
@@ -288,19 +293,21 @@ class Project:
         known = self._bases.get(key)
         if known is None:
             above, _ = self.package_of(os.path.join(inner, "x.py"))
+            self._is_here("__init__", above)  # where it comes, the package begins higher
             folders = [above, inner]
             inside = os.path.join(self.root, "")
             while self.root and above != self.root and above.startswith(inside):
                 above = os.path.dirname(above)
                 folders.append(above)
-            added = [
-                os.path.normpath(os.path.join(f, p)) for f in folders for p in ("src", *origin.search_path)
-            ]
-            known = self._bases[key] = (*dict.fromkeys([*folders, *filter(os.path.isdir, added)]),)
+            for place in [os.path.join(f, p) for f in folders for p in ("src", *origin.search_path)]:
+                base, top = os.path.split(os.path.normpath(place))
+                if self._is_here(top, base) and os.path.isdir(place):
+                    folders.append(os.path.join(base, top))
+            known = self._bases[key] = (*dict.fromkeys(folders),)
         return known
 
     def _is_here(self, top: str, base: str) -> bool:
-        """Whether a top-level name is a module or package in a folder; most imports lead elsewhere."""
+        """Whether a top-level name is a module or package in a folder; most imports lead elsewhere, which is noted."""
         known = self._tops.get((base, top))
         if known is None:
             place = os.path.join(base, top)
