@@ -79,7 +79,7 @@ def _setting_of_optimizer(key: str, frame: Frame) -> Belief | None:
     builder = owner.methods.get("__init__") if owner is not None else None
     if owner is None or builder is None or not any(_is_optimizer(b, owner.module) for b in owner.node.bases):
         return None
-    setting = inline.settings(builder, frame).get(key)
+    setting = inline.setting(builder, key, frame)
     return setting.belief if setting is not None else None
 
 

@@ -281,6 +281,13 @@ def settings(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
     return {p.arg: _setting(function, p, default, inner) for p, default in defaults_of(function.node)}
 
 
+def setting(function: FunctionInfo, name: str, frame: Frame) -> Value | None:
+    """What one of them stands for."""
+    inner = quiet_frame(function.module, frame)
+    known = ((p, default) for p, default in defaults_of(function.node) if p.arg == name)
+    return next((_setting(function, p, default, inner) for p, default in known), None)
+
+
 def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, frame: Frame) -> Value:
     known = _evaluated(default, frame)
     if _is_number(known) or (known.is_constant and isinstance(known.data, str)):
