@@ -21,6 +21,10 @@ LOGS = frozenset({"SL101", "SL204"})
 QUOTIENTS = frozenset({"SL102", "SL206"})
 ROOTS = frozenset({"SL103"})
 FALSE = {
+    "a uniform draw is 0, and so the end of a function that is infinite there": (
+        "def f(n):\n    return torch.erfinv(2 * torch.rand(n) - 1)",
+        frozenset({"SL104"}),
+    ),
     "a maximum over everything, a sum over rows": (
         "def f(x):\n    return torch.log(torch.sum(torch.exp(x - x.max()), 1))",
         LOGS,
