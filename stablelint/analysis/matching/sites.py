@@ -65,7 +65,8 @@ class Site:
     @property
     def obligation(self) -> Obligation:
         """What proofs speak of."""
-        return Obligation(self.value, self.operand, self.gradient, self.frame)
+        needs = contract.parse(self.rule.forward).about(self.judgement.operand) if self.rule.forward else ()
+        return Obligation(self.value, self.operand, self.gradient, self.frame, needs)
 
     @property
     def node(self) -> ast.AST:

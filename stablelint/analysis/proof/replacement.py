@@ -6,20 +6,24 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.interpret.paths.conditions import narrowed_by
+from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.relations.results import rows_of
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import stripped
-from stablelint.numerics.interval import Interval
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.catalog.contract import Comparison
+from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.ranges import range_of
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 _REPLACING = having("replace")
-_POLES_AT_ZERO = having("singular") | {"div"}
-_POLE_BELOW = having("log") | {"log1p"}
+_BOUNDING = having("bound") | {"clamp"}
+_COMPUTED = having("elementwise")
 GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
@@ -36,6 +40,7 @@ class Obligation:
     operand: Value | None
     gradient: bool  # gradients are recorded at this place
     frame: Frame
+    needs: tuple[Comparison, ...] = ()  # what the operand must fulfil for a finite value
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,10 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
             branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
             made_from = _reach(branches, lambda v: v.op not in CREATIONS)
             found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
+        elif value.op in _BOUNDING and value.first is not None:
+            bounded = _reach([value.first], lambda v: v.op in VIEWS)
+            felt = _reach([value.first], lambda v: v.op in VIEWS and _passes_gradient(v))
+            found.append(Replacement(value, bounded, felt))
     return found
 
 
@@ -73,7 +82,7 @@ def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacemen
 
 def is_replaced(site: Obligation, replacement: Replacement) -> bool:
     """Whether the replacement, whatever it tests, may yield something that is not made of the site's result."""
-    if site.value.key not in replacement.made_from:
+    if site.value.key not in replacement.made_from or replacement.value.op in _BOUNDING:
         return False
     if replacement.value.op != "where":
         return True
@@ -204,12 +213,16 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
         return False  # a number of Python's raises where it is divided by 0
     if replacement.value.op == "nan_to_num":
         return True
+    if replacement.value.op in _BOUNDING:
+        bounds = replacement.value.interval
+        ended = {end for end, to in ((-math.inf, bounds.lo), (math.inf, bounds.hi)) if to != end}
+        return not feels_gradient(site, replacement) and _produced(site) <= ended
     operand = site.operand
     if replacement.test is None or operand is None:
         return False
     if _catches(replacement.test, site) or is_doubled(site, replacement):
         return True
-    if _replaces_the_good(replacement, site, operand):
+    if _keeps_the_bad(replacement, site, operand):
         return False
     operand = stripped(operand)
     sources = {operand.key}
@@ -229,17 +242,29 @@ def _tells(value: Value) -> bool:
     return len(made_of) < 2 or value.op == "phi" or value.op in CONDITIONS or value.op in _REPLACING
 
 
-def _replaces_the_good(replacement: Replacement, site: Obligation, operand: Value) -> bool:
-    """Whether the operand is within its domain just where `where` replaces the result: there is nothing to hide.
+def _keeps_the_bad(replacement: Replacement, site: Obligation, operand: Value) -> bool:
+    """Whether the test tells where the operand lies that is not replaced, and that is not within its domain.
 
-    `where(x < 1, 1 / x, 0)` keeps the quotient by 0.
+    `where(x < 1, 1 / x, 0)` keeps the quotient by 0, and `where(x > -1, x.log(), 0)` the logarithm of 0.
     """
-    test = replacement.test
-    if replacement.value.op != "where" or test is None or site.value.op not in _POLES_AT_ZERO:
+    if replacement.test is None:
         return False
-    known = site.frame.state.effective(operand)
-    replaced = narrowed_by(test, not takes_where_true(site, replacement), operand, site.frame)
-    return replaced != known and replaced.lo >= 0 and not replaced.contains(0.0)
+    kept, truth = site.frame.state.copy(), takes_where_true(site, replacement)
+    assume(selector(replacement.test), truth, kept)
+    told = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
+    if all(kept.facts.get(key) == site.frame.state.facts.get(key) for key in told):
+        return False
+    left = _range_of(operand, kept, _DEPTH).without_nan()
+    return not all(c.proved_by(left, format_of(operand)) for c in site.needs)
+
+
+def _range_of(value: Value, state: State, depth: int) -> Interval:
+    """Where a value lies by what was tested of what it is computed from, element by element."""
+    known = state.effective(value)
+    if known != value.interval or not depth or value.op not in _COMPUTED:
+        return known
+    ranges = {name: _range_of(v, state, depth - 1) for name, v in value.operands.items()}
+    return result_interval(value.op, value.operands, ranges, format_of(value))
 
 
 def _catches(test: Value, site: Obligation) -> bool:
@@ -267,29 +292,18 @@ _FOUND: dict[str, frozenset[object]] = {
 def _produced(site: Obligation) -> frozenset[object]:
     """What the operation yields for the operands that break its contract."""
     result = site.value
-    operand = site.operand
-    if operand is None:
-        return frozenset({"nan", math.inf, -math.inf})
-    interval = site.frame.state.effective(operand)
-    if result.op == "div":
-        return _of_quotient(result.operands.get("input"), operand, interval)
-    found: set[object] = {-math.inf if result.op in _POLE_BELOW else math.inf}
-    return frozenset(found if interval.lo >= 0 else found | {"nan"})
-
-
-def _of_quotient(numerator: Value | None, divisor: Value, interval: Interval) -> frozenset[object]:
-    if numerator is None or _vanishes_with(numerator, divisor):
+    if result.op == "div" and _vanishes_with(result.operands.get("input"), site.operand):
         return frozenset({"nan"})
-    found: set[object] = {"nan"} if numerator.interval.contains(0.0) else set()
-    if numerator.interval.hi > 0 or not interval.lo >= 0:
-        found.add(math.inf)
-    if numerator.interval.lo < 0 or not interval.lo >= 0:
-        found.add(-math.inf)
-    return frozenset(found)
+    ranges = [site.frame.state.effective(v) for v in result.operands.values()]
+    lies = range_of(result.op, ranges, {}, format_of(result)) or TOP.with_nan()
+    ends = [end for end, is_open in ((lies.lo, lies.lo_open), (lies.hi, lies.hi_open)) if not is_open]
+    return frozenset(filter(math.isinf, ends)) | ({"nan"} if lies.nan else frozenset())
 
 
-def _vanishes_with(numerator: Value, divisor: Value) -> bool:
+def _vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:
     """Whether a numerator is 0 wherever the divisor is: the divisor itself, or a masked sum over that of its mask."""
+    if numerator is None or divisor is None:
+        return True
     one, other = stripped(numerator), stripped(divisor)
     if one.key == other.key or (
         one.op == "mul" and other.key in {stripped(v).key for v in one.operands.values()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import open_, unmet
+from tests.analysis.support import open_, report, unmet
 
 _SATURATION = """
 class Saturation(nn.Module):
@@ -51,3 +51,40 @@ def test_nan_of_what_several_paths_yield_is_wiped_away_too() -> None:
             return torch.nan_to_num(y{shape}.log())
     """
     assert [rule for _, rule in open_(code.format(shape=""))] == ["SL503"]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("torch.where(m > 0, torch.log(m), 0)", "discharged"),
+        ("torch.where(m > -1, torch.log(m), 0)", "unguarded"),
+        ("torch.where(m > -1, torch.sqrt(m), 0)", "unguarded"),
+        ("torch.where(m >= 0, torch.sqrt(m), 0)", "discharged"),
+        ("torch.where(m > 20, m, m.expm1().log())", "unguarded"),
+        ("torch.where(m > 20, m, (m.abs() + 1).log())", "discharged"),
+        ("torch.log(m.abs()).masked_fill(m < 5, 0)", "discharged"),
+        ("torch.log(m.abs()).masked_fill(m > 5, 0)", "unguarded"),
+    ],
+)
+def test_a_test_that_keeps_what_is_bad_replaces_nothing(code: str, status: str) -> None:
+    found = report(f"@torch.no_grad()\ndef f(m):\n    return {code}")
+    told = (*found.diagnostics, *found.discharged)
+    assert {d.status.value for d in told if d.code in ("SL101", "SL103")} == {status}
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("torch.log(m.abs()).clamp(min=-100)", "discharged"),
+        ("torch.log(m.abs()).clamp(max=100)", "unguarded"),
+        ("torch.log(m).clamp(min=-100)", "unguarded"),
+        ("(1 / m.abs()).clamp(max=100)", "discharged"),
+        ("(1 / m).clamp(max=100)", "unguarded"),
+        ("(m.abs() / n.abs()).clamp(max=100)", "unguarded"),
+    ],
+)
+def test_a_clamp_takes_an_infinity_and_no_nan(code: str, status: str) -> None:
+    found = report(f"@torch.no_grad()\ndef f(m, n):\n    return {code}")
+    assert {d.status.value for d in (*found.diagnostics, *found.discharged)} == {status}
+    trained = report(f"def f(m, n):\n    return {code}")
+    assert "discharged" not in {d.status.value for d in (*trained.diagnostics, *trained.discharged)}
