@@ -69,7 +69,9 @@ def read(assumed: Sequence[str]) -> Premises:
             found.ordered.append((subject, rest.removeprefix("above ")))
         elif text.endswith(" has two dimensions"):
             found.matrices.append(text.partition(" ")[0])
-        elif not text.endswith(" factors"):  # follows from the settings
+        elif not text.endswith(
+            (" factors", " stays as it is")
+        ):  # follows from the settings, or from what is run
             raise UnknownPremiseError(f"assumes that {text}" if verb else f"assumes {text}")
     return found
 
@@ -111,6 +113,8 @@ def establish(premises: Premises, space: SPACE, known: SPACE) -> None:
     if own is not None:
         own.methods["register_buffer"] = lambda self, name, value, **more: own.made.update({name: value})
         others = {n: eval(d, known) if d else own.maker.value(None) for n, d in premises.parameters.items()}
+        spoken = {name for text in premises.positive for name in _names(ast.parse(text))}
+        own.made.update({name: others[name] for name in spoken & others.keys() - settings.keys()})
         _run(premises.construction, known | others | space | settings)
 
 
