@@ -18,6 +18,10 @@ from stablelint.syntax.walk import descendants
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RAISING = frozenset({ast.Raise, ast.Assert})
+# Whose decorators leave what a function yields.
+_FAITHFUL = frozenset(
+    "torch functools abc typing typing_extensions property staticmethod classmethod".split()
+)
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -88,6 +92,17 @@ class FunctionInfo:
     def without_gradient(self) -> bool:
         """Whether a decorator switches gradients off."""
         return self.has_decorator("no_grad", "inference_mode")
+
+    @property
+    def wrapper(self) -> str:
+        """The decorator that may have it yield something else than its body does, or ""."""
+        for decorator in getattr(self.node, "decorator_list", ()):
+            spelled = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            first, _, rest = spelled.partition(".")
+            root = self.module.imports.get(first, first).partition(".")[0]
+            if root not in _FAITHFUL and rest not in ("setter", "getter"):
+                return spelled
+        return ""
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""

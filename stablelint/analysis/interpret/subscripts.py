@@ -62,7 +62,7 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     if stored is not None:
         return stored
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
-        key = frame.graph.key("item", base.key, index.key)
+        key = frame.graph.part("item", base.key, index.key)
         item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
         item.belief = _setting_of_optimizer(str(index.data), frame)
         return item

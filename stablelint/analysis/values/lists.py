@@ -7,6 +7,7 @@ its elements can be and whose data is the last one, where that is known.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
@@ -29,6 +30,18 @@ def is_list(value: Value) -> bool:
     if value.op == "phi":
         return all(is_list(v) for v in value.operands.values())
     return value.kind is Kind.SEQUENCE or value.op == "list_of"
+
+
+def held_by(value: Value) -> dict[object, Value]:
+    """What a tuple, list or mapping of known length holds, by place."""
+    if value.kind is Kind.SEQUENCE and isinstance(value.data, list):
+        return dict(enumerate(value.data))
+    return value.data if value.kind is Kind.MAPPING and isinstance(value.data, dict) else {}
+
+
+def holding(container: Value, parts: dict[object, Value], key: int) -> Value:
+    """The container with other parts at its places."""
+    return replace(container, key=key, data=parts if container.kind is Kind.MAPPING else list(parts.values()))
 
 
 def elements_of(value: Value) -> list[Value]:

@@ -122,6 +122,7 @@ class Frame:
     wrote: set[str] = field(default_factory=set)  # parameters through which it has written
     loop_depth: int = 0
     caught: int = 0  # `try` statements around this point that catch a division by zero
+    raised: State | None = None  # what holds where a statement of the innermost of them raises
     cost: int = 1  # of a statement, from the budget
     shallow: bool = False  # calls of long functions are not followed
     statement: ast.stmt | None = None

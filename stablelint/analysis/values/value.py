@@ -195,6 +195,7 @@ class Graph:
     def __init__(self) -> None:
         self._keys: dict[Any, int] = {}
         self._next = 0
+        self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
         self._constants: dict[
             tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]
         ] = {}
@@ -215,6 +216,12 @@ class Graph:
         if found is None:
             found = self._keys[identity] = self.fresh()
         return found
+
+    def part(self, sort: str, whole: int, place: Hashable) -> int:
+        """The key of an attribute, or an item, of what has the key `whole`."""
+        key = self.key(sort, whole, place)
+        self.parts.setdefault(whole, set()).add(key)
+        return key
 
     def constant(self, data: Any, node: ast.AST | None = None) -> Value:
         """A literal."""

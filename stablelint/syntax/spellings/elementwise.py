@@ -58,16 +58,16 @@ logsigmoid      input                     F.logsigmoid +floating +saves-operand 
 softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate
 relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
 relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
-leaky_relu      input,negative_slope      F.leaky_relu +floating +saves-operand
-elu             input,alpha               F.elu +floating +saves-operand
-selu            input                     torch.selu F.selu +saves-operand
-celu            input,alpha               torch.celu F.celu +saves-operand
+leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand
+elu             input,alpha,inplace       F.elu +floating +saves-operand
+selu            input,inplace             torch.selu F.selu +saves-operand
+celu            input,alpha,inplace       torch.celu F.celu +saves-operand
 gelu            input,approximate         F.gelu +floating +saves-operand
 silu            input,inplace             F.silu +floating +saves-operand
-mish            input                     F.mish +saves-operand
-hardtanh        input,min_val,max_val     F.hardtanh +saves-operand +exact
-hardsigmoid     input                     F.hardsigmoid +saves-operand +saturate
-hardswish       input                     F.hardswish +saves-operand +extent
+mish            input,inplace             F.mish +saves-operand
+hardtanh        input,min_val,max_val,inplace F.hardtanh +saves-operand +exact
+hardsigmoid     input,inplace             F.hardsigmoid +saves-operand +saturate
+hardswish       input,inplace             F.hardswish +saves-operand +extent
 softsign        input                     F.softsign +odd +saves-operand
 floor           input                     torch.floor .floor
 ceil            input                     torch.ceil .ceil

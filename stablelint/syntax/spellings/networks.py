@@ -8,7 +8,7 @@ conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +train
 conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand
 conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand
 embedding       input,weight              F.embedding +floating +trained
-dropout         input,p,training          F.dropout torch.dropout +may-alias +floating
+dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating
 layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm
 group_norm      input,num_groups          F.group_norm torch.group_norm

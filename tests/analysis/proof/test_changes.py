@@ -85,6 +85,50 @@ CHANGED = {
     "an unknown mapping is assigned to": (
         "def f(x, d):\n    y = {**d}\n    y['a'] = 0\n    y[x] = 1\n    return x / y['a']"
     ),
+    "a statement within a branch of a try has run before the one that fails": (
+        "def f(x, c, g):\n    n = 1\n    try:\n        if c:\n            n = x\n            g()\n            n = 1\n"
+        "    except ValueError:\n        pass\n    return x / n"
+    ),
+    "a try within a try": (
+        "def f(x, g):\n    n = 1\n    try:\n        try:\n            n = x\n            g()\n            n = 1\n"
+        "        finally:\n            g()\n    except ValueError:\n        pass\n    return x / n"
+    ),
+    "a statement whose failure is suppressed": (
+        "import contextlib\n\ndef f(x, g):\n    n = 1\n    with contextlib.suppress(ValueError):\n"
+        "        n = x\n        g()\n        n = 1\n    return x / n"
+    ),
+    "a list within a list": (
+        "def f(x):\n    y = [[1.0, 2.0]]\n    z = y[0]\n    z[0] = 0.0\n    return x / y[0][0]"
+    ),
+    "a mapping within a mapping": (
+        'def f(x):\n    y = {"a": {"n": 1.0}}\n    z = y["a"]\n    z["n"] = 0.0\n    return x / y["a"]["n"]'
+    ),
+    "a tensor in a list": (
+        "def f(x):\n    y = [torch.ones(3)]\n    z = y[0]\n    z.zero_()\n    return x / y[0]"
+    ),
+    "a row in a list": (
+        "def f(x):\n    y = torch.ones(3, 3)\n    z = [row for row in y]\n    z[0].zero_()\n    return x / y"
+    ),
+    "a list grows under another name": (
+        "def f(x):\n    y = [1.0]\n    z = y\n    z.insert(0, 0.0)\n    return x / y[0]"
+    ),
+    "an element is deleted": "def f(x):\n    y = [1.0, 0.0]\n    del y[0]\n    return x / y[0]",
+    "a dropout in place, by position": (
+        "def f(x):\n    y = x.clamp(min=1e-6)\n    F.dropout(y, 0.5, True, True)\n    return torch.log(y)"
+    ),
+    "several tensors are written into at once": (
+        "def f(x):\n    y = torch.ones(3)\n    torch._foreach_sub_([y], 1)\n    return torch.log(y)"
+    ),
+    "a method with underscores": (
+        "def f(x):\n    y = torch.ones(3)\n    y.__setitem__(0, 0.0)\n    return torch.log(y)"
+    ),
+    "a function sets an attribute": (
+        "def clear(o):\n    o.n = 0\n\ndef f(x, o):\n    o.n = 1\n    clear(o)\n    return x / o.n"
+    ),
+    "an object changes itself": ("def f(x, o):\n    if o.n > 0:\n        o.step()\n        return x / o.n"),
+    "a function is handed what was tested": (
+        'def f(x, d, g):\n    if d["n"] > 0:\n        g(d)\n        return x / d["n"]'
+    ),
     "a subclass has another method": (
         "class A:\n    def g(self, x):\n        return x.clamp(min=1e-6)\n"
         "    def f(self, x):\n        return torch.log(self.g(x))\n\n"
@@ -101,6 +145,12 @@ def test_nothing_is_proved_of_what_has_changed(code: str) -> None:
 
 
 KEPT = {
+    "an object that only yields something": (
+        "def f(x, o):\n    if o.n > 0:\n        y = o.look()\n        return y / o.n"
+    ),
+    "what follows the statement that fails": (
+        "def f(x, g):\n    try:\n        n = g()\n    except ValueError:\n        raise\n    n = 1\n    return x / n"
+    ),
     "a method only looks": (
         METHODS + "        if self.n > 0:\n            self.look()\n            return x / self.n"
     ),
@@ -144,3 +194,46 @@ def test_a_number_that_an_object_holds_is_assumed_to_stay(element: str) -> None:
         f"    def f(self, x):\n        return x / {element}"
     )
     assert statuses(code) == {"assumed"}
+
+
+HANDED = {
+    "a list": "xs = [torch.ones(3)]\n    g(xs)\n    return torch.log(xs[0])",
+    "a list whose result is taken": "xs = [torch.ones(3)]\n    n = g(xs)\n    return n, torch.log(xs[0])",
+    "a tensor": "y = x.clamp(min=1e-6)\n    g(y)\n    return torch.log(y)",
+    "a tensor in a mapping": 'y = x.clamp(min=1e-6)\n    g({"y": y})\n    return torch.log(y)',
+    "a tensor to a method": "y = x.clamp(min=1e-6)\n    g.update(y)\n    return torch.log(y)",
+    "a tensor to other processes": (
+        "y = x.clamp(min=1e-6)\n    torch.distributed.all_reduce(y)\n    return torch.log(y)"
+    ),
+    "several": "y = [torch.ones(3)]\n    g(*y)\n    return torch.log(y[0])",
+    "an object": "g.n = 1\n    x.use(g)\n    return torch.log(x.clamp(min=1e-3) / g.n)",
+}
+
+
+@pytest.mark.parametrize("body", HANDED.values(), ids=HANDED)
+def test_what_a_call_is_handed_is_assumed_to_stay(body: str) -> None:
+    found = statuses(f"def f(x, g):\n    {body}")
+    assert "assumed" in found
+    assert "discharged" not in found
+
+
+@pytest.mark.parametrize("body", ["z = g(y)", "torch.save(y, g)", "print(y)"])
+def test_what_a_call_only_reads_stays(body: str) -> None:
+    code = f"def f(x, g):\n    y = x.clamp(min=1e-6)\n    {body}\n    return torch.log(y)"
+    assert statuses(code) == {"discharged"}
+
+
+DECORATED = "def one(x):\n    return torch.ones(3)\n\ndef f(x):\n    return torch.log(one(x))"
+
+
+@pytest.mark.parametrize(
+    ("decorator", "status"),
+    [
+        ("halved", "assumed"),
+        ("halved(2)", "assumed"),
+        ("torch.no_grad()", "discharged"),
+        ("functools.lru_cache", "discharged"),
+    ],
+)
+def test_a_decorator_may_have_a_function_yield_something_else(decorator: str, status: str) -> None:
+    assert statuses(f"import functools\nfrom where import halved\n\n@{decorator}\n{DECORATED}") == {status}

@@ -54,7 +54,7 @@ def call_named(
 ) -> Value:
     """The value of calling what a qualified name stands for, where that is not a function of this project."""
     root, _, rest = qualified.partition(".")
-    if root == "builtins":
+    if root == "builtins" and "." not in rest:
         return call_builtin(rest, positional, keywords, node, frame)
     if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in having("size"):
         return size_of(positional[0].operands["input"], node, frame)  # how many elements there are

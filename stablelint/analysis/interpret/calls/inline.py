@@ -15,8 +15,8 @@ from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
-from stablelint.analysis.interpret.paths.narrowing import open_to_callers
-from stablelint.analysis.interpret.statements.writing import forgotten, hand_back, replaced
+from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
+from stablelint.analysis.interpret.statements.writing import disowned, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
@@ -64,6 +64,12 @@ def call_function(
         result = _result_of(function, bound, receiver, node, frame)
     if function.outline.checks and not function.outline.dropped:
         _pass_check(function, bound, receiver, frame)
+    for name in function.writes & bound.keys() - given.keys():
+        disowned(bound[name], "", frame)
+    if function.wrapper:
+        result = opened(
+            result, frame.graph.key("wrapped", result.key), f"{function.name}() by @{function.wrapper}", frame
+        )
     for container in (v for v in given.values() if v.kind is not Kind.TENSOR):
         replaced(container, forgotten(container, node, frame), frame)
     return result

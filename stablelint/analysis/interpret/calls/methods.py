@@ -80,13 +80,13 @@ def _refill(receiver: Value, node: ast.Call, frame: Frame) -> None:
 
 def _changes(method: str) -> bool:
     """Whether a tensor's method, of which no more is known, writes into the tensor: `index_put_`."""
-    return method.endswith("_") and not method.endswith("__") and method != "share_memory_"
+    return method.endswith("_") and method != "share_memory_"
 
 
 def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.Call, frame: Frame) -> Value:
-    """`xs.append(x)`: the name stands for a longer list from here on."""
-    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name | ast.Attribute):
-        bind(node.func.value, lists.grown(receiver, attr, positional, node, frame), frame)
+    """`xs.append(x)`: all that stands for the list stands for a longer one from here on."""
+    if isinstance(node.func, ast.Attribute):
+        changed(receiver, lists.grown(receiver, attr, positional, node, frame), node.func.value, frame)
     if attr == "pop":
         return frame.graph.unknown(node=node)
     return frame.graph.constant(None, node)

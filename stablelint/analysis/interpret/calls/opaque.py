@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 
-from stablelint.analysis.interpret.paths.narrowing import open_container
-from stablelint.analysis.interpret.statements.writing import replaced
+from stablelint.analysis.interpret.paths.narrowing import opened
+from stablelint.analysis.interpret.statements.writing import STORED, disowned, replaced, written_into
+from stablelint.analysis.values.lists import held_by
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.numerics.interval import TOP
 
 
 def opaque(
     op: str, key: int, operands: Mapping[str, Value], node: ast.AST, frame: Frame, kind: Kind = Kind.UNKNOWN
 ) -> Value:
-    """The value of such a call, which may write into lists and mappings; matchers are shown it by its name."""
-    if not op.startswith("torch."):
+    """The value of such a call, which may write into lists and mappings; matchers are shown it by its name.
+
+    One whose result nobody takes is there for its effect: it may write into tensors and objects, too.
+    """
+    known_to_read = op.startswith("torch.") and not op.startswith("torch.distributed.")
+    if op.endswith("_") or not known_to_read:
+        if isinstance(frame.statement, ast.Expr) and frame.statement.value is node:
+            _let_write(op, operands, frame)
         _hand_over(operands.values(), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
@@ -25,11 +32,28 @@ def opaque(
 
 
 def _hand_over(arguments: Iterable[Value], frame: Frame) -> None:
-    """Lets a body that is not seen change the numbers of lists and mappings."""
+    """Lets a body that is not seen change what lists and mappings hold."""
     for given in arguments:
-        if given.data and (
-            given.kind is Kind.MAPPING or (given.kind is Kind.SEQUENCE and given.name == "list")
-        ):
-            key = frame.graph.fresh()
+        if held_by(given) and (given.kind is Kind.MAPPING or given.name == "list"):
             name = next((n for n, value in frame.state.names.items() if value.key == given.key), "it")
-            replaced(given, replace(open_container(given, key, name, frame), key=key), frame)
+            replaced(given, opened(given, frame.graph.fresh(), name, frame), frame)
+
+
+def _let_write(op: str, operands: Mapping[str, Value], frame: Frame) -> None:
+    """Lets such a body write into objects and tensors: into these for sure where torch says so by its name."""
+    in_place = op.startswith("torch.") and op.endswith("_")
+    for given in _within(operands.values()):
+        key, said = frame.graph.fresh(), f"{given.name or 'it'}, handed to {op.rpartition('.')[2]},"
+        if in_place and given.kind in STORED:
+            written_into(given, Value("written", key, given.kind, dtype=given.dtype, node=given.node), frame)
+        elif given.kind in STORED and given.interval != TOP:
+            written_into(given, opened(given, key, said, frame), frame)
+        elif given.key not in frame.session.building:
+            disowned(given, said, frame)
+
+
+def _within(values: Iterable[Value]) -> Iterator[Value]:
+    """The values, and what those that are containers hold."""
+    for value in values:
+        yield value
+        yield from _within(held_by(value).values())

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhe
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.storage import stored_spread
-from stablelint.analysis.interpret.paths.narrowing import narrowed, open_container, open_to_callers
+from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
@@ -188,7 +188,7 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     if not frame.state.facts and all(key != instance.key for key, _ in held):
         return
     for attr in _touched_by(instance.data[0], method, frame):
-        read = frame.graph.key("attribute", instance.key, attr)
+        read = frame.graph.part("attribute", instance.key, attr)
         before = held.get((instance.key, attr))
         if before is None and read in frame.state.facts:
             before = Value("attribute", read, Kind.UNKNOWN)
@@ -238,7 +238,7 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     spread = _stored(instance, attr, frame)
     if spread is not None:
         return spread
-    key = frame.graph.key("attribute", instance.key, attr)
+    key = frame.graph.part("attribute", instance.key, attr)
     return Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
@@ -247,13 +247,13 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
     """An attribute as construction leaves it, which others may write; so may they the numbers that it holds."""
     if value.kind in (Kind.SEQUENCE, Kind.MAPPING) and value.data:
-        return open_container(value, frame.graph.key("elements", instance.key, attr), f"self.{attr}", frame)
+        return opened(value, frame.graph.key("elements", instance.key, attr), f"self.{attr}", frame)
     numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
     if not numeric or isinstance(value.constant(), bool) or (value.interval == TOP and value.belief is None):
         return value
     if is_written(instance.data[0], attr):
         return _reassigned(instance, attr, value, node, frame)
-    key = frame.graph.key("attribute", instance.key, attr)
+    key = frame.graph.part("attribute", instance.key, attr)
     said = f"self.{attr}={value.data!r}" if value.is_constant else f"self.{attr} as `__init__` leaves it"
     kept = open_to_callers(
         value, key, said, (), attr, numbers_passed_elsewhere(instance.data[0], attr, frame)
@@ -267,7 +267,7 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
     spread = _stored(instance, attr, frame)
     if spread is not None:
         return spread
-    key = frame.graph.key("attribute", instance.key, attr)
+    key = frame.graph.part("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     return Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
 

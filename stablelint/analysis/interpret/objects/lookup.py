@@ -214,7 +214,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if parameter is not None:
         return parameter
     if attr in ("indices", "dtype", "device", "layout"):
-        key = frame.graph.key("attribute", base.key, attr)
+        key = frame.graph.part("attribute", base.key, attr)
         return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)
     if (
         attr in _TENSOR_VIEWS
@@ -232,7 +232,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
             Interval(0, 64),
             node=node,
         )
-    key = frame.graph.key("attribute", base.key, attr)
+    key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
     is_size = attr in _LAYER_SIZES and frame.graph.key("layer", base.key) in frame.state.tests
     return sized(value, attr) if is_size else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from stablelint.analysis.values.lists import held_by, holding
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, restricted
@@ -26,19 +27,19 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
     return restricted(value, frame.graph.key("narrowed", value.key, interval), interval, "branch")
 
 
-def open_container(container: Value, key: int, said: str, frame: Frame) -> Value:
-    """A list or mapping of which the numbers, at whatever depth, may be set otherwise."""
-    is_mapping = isinstance(container.data, dict)
-    parts: dict[object, Value] = container.data if is_mapping else dict(enumerate(container.data))
-    opened = {}
-    for place, part in parts.items():
-        inner, name = frame.graph.key("element", key, place), f"{said}[{place!r}]"
-        if part.kind in (Kind.SEQUENCE, Kind.MAPPING) and part.data:
-            part = open_container(part, inner, name, frame)
-        elif type(part.constant()) in (int, float):
-            part = open_to_callers(part, inner, f"{name}={part.data!r}", ())
-        opened[place] = part
-    return replace(container, data=opened if is_mapping else list(opened.values()))
+def opened(value: Value, key: int, said: str, frame: Frame) -> Value:
+    """The value where others may have set it, or what a list or mapping holds at whatever depth, otherwise."""
+    held = held_by(value)
+    if held:
+        key_at, parts = frame.graph.key, held.items()
+        return holding(
+            value, {p: opened(v, key_at("element", key, p), f"{said}[{p!r}]", frame) for p, v in parts}, key
+        )
+    if type(value.constant()) in (int, float):
+        return open_to_callers(value, key, f"{said}={value.data!r}", ())
+    if value.kind not in _NUMERIC or value.is_constant or value.interval == TOP:
+        return value
+    return open_to_callers(value, key, f"{said} stays as it is", ())
 
 
 def open_to_callers(

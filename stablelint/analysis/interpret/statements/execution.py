@@ -16,9 +16,9 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import enter_context
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed
-from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.assignment import bind, changed
 from stablelint.analysis.interpret.statements.loops import run_for, run_while
-from stablelint.analysis.interpret.statements.writing import written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
@@ -47,6 +47,8 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
                 frame.state.dead = True
                 frame.returns.append(frame.graph.unknown())
                 return
+        if frame.raised is not None:
+            frame.raised = merge(frame.graph, frame.raised, frame.state.copy(), id(frame.function))
         handler = _HANDLERS.get(type(statement))
         if handler is not None:
             previous, frame.statement = frame.statement, statement
@@ -180,23 +182,26 @@ def _while(node: ast.While, frame: Frame) -> None:
 
 def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     saved = (frame.state.gradient, frame.state.autocast)
-    suppressed = sum(_suppresses(item.context_expr) for item in node.items)
-    before = frame.state.copy() if suppressed else None
-    frame.caught += suppressed
+    suppressed = [e for item in node.items for e in _suppressed(item.context_expr)]
+    caught = any(map(_catches, suppressed))
+    frame.caught += caught
     for item in node.items:
         context = evaluate(item.context_expr, frame)
         if item.optional_vars is not None:
             bind(item.optional_vars, context, frame)
         enter_context(item.context_expr, context, frame)
-    execute(node.body, frame)
-    frame.caught -= suppressed
-    if before is not None:
-        frame.state = merge(frame.graph, frame.state, before, id(frame.function))
+    if suppressed:
+        raised = _attempt(node.body, frame)
+        frame.state = merge(frame.graph, frame.state, raised, id(frame.function))
+    else:
+        execute(node.body, frame)
+    frame.caught -= caught
     frame.state.gradient, frame.state.autocast = saved
 
 
-def _suppresses(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and called_name(node) == "suppress" and any(map(_catches, node.args))
+def _suppressed(node: ast.expr) -> list[ast.expr]:
+    """The exceptions that a context swallows."""
+    return node.args if isinstance(node, ast.Call) and called_name(node) == "suppress" else []
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
@@ -219,12 +224,12 @@ def _try(node: ast.Try, frame: Frame) -> None:
 
 
 def _attempt(body: Sequence[ast.stmt], frame: Frame) -> State:
-    """Runs the body of a `try`; what holds where one of its statements raises, the first or a later one."""
-    raised = frame.state.copy()
-    for statement in body:
-        if not frame.state.dead and statement is not body[0]:
-            raised = merge(frame.graph, raised, frame.state.copy(), id(frame.function))
-        execute([statement], frame)
+    """Runs the body of a `try`; what holds where one of its statements, at whatever depth, raises."""
+    around, frame.raised = frame.raised, State(dead=True)
+    execute(body, frame)
+    raised, frame.raised = frame.raised, around
+    if around is not None:
+        frame.raised = merge(frame.graph, around, raised.copy(), id(frame.function))
     return raised
 
 
@@ -243,6 +248,10 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             frame.state.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            container = evaluate(_load(target.value), frame)
+            if container.kind in (Kind.SEQUENCE, Kind.MAPPING):
+                changed(container, forgotten(container, node, frame), target.value, frame)
 
 
 def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:

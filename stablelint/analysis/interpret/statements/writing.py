@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
@@ -13,6 +15,7 @@ from stablelint.syntax.operations import having
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = having("alias", "may-alias")
 _DEPTH = 8
+_CONTAINERS = (Kind.SEQUENCE, Kind.MAPPING)
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 
 
@@ -64,19 +67,29 @@ def forgotten(container: Value, node: ast.AST, frame: Frame) -> Value:
 
 
 def replaced(container: Value, result: Value, frame: Frame) -> None:
-    """Lets all that stands for a list or mapping stand for what it has become."""
-    for places in _tables(frame):
-        places.update({place: result for place, v in places.items() if v.key == container.key})
+    """Lets all that stands for a list or mapping, or holds it, stand for what it has become."""
+    _rewrite(lambda value: result if value.key == container.key else None, frame)
+
+
+def disowned(thing: Value, said: str, frame: Frame) -> None:
+    """Forgets what was tested of an object's attributes and items; what was stored there stays if nobody changed it.
+
+    Nothing is said where it is known that somebody did.
+    """
+    for key in frame.graph.parts.get(thing.key, ()):
+        frame.state.facts.pop(key, None)
+    held = frame.state.attributes
+    for place, value in held.items():
+        if place[0] == thing.key and value.kind in (*STORED, Kind.NUMBER):
+            lost = frame.graph.unknown(place[1], value.node)
+            held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if said else lost
 
 
 def trained(values: Iterable[Value], frame: Frame) -> None:
     """Takes their first value from all that stands for one of `values`: an optimizer changes it."""
     for value in list(values):
-        if value.kind is Kind.SEQUENCE:
-            trained(value.data, frame)
-        elif value.kind is Kind.MAPPING and isinstance(value.data, dict):
-            trained(value.data.values(), frame)
-        elif value.kind is Kind.TENSOR and value.op != "parameter":
+        trained(lists.held_by(value).values(), frame)
+        if value.kind is Kind.TENSOR and value.op != "parameter":
             _replace(_storage(value, _DEPTH), trainable(value, frame), None, frame)
 
 
@@ -89,26 +102,45 @@ def trainable(value: Value, frame: Frame) -> Value:
 
 
 def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] | None, frame: Frame) -> None:
-    """Puts `result`, or what is `renewed`, for all names and attributes that share elements with one of `roots`."""
-    for places in _tables(frame):
+    """Puts `result`, or what is `renewed`, for all that shares elements with one of `roots`."""
+
+    def become(value: Value) -> Value | None:
+        shares = value.kind in STORED and value is not result and value.key != result.key
+        if not shares or roots.isdisjoint(_storage(value, _DEPTH)):
+            return None
+        return renewed(value) if renewed is not None else result
+
+    _rewrite(become, frame)
+
+
+def _rewrite(become: Callable[[Value], Value | None], frame: Frame) -> None:
+    """Puts what values have become, each where it is not None, for all names and attributes, and within containers."""
+    tables: tuple[dict[Any, Value], ...] = (frame.state.names, frame.state.attributes)
+    for places in tables:
         for place, value in places.items():
-            if value is result or value.key == result.key or value.kind not in STORED:
-                continue
-            if not roots.isdisjoint(_storage(value, _DEPTH)):
+            left = _rewritten(value, become, frame)
+            if left is not value:
                 if isinstance(place, str) and place.startswith(HELD):
                     frame.wrote.add(place.removeprefix(HELD))
-                places[place] = renewed(value) if renewed is not None else result
+                places[place] = left
 
 
-def _tables(frame: Frame) -> tuple[dict[object, Value], ...]:
-    """The names and the attributes that stand for values."""
-    return (frame.state.names, frame.state.attributes)  # type: ignore[return-value]
+def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Frame) -> Value:
+    """What a value is once it, or what it holds, has become something else."""
+    result = become(value)
+    if result is not None or value.kind not in _CONTAINERS:
+        return result or value
+    held = lists.held_by(value)
+    parts = {place: _rewritten(part, become, frame) for place, part in held.items()}
+    if all(parts[place] is part for place, part in held.items()):
+        return value
+    return lists.holding(value, parts, frame.graph.fresh())
 
 
 def _storage(value: Value, depth: int) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
     while value.op in _SHARING and value.first is not None:
         value = value.first
-    if value.op != "phi" or not depth:
+    if value.op not in ("phi", "list_of") or not depth:
         return {value.key}
     return {key for path in value.operands.values() for key in _storage(path, depth - 1)} | {value.key}
