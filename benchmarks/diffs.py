@@ -19,6 +19,7 @@ import argparse
 import ast
 import hashlib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -89,10 +90,12 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         item, fix = alike[0], alike[0]["fix"]
         own = str((tree / item["filename"]).resolve())
         fixes = [Fix(Applicability.UNSAFE, "", tuple(map(edit_of, one["fix"]["edits"]))) for one in alike]
-        taken, _ = select(fixes)
+        taken, deferred = select(fixes)
         edits = {edit: None for index in taken for edit in fixes[index].edits}
         made = Fix(Applicability(fix["applicability"]), "", tuple(edits))
         diff = "".join(_changed(Path(path), edits, tree) for path, edits in made.by_file(own).items())
+        if deferred:
+            diff = _in_rounds(tree, Path(own), item["code"], level, item["location"]["row"]) or diff
         yield Proposed(
             package=package,
             place=f"{_named(Path(own), tree)}:{item['location']['row']}",
@@ -122,6 +125,18 @@ def _functions(filename: str) -> list[tuple[int, int]]:
     nodes = ast.walk(ast.parse(Path(filename).read_bytes()))
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return [(node.lineno, node.end_lineno or 0) for node in nodes if isinstance(node, kinds)]
+
+
+def _in_rounds(tree: Path, path: Path, code: str, level: str, row: int) -> str:
+    """What `fix` writes of a rule in the function around a row, where one pass cannot make all of its fixes."""
+    options = ["--diff", "--unsafe-fixes", "--select", code, "--level", level, "--no-cache"]
+    name = _named(path, tree)
+    head, *hunks = re.split(
+        r"^(?=@@ )", run([sys.executable, "-m", "stablelint", "fix", *options, name], tree).stdout, flags=re.M
+    )
+    inside = max(((a, b) for a, b in _functions(str(path)) if a <= row <= b), default=(row, row))
+    own = [hunk for hunk in hunks if inside[0] <= int(re.findall(r"\d+", hunk)[0]) + 3 <= inside[1]]
+    return head + "".join(own) if own else ""
 
 
 def _changed(path: Path, edits: list[Edit], tree: Path) -> str:
