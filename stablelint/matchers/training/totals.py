@@ -42,8 +42,9 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
         back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
         operand = value.operands.get("other")
         if back and operand is not None and not exclusive(value.node, back[0].node, root):
-            texts = {"loss": ast.unparse(added)}
-            yield make_site(review, rule, (value, frame), {"loss": operand}, texts=texts)
+            if _scaled(added) is not added:
+                operand = operand.first or operand
+            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
 
 
 def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str, ast.expr] | None:
