@@ -174,11 +174,12 @@ class _Trial:
         new: list[Span] = []
         for code, expression in (now - self._before).elements():
             renamed[code] -= 1
-            if renamed[code] < 0:
+            spans = [item.span for item in after if _key(item) == (code, expression)]
+            if renamed[code] < 0 and not _was_there(items, code, spans):
                 reason = (
                     reason or f"the fixed code would have another finding: {code}, `{_shown(expression)}`"
                 )
-                new += [item.span for item in after if _key(item) == (code, expression)]
+                new += spans
         return _Verdict(reason, tuple(_at_rows(items, new))) if reason else None
 
 
@@ -189,6 +190,13 @@ class _Verdict:
     reason: str
     suspects: tuple[Diagnostic, ...] = ()
     certain: bool = False
+
+
+def _was_there(items: list[Diagnostic], code: str, found: list[Span]) -> bool:
+    """Whether findings stand in what safe fixes of other rules wrote: such keep all values, so theirs had covered these."""
+    writers = [item for item in _at_rows(items, found) if item.fix is not None]
+    safe = [one for one in writers if one.fix is not None and one.fix.applicability is Applicability.SAFE]
+    return bool(writers) and len(safe) == len(writers) and all(one.code != code for one in safe)
 
 
 def _at_rows(items: list[Diagnostic], found: list[Span]) -> Iterator[Diagnostic]:

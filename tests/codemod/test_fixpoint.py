@@ -4,6 +4,8 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pytest
+
 from stablelint.codemod.fixpoint import MAX_ROUNDS, FixOutcome, fix_source
 from stablelint.codemod.text.source import SourceText
 from stablelint.diagnostic import Applicability, Binding, Diagnostic, Proposal, Span
@@ -163,3 +165,25 @@ def test_encoding_newlines_and_byte_order_mark_survive() -> None:
     source = b"\xef\xbb\xbfimport torch\r\ns = '\xc3\xa9'; y = torch.log(a)\r\n"
     outcome = fix_source(source, linter(clamp), lambda item: True)
     assert outcome.source == source.replace(b"(a)", b"(a.clamp_min(1e-6))")
+
+
+@pytest.mark.parametrize(
+    ("applicability", "is_made"), [(Applicability.SAFE, True), (Applicability.UNSAFE, False)]
+)
+def test_what_a_safe_fix_had_covered_is_no_new_finding(applicability: Applicability, is_made: bool) -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "expm1" in text:
+            return [
+                replace(
+                    diagnostic(text, proposal(text, "torch.expm1(x)", "_", x="x")), code="SL201", proposals=()
+                )
+            ]
+        made = replace(
+            proposal(text, "torch.exp(x) - 1", "torch.expm1($x)", x="x"), applicability=applicability
+        )
+        return [replace(diagnostic(text, made), code="SL209")]
+
+    outcome = fix_source(b"import torch\ny = torch.exp(x) - 1\n", diagnose, lambda item: True)
+    assert (b"expm1" in outcome.source) is is_made
+    assert bool(outcome.applied) is is_made
