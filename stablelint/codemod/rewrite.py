@@ -129,7 +129,7 @@ class Rewriter:
             check_unhandled(self._file.tree, proposal, node)
             check_not_empty(self._file.tree, proposal, node)
             check_cast_back(self._file.tree, proposal, node)
-            proposal, changes = named(self._file, proposal, node)
+            proposal, changes = named(self._file, bound.of_count(self._file.tree, proposal, node), node)
             if changes:
                 naming = draft.edits(self._file.tree, changes)
                 edits = replace_expression(self._file, proposal, node)

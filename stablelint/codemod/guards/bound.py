@@ -11,12 +11,13 @@ import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
-from stablelint.codemod.flow.nodes import is_name
+from stablelint.codemod.flow.nodes import is_name, root_name
 from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
+from stablelint.syntax.names import called_name, last_name
 
 _LOWER = ("clamp_min", "clamp", "clip")
 _TINIEST = ".tiny"
@@ -26,6 +27,8 @@ _COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 _QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
 _SINGULAR = _OF_POSITIVE | {"reciprocal"}
+_CALLED_MASK = re.compile(r"(^|_)masks?(_|\d|$)", re.IGNORECASE)
+_SOFT = re.compile(r"soft|sigmoid|prob", re.IGNORECASE)
 _REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 
 
@@ -42,6 +45,56 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     if value is None or not given or not given.keys() & _sides(proposal.template):
         return None
     return moved(tree, proposal, operand, value), value
+
+
+def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
+    """The proposal with a bound by what `node` means: 1 for the sum of what is called a mask, a count of elements.
+
+    A maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
+    to less than 1.
+    """
+    bounded = replace(proposal, template=_REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
+    operand = operand_of_clamp(bounded, node)
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    total = node if given is None else given.value
+    if operand is None or _sides(bounded.template) != {"min"}:
+        return proposal
+    summed = _summed(total)
+    if summed is None:
+        return bounded if _is_excess(total) else proposal
+    named = definition(tree, summed) if isinstance(summed, ast.Name) else None
+    made_of = "" if named is None else ast.unparse(named.value)
+    is_mask = _CALLED_MASK.search(last_name(summed)) and not _SOFT.search(last_name(summed) + made_of)
+    return replace(bounded, template=f"${operand}.clamp_min(1)") if is_mask else proposal
+
+
+def _is_excess(difference: ast.expr) -> bool:
+    """Whether an expression is the maximum of something less its mean, median or minimum."""
+    if not isinstance(difference, ast.BinOp) or not isinstance(difference.op, ast.Sub):
+        return False
+    top, below = difference.left, difference.right
+    if not isinstance(top, ast.Call) or called_name(top) not in ("max", "amax"):
+        return False
+    lower = ("mean", "median", "min", "amin")
+    texts = {ast.unparse(below).replace(f"{name}(", f"{called_name(top)}(") for name in lower}
+    return called_name(below) in lower and ast.unparse(top) in texts
+
+
+def _summed(total: ast.expr) -> ast.expr | None:
+    """What a sum is taken of, without the views, casts and parts of it that are summed."""
+    if not isinstance(total, ast.Call) or last_name(total.func) != "sum":
+        return None
+    inner: ast.expr = total
+    while isinstance(inner, ast.Call | ast.Subscript):
+        if isinstance(inner, ast.Subscript):
+            inner = inner.value
+        elif isinstance(inner.func, ast.Attribute) and root_name(inner.func) != "torch":
+            inner = inner.func.value
+        elif inner is total and inner.args:
+            inner = inner.args[0]
+        else:
+            return None
+    return inner
 
 
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import loads, readers, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
+from stablelint.codemod.templates.clamps import number
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import called_name, last_name
 
 _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one operation later, does not
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _CALLED_LOG = re.compile(r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])", re.IGNORECASE)
+_LOG_OF_SHARE = re.compile(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)", re.IGNORECASE)
 _OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
@@ -31,7 +35,8 @@ _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal, where it clamps `node`, as one for the part of it that is to be bounded, and that part.
 
-    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` and ``Normal(mu, exp(x))`` do, ``sqrt(var + eps)`` var.
+    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` and ``Normal(mu, exp(x))`` do, ``sqrt(var + eps)`` and
+    ``log(2 * math.pi * var)`` var.
     Raises Withheld where a bound would hide that the logarithm of a scale is passed for the scale.
     """
     operand = operand_of_clamp(proposal, node)
@@ -43,17 +48,20 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             inner, limits = node, _OF_STD
         if _makes_scale(tree, node):
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
-        if inner is not node or _CALLED_LOG.search(ast.unparse(node)):
+        if inner is not node or _CALLED_LOG.search(ast.unparse(node)) or _is_log_ratio(node):
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if _CALLED_LOG.search(ast.unparse(node)) and _is_scale(tree, node):
             raise Withheld(
                 f"`{ast.unparse(node)}` is called the logarithm of a scale: the scale is its exponential"
             )
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_offset(node.right):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_offset(tree, node.right):
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
+        factor = _multiplied(node)
+        if factor is not None:
+            return moved(tree, proposal, operand, factor), factor
     return None
 
 
@@ -200,9 +208,41 @@ def _halved(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _is_offset(node: ast.expr) -> bool:
-    """Whether a number is a small positive one; one that has a name may be set to 0."""
-    return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 0.01
+def _is_log_ratio(node: ast.expr) -> bool:
+    """Whether a difference is of logarithms of probabilities: that of old and new policies is bounded near 20."""
+    sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
+    return any(called_name(one) == "log" or _LOG_OF_SHARE.search(called_name(one)) for one in sides)
+
+
+def _is_offset(tree: Tree, node: ast.expr) -> bool:
+    """Whether a number is a small positive one, or what has such a one by default."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float) and 0 < node.value < 0.01
+    walked = list(ast.walk(tree.module))
+    if isinstance(node, ast.Attribute):
+        text = ast.unparse(node)
+        sets = [one for one in walked if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == text]
+        return any(not isinstance(one.value, ast.Attribute) and _is_offset(tree, one.value) for one in sets)
+    given = (one for one in walked if isinstance(one, ast.arguments))
+    named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
+    return any(name.arg == last_name(node) and _is_offset(tree, value) for name, value in named)
+
+
+def _multiplied(node: ast.expr) -> ast.expr | None:
+    """The one factor of a product that is no number, where those that are make it no smaller."""
+    factors = list(_factors(node))
+    numbers = [math.pi if last_name(one) == "pi" else number(one) for one in factors]
+    others = [factor for factor, size in zip(factors, numbers, strict=True) if size is None]
+    grows = math.prod(size for size in numbers if size is not None) >= 1
+    return others[0] if len(others) == 1 < len(factors) and grows else None
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and _is_product(node):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
 
 
 def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
@@ -244,10 +284,18 @@ def _makes_scale(tree: Tree, node: ast.expr) -> bool:
     exponential = applied(tree, node, "exp")
     if exponential is None:
         return False
-    above = tree.link(exponential).parent
+    above, function = tree.link(exponential).parent, function_of(tree, node)
+    places: list[ast.expr] = [exponential]
+    if isinstance(above, ast.Assign) and function is not None:
+        names = [one.id for one in above.targets if isinstance(one, ast.Name)]
+        places += [one for name in names for one in readers(function, name)]
+    return any(_scales_noise(tree, one) or _is_scale(tree, one) for one in places)
+
+
+def _scales_noise(tree: Tree, node: ast.expr) -> bool:
+    above = tree.link(node).parent
     factors = ast.iter_child_nodes(above) if _is_product(above) else ()
-    scales_noise = any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
-    return scales_noise or _is_scale(tree, exponential)
+    return any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

@@ -176,3 +176,34 @@ def test_a_bound_that_asks_for_the_element_type_is_a_statement_of_its_own() -> N
 def test_a_guard_behind_the_root_moves_under_it(before: str, after: str) -> None:
     fixed = _fixed("d = d + 1", read=f"return {before}")
     assert fixed.endswith(f"    return {after}\n")
+
+
+NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("active_masks.sum()", "active_masks.sum().clamp_min(1)"),
+        ("mask.float().sum(dim=1)", "mask.float().sum(dim=1).clamp_min(1)"),
+        ("torch.sum(self.masks[0], 1)", "torch.sum(self.masks[0], 1).clamp_min(1)"),
+        ("weights.sum()", "x_near"),
+        ("soft_mask.sum()", "x_near"),
+        ("mask.mean()", "x_near"),
+        ("w.max() - w.mean()", "(w.max() - w.mean()).clamp_min(1e-12)"),
+        ("w.max(1) - w.mean(1)", "(w.max(1) - w.mean(1)).clamp_min(1e-12)"),
+        ("w.max(1) - w.mean(0)", "x_near"),
+        ("w.mean() - w.max()", "x_near"),
+        ("w.max() - v.mean()", "x_near"),
+    ],
+)
+def test_a_bound_is_of_the_sign_and_size_that_a_value_has_by_its_meaning(before: str, after: str) -> None:
+    source = f"import torch\n\n\ndef f(self, x):\n    return x / ({before})\n"
+    fixed = rewritten(source, proposal(source, before, NEAR_ZERO, x=before))
+    assert (".masked_fill(" in fixed) if after == "x_near" else (after in fixed)
+
+
+def test_the_sum_of_a_mask_that_a_sigmoid_makes_may_be_below_1() -> None:
+    source = "import torch\n\n\ndef f(x):\n    mask = torch.sigmoid(x)\n    return x / mask.sum()\n"
+    fixed = rewritten(source, proposal(source, "mask.sum()", NEAR_ZERO, x="mask.sum()"))
+    assert "clamp_min" not in fixed

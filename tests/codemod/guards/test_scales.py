@@ -160,3 +160,53 @@ def test_twice_a_logarithm_beside_it_is_bounded_for_both_and_no_other_is_halved(
     assert "torch.exp((2. * s).clamp(max=80.0))" in rewritten(
         alone, proposal(alone, "2. * s", EXP, x="2. * s")
     )
+
+
+def test_the_exponential_that_a_distribution_takes_by_name_is_that_of_a_scale() -> None:
+    source = f"{HEAD}def f(x, made):\n    s = made.exp()\n    return torch.distributions.Normal(x, s)\n"
+    assert "    s = made.clamp(-20.0, 20.0).exp()\n" in rewritten(source, last(source, "made", EXP))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2 * var * math.pi", "2 * var.clamp_min(1e-6) * math.pi"),
+        ("2 * var", "2 * var.clamp_min(1e-6)"),
+        ("0.5 * var", "(0.5 * var).clamp_min(1e-6)"),
+        ("2 * var * x", "(2 * var * x).clamp_min(1e-6)"),
+    ],
+)
+def test_of_a_product_the_factor_that_is_no_number_is_bounded(before: str, after: str) -> None:
+    source = f"{HEAD}def f(x, var):\n    return torch.log({before})\n"
+    fixed = rewritten(source, proposal(source, before, SCALE, x=before))
+    assert body(fixed) == f"def f(x, var):\n    return torch.log({after})\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ("eps=1e-5", "var.clamp_min(0) + eps"),
+        ("eps=0.0", "(var + eps).clamp_min(1e-6)"),
+        ("eps", "(var + eps).clamp_min(1e-6)"),
+    ],
+)
+def test_an_offset_by_a_parameter_is_one_by_its_default(given: str, after: str) -> None:
+    source = f"{HEAD}def f(var, {given}):\n    return torch.rsqrt(var + eps)\n"
+    fixed = rewritten(source, proposal(source, "var + eps", SCALE, x="var + eps"))
+    assert body(fixed) == f"def f(var, {given}):\n    return torch.rsqrt({after})\n"
+
+
+@pytest.mark.parametrize(("set_by", "is_offset"), [("eps", True), ("kwargs", False), ("other.eps", False)])
+def test_an_offset_by_an_attribute_is_one_by_what_it_is_set_to(set_by: str, is_offset: bool) -> None:
+    method = f"    def __init__(self, eps=1e-5, kwargs=None):\n        self.eps = {set_by}\n"
+    source = f"{HEAD}class N:\n{method}    def f(self, v):\n        return torch.rsqrt(v + self.eps)\n"
+    fixed = rewritten(source, proposal(source, "v + self.eps", SCALE, x="v + self.eps"))
+    after = "v.clamp_min(0) + self.eps" if is_offset else "(v + self.eps).clamp_min(1e-6)"
+    assert f"torch.rsqrt({after})" in fixed
+
+
+@pytest.mark.parametrize("before", ["log_p - torch.log(q)", "new_log_probs - q", "q - d.log_prob(a)"])
+def test_the_ratio_of_probabilities_is_bounded_as_policies_are(before: str) -> None:
+    source = f"{HEAD}def f(log_p, new_log_probs, q, a, d):\n    return torch.exp({before})\n"
+    fixed = rewritten(source, proposal(source, before, EXP, x=before))
+    assert f"torch.exp(({before}).clamp(max=20.0))" in fixed
