@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import copy
 import importlib.machinery
 import os
 import runpy
@@ -17,6 +18,7 @@ from typing import Any
 
 from stablelint.runtime.process import start
 from stablelint.runtime.verify.probe.plan import REGISTRY, Function, Plan, plan_of
+from stablelint.runtime.verify.probe.traceback import hide_own_frames
 from stablelint.runtime.verify.probe.transform import insert_probes
 
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
@@ -27,6 +29,7 @@ def install(given: start.Plan) -> None:
     if REGISTRY.plan is not None:
         return
     REGISTRY.plan = plan = plan_of(given)
+    hide_own_frames()
     _relaunch_script(plan)
     _hook_loader(plan)
     _hook_run_path(plan)
@@ -63,6 +66,8 @@ def code_of(path: str, plan: Plan) -> CodeType:
         REGISTRY.placed[placed.number] = placed
     for offset, function in enumerate(probed.functions):
         REGISTRY.functions[first + offset] = Function(name, function)
+    if plan.defines(name):
+        REGISTRY.trees[name] = copy.deepcopy(probed.tree)
     return compile(_defining(probed.tree, plan, name), path, "exec", dont_inherit=True)
 
 

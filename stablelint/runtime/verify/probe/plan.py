@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,7 +10,7 @@ from typing import Any
 
 from stablelint.runtime.process import start
 
-_PROGRAM = os.path.join(os.path.realpath(__file__).partition(os.path.join("", "runtime", ""))[0], "")
+PROGRAM = os.path.join(os.path.realpath(__file__).partition(os.path.join("", "runtime", ""))[0], "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Plan:
     def defines(self, name: str) -> bool:
         """Whether only what the file of this resolved path defines is wanted."""
         own = bool(self.definitions) and name.startswith(os.path.join(self.definitions, ""))
-        return own and "site-packages" not in name and not name.startswith(_PROGRAM)
+        return own and "site-packages" not in name and not name.startswith(PROGRAM)
 
     def for_processes(self) -> start.Plan:
         """The plan under which every process of a command has these probes."""
@@ -80,6 +81,9 @@ class Registry:
     plan: Plan | None = None
     placed: dict[int, Placed] = field(default_factory=dict)
     functions: dict[int, Function] = field(default_factory=dict)
+    trees: dict[str, ast.Module] = field(
+        default_factory=dict
+    )  # of files that are loaded for their definitions
 
 
 REGISTRY = Registry()
