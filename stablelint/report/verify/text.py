@@ -34,6 +34,11 @@ _WHERE = {
     Verdict.LATENT: "boundary operands alone",
 }
 
+_MADE = {
+    **dict.fromkeys(("made", "varied"), "a call that was made for it"),
+    "part": "the statements that make it, called by themselves",
+}
+
 
 def meaning(report: SiteReport) -> str:
     """What the verdict says of this very site: how it fails, and what a fix has to do with it."""
@@ -57,8 +62,7 @@ def meaning(report: SiteReport) -> str:
     if site.kind is Kind.SEQUENCE and report.witness is None and not report.known:
         return "the command fails without the fix and not with it"
     failed = report.witness.failed if report.witness is not None else None
-    made = report.witness is not None and report.witness.origin in ("made", "varied")
-    where = "a call that was made for it" if made else _WHERE[verdict]
+    where = _MADE.get(report.witness.origin if report.witness is not None else "", _WHERE[verdict])
     fails = _FAILS.get(failed or "", "fails on {where}").format(where=where)
     return f"{fails}; {'the fix cures it' if site.has_fix else 'no fix is proposed'}"
 

@@ -24,7 +24,7 @@ _PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
 _SHOWS = {  # what the first case that fails, and is cured, shows
     Role.CAPTURED: Verdict.CONFIRMED,
     **dict.fromkeys((Role.MADE, Role.VARIED, Role.SEARCH), Verdict.REACHABLE),
-    **dict.fromkeys((Role.BOUNDARY, Role.STRESS, Role.STRUCTURE, Role.HEALTHY), Verdict.LATENT),
+    **dict.fromkeys((Role.PART, Role.BOUNDARY, Role.STRESS, Role.STRUCTURE, Role.HEALTHY), Verdict.LATENT),
 }
 
 

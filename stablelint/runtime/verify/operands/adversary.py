@@ -20,7 +20,11 @@ _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own
 _GUESSES = 64  # combinations of kinds of operands tried where nothing was captured
 _GENERIC = (0.0, 1.0, -1.0, 100.0, -100.0)
-_LABELS = {Role.SEARCH: "inputs found by the search", **dict.fromkeys(INVENTED, "a call made for it")}
+_LABELS = {
+    Role.SEARCH: "inputs found by the search",
+    **dict.fromkeys(INVENTED, "a call made for it"),
+    Role.PART: "a call of the statements that make it",
+}
 _HALVES = ("float16", "bfloat16")
 
 

@@ -35,6 +35,7 @@ class Role(StrEnum):
     CAPTURED = "captured"  # seen in the running command
     MADE = "made"  # seen in a call of the enclosing function that was made for it
     VARIED = "varied"  # in such a call with what is special in real data
+    PART = "part"  # in the statements that make the value, called without what is around them
     SEARCH = "search"  # reached from inputs that a search found
     BOUNDARY = "boundary"  # breaks the contract: the fix must cure it
     STRESS = "stress"  # extreme, yet the fix need not cure what the original cannot do either
@@ -42,8 +43,8 @@ class Role(StrEnum):
     HEALTHY = "healthy"  # ordinary operands: nothing may change
 
 
-SEEN = (Role.CAPTURED, Role.MADE, Role.VARIED, Role.SEARCH)
-INVENTED = (Role.MADE, Role.VARIED)  # nobody has seen these in a program
+SEEN = (Role.CAPTURED, Role.MADE, Role.VARIED, Role.PART, Role.SEARCH)
+INVENTED = (Role.MADE, Role.VARIED, Role.PART)  # nobody has seen these in a program
 
 
 @dataclass(frozen=True, slots=True)

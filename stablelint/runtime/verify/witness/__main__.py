@@ -11,7 +11,6 @@ import importlib
 import importlib.util
 import json
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -58,24 +57,37 @@ def main(jobs_file: str) -> int:
 def _apart(
     path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], project: Project, deadline: float
 ) -> None:
-    """Try one file in a child."""
+    """Try one file in a child, and once more without the functions of which a call did not end."""
+    from stablelint.runtime.verify.witness.confined import in_child
+    from stablelint.runtime.verify.witness.trial import UNENDED
+
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
-        _try_file(path, rows, jobs, project, limit)
+        _try_file(path, rows, jobs, project, limit, _new_report(jobs["folder"]))
         return
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
+    late: str | None = ""
+    while rows and late is not None and time.perf_counter() < limit:
+        report = _new_report(jobs["folder"])
+
+        def work(left: list[dict[str, Any]] = rows, report: Path = report) -> None:
             _bounded()
-            _try_file(path, rows, jobs, project, limit)
-        os._exit(0)
-    while time.perf_counter() < limit + 2.0:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return
-        time.sleep(0.02)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+            _try_file(path, left, jobs, project, limit, report)
+
+        late = in_child(work, limit)
+        shown = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+        for each in shown.values():
+            each["why"] = (
+                f"a call did not end, and was killed: {late}"
+                if late and each["why"] == UNENDED
+                else each["why"]
+            )
+        report.write_text(json.dumps(shown), encoding="utf-8")
+        rows = [row for row in rows if row["id"] not in shown] if shown else []
+
+
+def _new_report(folder: str) -> Path:
+    """A file of its own for what is seen of functions."""
+    return Path(folder, f"function-{len(list(Path(folder).glob('function-*.json')))}.json")
 
 
 def _bounded() -> None:
@@ -88,7 +100,12 @@ def _bounded() -> None:
 
 
 def _try_file(
-    path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], project: Project, deadline: float
+    path: str,
+    rows: list[dict[str, Any]],
+    jobs: Mapping[str, Any],
+    project: Project,
+    deadline: float,
+    report: Path,
 ) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
@@ -99,13 +116,12 @@ def _try_file(
         stand_in_for_gpu,
         stand_in_for_old_names,
     )
-    from stablelint.runtime.verify.witness.trial import Job, report_path, try_sites
+    from stablelint.runtime.verify.witness.trial import Job, try_sites
 
     confine(os.getcwd(), jobs["folder"])
     stand_in_for_gpu()
     stand_in_for_old_names()
     stand_in_for_command_line()
-    report = report_path(jobs["folder"])
     trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
     try:
         with _beside(jobs["root"]), OnCpu():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import signal
+import struct
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -32,6 +35,9 @@ _LEAVING = (
     "socket.send",
 )
 _WAITING = 4.0  # times its share of the processor that a call may wait
+_GRACE_SECONDS = 2.0  # after which what heeds no signal is killed
+_LOOK_SECONDS = 0.02
+_UNTIL = struct.Struct("=d")
 
 
 class EffectError(PermissionError):
@@ -80,11 +86,54 @@ def _saving(save: Callable[..., None]) -> Callable[..., None]:
     return saved
 
 
+class Clock:
+    """Until when a call may last and what it is, as a child tells its parent: native code heeds no signal."""
+
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, mmap.PAGESIZE)
+
+    def start(self, until: float, line: str) -> None:
+        """A call begins; 0 is the end of it."""
+        self._shared[: _UNTIL.size] = _UNTIL.pack(until)
+        self._shared[_UNTIL.size :] = line.encode()[: mmap.PAGESIZE - _UNTIL.size].ljust(
+            mmap.PAGESIZE - _UNTIL.size
+        )
+
+    def overdue(self) -> str | None:
+        """The call that should have ended for a while, if there is one."""
+        (until,) = _UNTIL.unpack(self._shared[: _UNTIL.size])
+        late = until and time.perf_counter() > until + _GRACE_SECONDS
+        return self._shared[_UNTIL.size :].decode(errors="replace").strip() if late else None
+
+
+CLOCK = Clock()
+
+
+def in_child(work: Callable[[], None], until: float) -> str | None:
+    """Do `work` in a forked child, which is killed at the time `until`, or with a call that does not end: that call."""
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            work()
+        os._exit(0)
+    late = None
+    while late is None and time.perf_counter() < until + _GRACE_SECONDS:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return None
+        late = CLOCK.overdue()
+        time.sleep(_LOOK_SECONDS)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    CLOCK.start(0.0, "")
+    return late
+
+
 @contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float, line: str = "") -> Iterator[None]:
     """Raises TimeoutError in the block when the time is over, where the system has timers.
 
-    It is the process's own time, for a machine may be busy; a call that waits gets a multiple of it.
+    It is the process's own time, for a machine may be busy; a call that waits gets a multiple of it. `line` is what the
+    parent is told of it.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -98,11 +147,13 @@ def limited(seconds: float) -> Iterator[None]:
         signal.SIGALRM: (signal.ITIMER_REAL, _WAITING * seconds),
     }
     before = {number: signal.signal(number, stop) for number in timers}
+    CLOCK.start(time.perf_counter() + _WAITING * seconds, line)
     try:
         for timer, limit in timers.values():
             signal.setitimer(timer, limit)
         yield
     finally:
+        CLOCK.start(0.0, "")
         for number, (timer, _) in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, before[number])

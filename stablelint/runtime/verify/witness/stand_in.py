@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+_MARK = "_stablelint_absent"
+
 
 class AbsentError(RuntimeError):
     """Something of a module that is not installed was needed after all."""
@@ -80,7 +82,7 @@ def absent(name: str) -> type:
     body |= {"__enter__": lambda self: self, "__exit__": lambda *_: None, "__getitem__": lambda self, _: self}
     body |= {"__bool__": lambda self: True, "__iter__": lambda self: iter(vars(self)["_stablelint_given"])}
     body |= {"__len__": lambda self: len(vars(self)["_stablelint_given"])}
-    kind: type = _Kind(short, (torch.nn.Module,), body | {"__module__": name})
+    kind: type = _Kind(short, (torch.nn.Module,), {**body, "__module__": name, _MARK: True})
     return kind
 
 
@@ -93,6 +95,12 @@ class _Absent(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return absent(f"{self.__name__}.{name}")
+
+
+def is_absent(value: object) -> bool:
+    """Whether a value stands in for something that is not installed."""
+    kind = value if isinstance(value, type) else type(value)
+    return isinstance(value, _Absent) or _MARK in vars(kind)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -15,6 +15,7 @@ import torch
 
 from stablelint.runtime.verify.enclosing import Function
 from stablelint.runtime.verify.witness.objects import Maker, constructor
+from stablelint.runtime.verify.witness.part import Part
 
 # Effects that cannot be stopped once they are called.
 _NATIVE = frozenset("imwrite save_file abort _exit".split())
@@ -74,7 +75,7 @@ class Subject:
     """A function that can be called: `head` is its text up to the arguments, `owner` makes the object it belongs to.
 
     `name` is that under which the project's own calls know it; `method` what is called of an object, the rest of `head`
-    being the object, where it can be called again and again.
+    being the object, where it can be called again and again. `part` tells of the statements that stand for a function.
     """
 
     head: str
@@ -83,6 +84,7 @@ class Subject:
     owner: Callable[[], object] | None = None
     name: str = ""
     method: str | None = None
+    part: Part | None = None
 
     @property
     def takes_self(self) -> bool:

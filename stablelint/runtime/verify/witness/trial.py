@@ -6,7 +6,6 @@ import ast
 import contextlib
 import io
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,11 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
 from itertools import chain, islice
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 
 import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
+from stablelint.runtime.verify.probe.install import resolved
+from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -33,18 +34,23 @@ from stablelint.runtime.verify.witness.arguments import (
 )
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
+from stablelint.runtime.verify.witness.part import part_around
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.stand_in import is_absent
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, nested, subjects
 from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import uses_of, uses_of_name
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
+_PART_SECONDS = 1.5
+_FAILING = 4  # statements of a part that are left out, for they raise
 _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 _ALIKE = 12  # other ones of its kinds that are tried then
 _AGAIN = 12  # times that a method is called on one object, for a state that comes with time
+UNENDED = "no time was left"  # is said of a function for as long as it is tried
 _NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
 
@@ -70,6 +76,10 @@ class MadeCall:
     @property
     def line(self) -> str:
         """The call as it can be pasted."""
+        if self.subject.part is not None:
+            spelled = self.subject.part.spelled
+            given = ", ".join(f"{spelled.get(each.name, each.name)}={each.text}" for each in self.arguments)
+            return f"{self.subject.part.rows} with {given}" if given else self.subject.part.rows
         method = self.subject.method or ""
         head, text = self.subject.head.removesuffix(method), written(self.arguments)
         names, attributes = (bound(self.arguments, place) for place in ("module", "object"))
@@ -121,7 +131,12 @@ def try_sites(
     tree = ast.parse(source)
     maker = Maker(vars(module), project, partial(uses_of_name, tree))
     shown_by_job: dict[str, object] = {}
-    for place, group in _grouped(tree, jobs, shown_by_job):
+    groups: dict[Around | None, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(around(tree, job.row), []).append(job)
+    for place, group in groups.items():
+        unended = {job.id: asdict(FunctionShown(why=UNENDED)) for job in group}
+        report.write_text(json.dumps(shown_by_job | unended), encoding="utf-8")
         try:
             shown_by_job |= _Trial(module, source, place, group, maker, project, deadline).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
@@ -132,19 +147,6 @@ def try_sites(
     report.write_text(json.dumps(shown_by_job), encoding="utf-8")
 
 
-def _grouped(
-    tree: ast.Module, jobs: Sequence[Job], shown_by_job: dict[str, object]
-) -> Iterator[tuple[Around, list[Job]]]:
-    groups: dict[str, tuple[Around, list[Job]]] = {}
-    for job in jobs:
-        place = around(tree, job.row)
-        if place is None:
-            shown_by_job[job.id] = asdict(FunctionShown(why="it stands in no function"))
-            continue
-        groups.setdefault(f"{place.function.lineno}", (place, []))[1].append(job)
-    yield from groups.values()
-
-
 class _Trial:
     """One function and its sites."""
 
@@ -152,7 +154,7 @@ class _Trial:
         self,
         module: ModuleType,
         source: str,
-        place: Around,
+        place: Around | None,
         jobs: Sequence[Job],
         maker: Maker,
         project: Project,
@@ -168,13 +170,24 @@ class _Trial:
         self._returned: list[Subject] = []  # functions that calls gave, and that stand in the text of theirs
         self._latest: Failure | None = None
         self._furthest = Failure("")  # of the call that came furthest
-        decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list)
+        decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list) if place else ""
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
 
     def run(self) -> dict[str, object]:
         """What was seen of each site."""
+        if self._place is not None:
+            self._explore_function(self._place)
+        for job in self._jobs:
+            if not self._shows(job):
+                self._explore_parts(job)
+        return {job.id: asdict(self._judged(job)) for job in self._jobs}
+
+    def _shows(self, job: Job) -> bool:
+        return bool(self._well[job.id]) or job.id in self._witness or job.id in self._felt
+
+    def _explore_function(self, place: Around) -> None:
         try:
-            for subject in subjects(self._place, self._module, self._maker):
+            for subject in subjects(place, self._module, self._maker):
                 self._explore(subject)
                 self._maker.refused = self._latest
                 if self._is_over() or self._is_reached():
@@ -183,7 +196,26 @@ class _Trial:
                 self._explore(self._returned.pop(0))
         except UnmadeError as error:
             self._furthest = Failure(str(error))
-        return {job.id: asdict(self._judged(job)) for job in self._jobs}
+
+    def _explore_parts(self, job: Job) -> None:
+        """Call the statements that make a site's value by themselves, without those of them that fail."""
+        path, scope, whole = str(self._module.__file__), vars(self._module), self._furthest
+        tree = REGISTRY.trees.get(resolved(path))
+        known = {name for name, value in scope.items() if not is_absent(value)}
+        failing: set[int] = set()
+        while tree is not None and not self._shows(job) and job.row not in failing:
+            part = part_around(tree, job.row, known, failing)
+            if part is None or len(failing) > _FAILING:
+                break
+            code = compile(ast.Module([part.node], []), path, "exec", dont_inherit=True)
+            made = FunctionType(next(each for each in code.co_consts if isinstance(each, CodeType)), scope)
+            self._until, self._furthest = time.process_time() + _PART_SECONDS, Failure("")
+            self._explore(Subject("", made, part.bare, part=part))
+            before = len(failing)
+            failing |= {*self._furthest.rows[:1]}
+            if len(failing) == before:
+                break
+        self._furthest = whole if whole.message else self._furthest
 
     def _is_over(self) -> bool:
         out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline
@@ -241,11 +273,16 @@ class _Trial:
 
     def _try(self, call: MadeCall, origin: str = "made") -> Failure | None:
         """Call the function under the probes; the failure that it raised. Sites that go wrong get their witness."""
+        origin = "part" if call.subject.part is not None else origin
         before = {each.id: (each.calls, each.bad_results, each.bad_gradients) for each in _targets()}
         RECORDER.origin, RECORDER.line, RECORDER.mocked = origin, call.line, False
         error = None
         try:
-            with limited(_CALL_SECONDS), contextlib.redirect_stdout(io.StringIO()), _in_new_folder():
+            with (
+                limited(_CALL_SECONDS, call.line),
+                contextlib.redirect_stdout(io.StringIO()),
+                _in_new_folder(),
+            ):
                 result, _ = call(call.subject.function)
                 _feel(result)
                 self._keep_returned(call, result)
@@ -284,18 +321,17 @@ class _Trial:
         witness, well = self._witness.get(job.id) or self._felt.get(job.id), self._well[job.id]
         if witness is None and not well:
             return FunctionShown(why=self._furthest.message or "no call of its function came here")
+        shown = FunctionShown()
         subject = (witness or well[0]).subject
         original = rebuilt(subject.function, self._source.encode())
-        fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
-        RECORDER.listen(Watched())
-        try:
-            if original is None:
-                return FunctionShown(line=witness.line if witness else None)
-            shown = judged(original, fixed, witness, well)
-            if witness is not None and (simple := self._simpler(witness, original, shown)) is not None:
-                witness = simple
-        finally:
-            RECORDER.listen(None)
+        if original is not None:
+            fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
+            RECORDER.listen(Watched())
+            try:
+                shown = judged(original, fixed, witness, well)
+                witness = (witness and self._simpler(witness, original, shown)) or witness
+            finally:
+                RECORDER.listen(None)
         line = witness.line if witness is not None else None
         return replace(shown, line=line, healthy_line=well[0].line if well else None)
 
@@ -340,8 +376,3 @@ def _feel(result: object) -> None:
     outputs = [item for item in flatten(result) if item.is_floating_point() and item.requires_grad]
     if outputs:
         torch.stack([item.double().sum() for item in outputs]).sum().backward()
-
-
-def report_path(folder: str) -> Path:
-    """Where this process writes what it saw of functions."""
-    return Path(folder) / f"function-{os.getpid()}.json"
