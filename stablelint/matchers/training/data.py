@@ -10,6 +10,7 @@ from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import Function, called, functions_of
 from stablelint.matchers.training.structure import classes_of
+from stablelint.matchers.training.trained import backs_in
 from stablelint.matchers.tree import mentions, start
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
@@ -39,9 +40,23 @@ def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
             for call in nodes_in(method, ast.Call):
                 if isinstance(call, ast.Call) and _moves_to_cuda(call, review.module):
                     yield site_at(review, rule, call)
+    for call in _collating(review):
+        yield site_at(review, rule, call)
     for root in functions_of(review, "multiprocessing", "cuda"):
         if not review.module.mentions(*_STARTS):
             yield from _before_fork(root, review, rule)
+
+
+def _collating(review: Review) -> Iterator[ast.Call]:
+    """The calls that move a batch to the GPU where workers collate it: in the `collate_fn` of a loader that has some."""
+    functions = {
+        f.name: f for root in functions_of(review, "collate_fn") for f in nodes_in(root, ast.FunctionDef)
+    }
+    loaders = [n for root in functions_of(review, "collate_fn") for n in nodes_in(root, ast.Call)]
+    for given in (k.value for n in loaders if _has_workers(n) for k in n.keywords if k.arg == "collate_fn"):
+        collate = functions.get(ast.unparse(given)) if isinstance(given, ast.Name) else given
+        calls = (n for n in descendants(collate) if isinstance(n, ast.Call)) if collate is not None else ()
+        yield from (n for n in calls if _moves_to_cuda(n, review.module))
 
 
 def _before_fork(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
@@ -118,13 +133,12 @@ def unshuffled_training(review: Review, rule: Rule) -> Iterator[Site]:
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     for root in roots:
-        loaders = [n for n in nodes_in(root, ast.Assign) if called(n.value) == "DataLoader"]
-        shuffled = {text for n in loaders if _shuffle(n.value) for text in _texts(n)}
-        known = {text for n in loaders for text in _texts(n)}
+        loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n)]
+        shuffled = {text for texts, made in loaders if _shuffle(made) for text in texts}
+        known = {text for texts, _ in loaders for text in texts}
         handed = _handed(root, iterated, shuffled) | set(_fitted(root, known)) if loaders else set()
-        unshuffled = [
-            n.value for n in loaders if _texts(n) & (iterated[root] | attributes | handed) - shuffled
-        ]
+        trained = (iterated[root] | attributes | handed) - shuffled
+        unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [
             n.iter for n in _training_loops(root) if isinstance(n, ast.For) and called(n.iter) == "DataLoader"
         ]
@@ -147,8 +161,18 @@ def _given_to_trainer(root: ast.AST) -> Iterator[ast.expr]:
         yield from (value for value in returned if called(value) == "DataLoader")
 
 
-def _texts(node: ast.Assign) -> set[str]:
-    return set(map(ast.unparse, node.targets))
+def _loaders_in(node: ast.Assign) -> Iterator[tuple[set[str], ast.expr]]:
+    """The loaders that an assignment makes, and what they are called then: `loaders["train"]` of one in a dict."""
+    texts, made = set(map(ast.unparse, node.targets)), node.value
+    if called(made) == "DataLoader":
+        yield texts, made
+    elif isinstance(made, ast.Dict):
+        for key, value in zip(made.keys, made.values, strict=True):
+            if called(value) == "DataLoader" and key is not None:
+                yield {f"{text}[{ast.unparse(key)}]" for text in texts}, value
+    elif isinstance(made, ast.DictComp) and called(made.value) == "DataLoader":
+        keys = getattr(made.generators[0].iter, "elts", [])
+        yield {f"{text}[{ast.unparse(key)}]" for text in texts for key in keys}, made.value
 
 
 def _iterated(root: ast.AST) -> Iterator[str]:
@@ -157,8 +181,20 @@ def _iterated(root: ast.AST) -> Iterator[str]:
         sources = [loop.iter] if isinstance(loop, ast.For) else []
         if mentions(loop, "next"):
             sources += [n for n in nodes_in(root, ast.Call) if called(n) == "iter"]
-        names = (n for s in sources for n in descendants(s) if isinstance(n, ast.Name | ast.Attribute))
-        yield from map(ast.unparse, names)
+        for node in (n for source in sources for n in descendants(source)):
+            if isinstance(node, ast.Name | ast.Attribute):
+                yield ast.unparse(node)
+            elif isinstance(node, ast.Subscript):
+                yield from (f"{ast.unparse(node.value)}[{key}]" for key in _keys_of(node.slice, loop))
+
+
+def _keys_of(key: ast.expr, loop: ast.AST) -> Iterator[str]:
+    """A constant key, or the constants that a variable one is compared to: `if phase == "train":` around the backward."""
+    if isinstance(key, ast.Constant):
+        yield ast.unparse(key)
+    tests = (n for outer in nodes_in(loop, ast.If) if backs_in(outer) for n in descendants(outer.test))
+    for test in (n for n in tests if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq)):
+        yield from (ast.unparse(c) for c in test.comparators if ast.dump(test.left) == ast.dump(key))
 
 
 def _training_loops(root: ast.AST) -> list[ast.stmt]:

@@ -41,6 +41,7 @@ _MODAL = (
     "RReLU",
 )
 
+_SWITCHES = (".eval()", ".train(False)")
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
 
@@ -53,17 +54,21 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Iterator[Site]:
     ):
         return
     calls = nodes_below(module.source.tree, ast.Call)
-    if any(_sets_evaluation(c) for c in calls) or not any(map(_is_backward, calls)):
+    trains = any(map(_is_backward, calls))
+    loaded = {ast.unparse(of) for c in calls if called(c) == "load_state_dict" and (of := receiver(c))}
+    if any(_sets_evaluation(c) for c in calls) or not (trains or loaded):
         return
     layers = _layers_made(calls, module)
     modal = any(name.startswith(_MODAL) for name in layers)
-    if not modal and (layers or not any(called(c) == "step" for c in calls)):
+    if not modal and (layers or (trains and not any(called(c) == "step" for c in calls))):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
-    modules = modules_in(review) | trained_in(module)
+    modules = modules_in(review) | trained_in(module) if trains else frozenset(loaded)
     for root in functions_of(review):
         for call in sorted(nodes_in(root, ast.Call), key=start):
             loop = _turns(call, root)
-            if loop and ast.unparse(call.func) in modules and not _trains(loop) and graph_is_off(call, root):
+            if not (loop or not trains) or ast.unparse(call.func) not in modules or (loop and _trains(loop)):
+                continue
+            if graph_is_off(call, root):
                 yield site_at(review, rule, call, shown=modal)
                 break
 
@@ -88,6 +93,15 @@ def _sets_evaluation(call: ast.Call) -> bool:
     return called(call) == "eval" or (called(call) == "train" and bool(call.args or call.keywords))
 
 
+def _mode(call: ast.AST) -> str:
+    """The mode that a call puts its receiver into: `model.train(False)` is `eval`; empty for any other call."""
+    if receiver(call) is None or not isinstance(call, ast.Call):
+        return ""
+    given = [ast.unparse(a) for a in (*call.args, *(k.value for k in call.keywords))]
+    modes = {("train", ()): "train", ("train", ("True",)): "train", ("train", ("False",)): "eval"}
+    return "eval" if called(call) == "eval" and not given else modes.get((called(call), tuple(given)), "")
+
+
 def _layers_made(calls: list[ast.Call], module: ModuleInfo) -> list[str]:
     """The layers that the file builds, losses aside."""
     names = (qualified(c.func, module).rpartition(".") for c in calls)
@@ -98,13 +112,13 @@ def _layers_made(calls: list[ast.Call], module: ModuleInfo) -> list[str]:
 def trained_in_evaluation_mode(review: Review, rule: Rule) -> Iterator[Site]:
     """A loop that trains a model and evaluates it by turns, in a file that never goes back to `train()`."""
     tree = review.module.source.tree
-    if not review.of_body or ".eval()" not in review.module.source.text:
+    if not review.of_body or not any(text in review.module.source.text for text in _SWITCHES):
         return
     yield from _switched_too_late(review, rule)
     calls = nodes_below(tree, ast.Call)
-    if any(called(c) == "train" and receiver(c) is not None for c in calls):
+    if any(called(c) == "train" and receiver(c) is not None and _mode(c) != "eval" for c in calls):
         return
-    evals = [c for c in calls if called(c) == "eval" and receiver(c) is not None and not c.args]
+    evals = [c for c in calls if _mode(c) == "eval"]
     trained = {
         ast.unparse(of) for c in calls if called(c) == "parameters" and (of := receiver(c)) is not None
     }
@@ -142,16 +156,17 @@ def _mode_set(statement: ast.stmt, model: str) -> str:
     """The mode that a statement by itself puts a model into: `model.eval()`; empty for any other statement."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     of = receiver(call) if call is not None else None
-    return called(call) if call is not None and of is not None and ast.unparse(of) == model else ""
+    return _mode(call) if call is not None and of is not None and ast.unparse(of) == model else ""
 
 
 @observes()
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Iterator[Site]:
     """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
-    for root in functions_of(review, ".eval()"):
+    roots = [*functions_of(review, ".eval()"), *functions_of(review, ".train(False)")]
+    for root in dict.fromkeys(roots):
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
-        evaluated = [n for n in nodes_in(root, ast.Call) if called(n) == "eval" and not _arguments(n)]
+        evaluated = [n for n in nodes_in(root, ast.Call) if _mode(n) == "eval"]
         if not evaluated or _records(root) or _is_called_without_graph(root, review):
             continue
         models = {ast.unparse(of) for n in evaluated if (of := receiver(n)) is not None}
@@ -198,12 +213,10 @@ def _is_joined(kept: Kept, root: ast.AST) -> bool:
     return any(kept.base == ast.unparse(n.args[0]) for n in joins if isinstance(n, ast.Call) and n.args)
 
 
-def _arguments(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and bool(node.args or node.keywords)
-
-
 def _records(root: ast.AST) -> bool:
-    return mentions(root, "backward", "grad", "requires_grad_", "requires_grad", "set_grad_enabled", "train")
+    if any(called(n) == "train" and _mode(n) != "eval" for n in nodes_in(root, ast.Call)):
+        return True
+    return mentions(root, "backward", "grad", "requires_grad_", "requires_grad", "set_grad_enabled")
 
 
 def _is_called_without_graph(root: ast.AST, review: Review) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.matchers.common import Observed, make_site, observed, scope_of
+from stablelint.matchers.common import Observed, make_site, observed, scope_of, site_at
 from stablelint.matchers.names import Function, is_without_graph, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, exclusive, start
@@ -42,6 +42,7 @@ _GIVEN = frozenset("argument unknown item batch part".split())
 _TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
 _VARIABLE = "torch.autograd.Variable"
 _DEPTH = 8
+_ASKED = "this does nothing for a loss with a graph, and hides the error of one without: no parameter gets a gradient"
 
 
 _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter", "tensor", "randn", "rand", "zeros", "ones"))
@@ -151,7 +152,8 @@ def _is_trained(value: Value, depth: int) -> bool:
 
 @observes("backward")
 def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
-    """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`."""
+    """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
+    told = set[ast.AST]()
     for step in steps_of(review):
         loss = step.value.operands.get("input")
         recording = review.collector.gradients.get(id(step.value))
@@ -168,7 +170,21 @@ def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
             message = "the loss has no graph: nothing that it is made of requires a gradient"
         else:
             continue
+        told.add(step.node)
         yield make_site(review, rule, (step.value, step.frame), message=message)
+    for step in (s for s in steps_of(review) if "backward" in s.kind and s.node not in told):
+        asked = [n for node in nodes_in(step.root, ast.Assign, ast.Call) for n in _asked(step.loss, node)]
+        for target in [n for n in asked if start(n) <= start(step.node)][-1:]:
+            yield site_at(review, rule, target, shown=False, message=_ASKED)
+
+
+def _asked(loss: str, node: ast.AST) -> Iterator[ast.expr]:
+    """What a loss is asked for a gradient by: `loss.requires_grad = True`, `loss.requires_grad_()`."""
+    place = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "func", None)
+    if isinstance(place, ast.Attribute) and "requires_grad" in place.attr:
+        off = ast.unparse(node).endswith(("False", "False)"))
+        if not off and loss in (ast.unparse(place.value), ast.unparse(node)):
+            yield place
 
 
 def _is_cut_leaf(leaf: Value, review: Review) -> bool:

@@ -17,6 +17,7 @@ from stablelint.matchers.names import (
     receiver,
 )
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
+from stablelint.matchers.training.trained import backs_in, gives_back_loss
 from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
 @observes()
 def graph_kept_in_list(review: Review, rule: Rule) -> Iterator[Site]:
     """`losses.append(loss)` in the loop that runs `loss.backward()`, for a list that outlives the turn."""
+    tree = review.module.source.tree
     for root in functions_of(review, "backward"):
-        backs = [n for n in nodes_in(root, ast.Call) if called(n) in ("backward", "manual_backward")]
-        for kept in kept_in(root) if backs else ():
+        backs = backs_in(root)
+        for kept in kept_in(root):
             known = known_collection(kept, root, review)
             if known is None or is_emptied(kept) or _is_differentiated(kept, backs, root):
                 continue
             for part in kept.parts:
-                if any(_holds(part, back, kept, root) for back in backs):
+                made = bound_to(ast.unparse(part), kept.at, kept.loop)
+                if any(_holds(part, back, kept, root) for back in backs) or gives_back_loss(made, tree):
                     yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
 
 

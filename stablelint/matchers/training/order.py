@@ -11,8 +11,9 @@ from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site, site_at
 from stablelint.matchers.names import Function, called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import block_of, loop_around, mentions, statement_in
-from stablelint.syntax.walk import nodes_in
+from stablelint.matchers.training.trained import backs_in
+from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, statement_in
+from stablelint.syntax.walk import functions_below, nodes_in
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.modules import ModuleInfo
@@ -26,7 +27,7 @@ _CLEARING = ("zero_grad", "zero_grads", "grad")
 _ORDERED = ("backward", "step", "clip", "zero_grad")
 
 
-@observes("clip_grad_norm_|clip_grad_value_ backward")
+@observes("step")
 def clip_out_of_order(review: Review, rule: Rule) -> Iterator[Site]:
     """A clip after the step it should have limited, or before the backward that fills the gradients."""
     steps = steps_of(review)
@@ -67,7 +68,7 @@ def _disorder(order: list[str]) -> str | None:
     return None
 
 
-@observes("backward zero_grad step")
+@observes("zero_grad step")
 def cleared_before_step(review: Review, rule: Rule) -> Iterator[Site]:
     """`loss.backward(); optimizer.zero_grad(); optimizer.step()`: the step finds no gradients."""
     steps, modules = steps_of(review), modules_in(review)
@@ -99,20 +100,23 @@ def _reads_gradients(before: Step, after: Step) -> bool:
     return first is None or last is None or any(mentions(s, "grad", "grads") for s in block[first + 1 : last])
 
 
-@observes("backward step")
+@observes("step")
 def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
     """A loop, or a function, with backward and step that never clears a gradient, nor does what it calls."""
     steps = steps_of(review)
     for step in (s for s in steps if s.kind == "step"):
         loop = loop_around(step.node, step.root)
         node, optimizer = step.node, step.value.operands.get("input")
-        if optimizer is None or (isinstance(node, ast.Call) and (node.args or node.keywords)):
+        if optimizer is None or not isinstance(node, ast.Call):
+            continue
+        if node.args or node.keywords:
+            yield from _in_closure(node, review, rule)
             continue
         if loop is None and not _is_step_by_itself(step, optimizer, review.module):
             continue
-        backward = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
+        backward = [s for s in steps if _adds_gradients(s) and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
-        if loop is None and first is not None and first.value.operands["input"].op == "argument":
+        if loop is None and first is not None and _is_given(first.loss, step.root):
             continue  # who computes the loss may clear the gradients, too
         known = _is_plain(optimizer)
         if first is None or (_clears(step.root, review.module) if known else _may_clear(optimizer, review)):
@@ -123,6 +127,28 @@ def missing_zero_grad(review: Review, rule: Rule) -> Iterator[Site]:
             statement=review.collector.statements.get(id(first.value)),
         )  # fmt: skip
         return
+
+
+def _adds_gradients(step: Step) -> bool:
+    """Whether a backward adds to gradients and does no more: that of an unknown engine may clear them as well."""
+    origin = step.value.operands.get("input")
+    wrapped = step.value.op == "call.manual_backward" or (
+        origin is not None and origin.op.endswith((".Accelerator", ".Fabric"))
+    )
+    return step.kind == "backward" or (step.kind == "wrapped_backward" and wrapped)
+
+
+def _is_given(name: str, root: ast.AST) -> bool:
+    """Whether a function takes a name as a parameter."""
+    return isinstance(root, Function) and name in [a.arg for a in (*root.args.args, *root.args.kwonlyargs)]
+
+
+def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Iterator[Site]:
+    """The backward of a closure that a step is given, and that clears nothing."""
+    given = ast.unparse(call.args[0]) if call.args else ""
+    for function in functions_below(review.module.source.tree):
+        backs = backs_in(function) if function.name == given and not _clears(function, review.module) else []
+        yield from (site_at(review, rule, back) for back in backs[:1])
 
 
 def _is_step_by_itself(step: Step, optimizer: Value, module: ModuleInfo) -> bool:
@@ -139,7 +165,7 @@ def _clears(root: ast.AST, module: ModuleInfo) -> bool:
 
 def _is_plain(optimizer: Value) -> bool:
     """An optimizer of PyTorch or one that was passed in: no engine or wrapper that may clear gradients in `step`."""
-    return optimizer.op.startswith("torch.optim.") or optimizer.op == "argument"
+    return optimizer.op.startswith("torch.optim.") or optimizer.op in ("argument", "call.optimizers")
 
 
 def _may_clear(optimizer: Value, review: Review) -> bool:
@@ -156,8 +182,8 @@ def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
         optimizers = [n for n in steps if n not in schedulers and _is_optimizer(_subject(n))]
         if len(schedulers) != 1 or len(optimizers) != 1:
             continue
-        block = block_of(schedulers[0], root) or []
-        first, last = _place(schedulers[0], block), statement_in(optimizers[0], block, root)
+        block = _block_of_phase(schedulers[0], optimizers[0], root)
+        first, last = (statement_in(n, block, root) for n in (schedulers[0], optimizers[0]))
         if first is None or last is None or first > last:
             continue
         if block_of(optimizers[0], root) is not block and not isinstance(block[last], ast.For):
@@ -165,6 +191,16 @@ def scheduler_first(review: Review, rule: Rule) -> Iterator[Site]:
         ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
         parts: dict[str, ast.expr] = {"step": optimizers[0]} if ready else {}
         yield site_at(review, rule, schedulers[0], parts, statement=block[first])
+
+
+def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> list[ast.stmt]:
+    """The block in which a scheduler steps, without an `if phase == "train"` that stands around both steps."""
+    around = [n for n in ancestors(optimizer, root) if isinstance(n, ast.If)]
+    tests = set(map(ast.dump, (n.test for n in around)))
+    for outer in ancestors(scheduler, root):
+        if isinstance(outer, ast.If) and outer not in around and ast.dump(outer.test) in tests:
+            return block_of(outer, root) or []
+    return block_of(scheduler, root) or []
 
 
 def _subject(call: ast.AST) -> str:
@@ -175,8 +211,3 @@ def _subject(call: ast.AST) -> str:
 
 def _is_optimizer(subject: str) -> bool:
     return "optim" in subject or subject in ("opt", "adam", "sgd")
-
-
-def _place(call: ast.Call, block: list[ast.stmt]) -> int | None:
-    """Which statement of a block the call is by itself."""
-    return next((i for i, s in enumerate(block) if isinstance(s, ast.Expr) and s.value is call), None)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import make_site
-from stablelint.matchers.names import (
-    assigned_in,
-    modules_in,
-)
+from stablelint.matchers.names import assigned_in, modules_in, receiver
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import block_of, loop_around, parents, start
+from stablelint.matchers.training.trained import trained_in
+from stablelint.matchers.tree import block_of, loop_around, start
 from stablelint.syntax.walk import nodes_in
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ _KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_sof
 def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []
-    modules = modules_in(review)
+    modules = modules_in(review) | trained_in(review.module)
     for step in steps_of(review):
         loss = step.value.operands.get("input")
         if step.kind != "backward" or loss is None or loss.is_constant:
@@ -84,27 +82,16 @@ def _keeps_graph(step: Step) -> bool:
 
 def _is_made_before_loop(loss: Value, step: Step) -> bool:
     """A loss bound once in this function, before a loop that backs it on every turn."""
-    loop = loop_around(step.node, step.root)
-    node = step.node
-    if loop is None or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    loop, of = loop_around(step.node, step.root), receiver(step.node)
+    if loop is None or not isinstance(of, ast.Name):
         return False
-    if not isinstance(node.func.value, ast.Name):
-        return False
-    name = node.func.value.id
-    block = block_of(node, step.root) or []
+    block = block_of(step.node, step.root) or []
     if block is not getattr(loop, "body", None) or isinstance(block[-1], ast.Break | ast.Return):
         return False
-    bound = [
-        n
-        for n in nodes_in(step.root, ast.Name)
-        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-    ]
-    below = parents(step.root)
-    made = [below.get(n) for n in bound]
-    if (
-        len(made) != 1
-        or not isinstance(made[0], ast.Assign)
-        or not isinstance(made[0].value, ast.Call | ast.BinOp)
-    ):
-        return False
-    return start(made[0]) < start(loop)
+    stores = [n for n in nodes_in(step.root, ast.Name) if n.id == of.id and isinstance(n.ctx, ast.Store)]
+    made = assigned_in(of.id, step.root)
+    return (
+        len(stores) == len(made) == 1
+        and isinstance(made[0].value, ast.Call | ast.BinOp)
+        and start(made[0]) < start(loop)
+    )

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
-from stablelint.matchers.names import called, functions_of
+from stablelint.matchers.names import Function, called, functions_of, reached_from
 from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.training.trained import backs_in
 from stablelint.matchers.tree import exclusive, loop_around, parents, start
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 if TYPE_CHECKING:
+    from stablelint.analysis.files.modules import ModuleInfo
     from stablelint.analysis.matching.review import Review
     from stablelint.analysis.matching.sites import Site
     from stablelint.catalog.rule import Rule
@@ -86,13 +88,21 @@ def _is_true(target: ast.expr, root: ast.AST) -> bool:
 @observes()
 def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
+    tree = review.module.source.tree
+    helpers = {f.name for f in functions_below(tree) if _seeds_what_it_is_given(f, review.module)}
     for root in functions_of(review, "manual_seed", "backward"):
         for call in nodes_in(root, ast.Call):
-            if qualified(call.func, review.module) not in _SEEDS or len(call.args) != 1:
-                continue
-            loop = loop_around(call, root)
-            if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call):
+            seeds = qualified(call.func, review.module) in _SEEDS or called(call) in helpers
+            loop = loop_around(call, root) if seeds and len(call.args) == 1 else None
+            if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call, tree):
                 yield site_at(review, rule, call)
+
+
+def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
+    """Whether a function hands its first parameter on as a seed: `set_seed(seed)`."""
+    first = next((a.arg for a in function.args.args), "")
+    calls = (n for n in nodes_in(function, ast.Call) if qualified(n.func, module) in _SEEDS and n.args)
+    return any(ast.unparse(n.args[0]) == first for n in calls)
 
 
 def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
@@ -105,8 +115,9 @@ def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
     return not any(isinstance(n, ast.Call) or ast.unparse(n) in bound for n in descendants(seed))
 
 
-def _trains(loop: ast.AST, seeding: ast.Call) -> bool:
-    """Whether a loop goes backward behind a seeding, with one model all the time."""
-    back = (n for n in nodes_in(loop, ast.Call) if called(n) in ("backward", "manual_backward"))
-    anew = any(called(n) == "parameters" for n in descendants(loop))
-    return not anew and any(start(n) > start(seeding) for n in back)
+def _trains(loop: ast.AST, seeding: ast.Call, tree: ast.AST) -> bool:
+    """Whether a loop goes backward behind a seeding, itself or in what it calls, with one model all the time."""
+    own, *others = reached_from(loop, tree)
+    if any(called(n) == "parameters" for node in (own, *others) for n in descendants(node)):
+        return False
+    return any(map(backs_in, others)) or any(start(n) > start(seeding) for n in backs_in(own))

@@ -11,6 +11,7 @@ from stablelint.analysis.matching.sites import Collector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import observed, place, receiver_text, scope_of
+from stablelint.matchers.names import receiver
 from stablelint.matchers.tree import exclusive
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ class Step:
         """The function in which it stands."""
         return scope_of(self.frame)
 
+    @property
+    def loss(self) -> str:
+        """The text of the loss whose backward this runs: of `scaler.scale(loss).backward()`, too."""
+        node = self.node
+        given = node.args if isinstance(node, ast.Call) else []
+        if self.kind == "backward" and isinstance(of := receiver(node), ast.Call):
+            given = of.args
+        return ast.unparse(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
+
     def excludes(self, other: Step) -> bool:
         """Whether no pass runs both."""
         return exclusive(self.node, other.node, self.root)
@@ -49,6 +59,8 @@ _METHODS = {
     "method.unscale_": "unscale",
     "method.update": "update",
     "backward": "backward",
+    "call.manual_backward": "wrapped_backward",  # of a module of Lightning
+    "call.clip_gradients": "clip",
     "clip_grad_norm_": "clip",
     "clip_grad_value_": "clip",
     "method.clip_grad_norm_": "clip",
@@ -95,7 +107,8 @@ def _kind(value: Value) -> str | None:
         return "scaler_step"
     if kind == "step":
         last = text.rpartition(".")[2].lower()
-        return kind if "optim" in last or last in ("opt", "o") or made_by.startswith("torch.optim.") else None
+        named = "optim" in last or last == "o" or any(w.startswith("opt") for w in last.split("_"))
+        return kind if named or made_by.startswith("torch.optim.") else None
     if kind in ("scale", "unscale", "update"):
         return kind if is_scaler else None
     if kind == "backward" and not _is_plain_backward(value):

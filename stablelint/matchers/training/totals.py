@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.names import assigned_in
-from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.names import assigned_in, bound_to
+from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.training.trained import gives_back_loss
 from stablelint.matchers.tree import exclusive, loop_around, mentions, parents, start
 from stablelint.syntax.walk import nodes_in
 
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
 _TO_NUMBER = ("item", "detach", "data", "float", "reduce_value", "gather", "reduce")
 
 
-@observes("backward add")
+@observes("backward add", "step add", "op=", anywhere="backward")
 def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
     """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
-    steps = [s for s in steps_of(review) if s.kind in ("backward", "wrapped_backward")]
-    if not steps:
-        return
+    steps = [s for s in steps_of(review) if "backward" in s.kind]
     for value, frame in observed(review, "add"):
         root = scope_of(frame)
         found = _accumulation(value.node, root)
@@ -39,9 +38,11 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         if _is_begun_anew(total, loop):
             continue
-        back = [s for s in steps if _backed(s) == loss and loop_around(s.node, s.root) is loop]
+        back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop]
+        known = back and not exclusive(value.node, back[0].node, root)
+        known = known or gives_back_loss(bound_to(loss, value.node, loop), review.module.source.tree)
         operand = value.operands.get("other")
-        if back and operand is not None and not exclusive(value.node, back[0].node, root):
+        if known and operand is not None:
             if _scaled(added) is not added:
                 operand = operand.first or operand
             yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
@@ -69,22 +70,6 @@ def _scaled(added: ast.expr) -> ast.expr:
     """The left factor of a product or quotient: `loss` of `loss * len(x)`."""
     scaled = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult | ast.Div)
     return added.left if scaled and isinstance(added, ast.BinOp) else added
-
-
-def _backed(step: Step) -> str:
-    """The name of the loss whose backward a call runs."""
-    node = step.node
-    if step.kind == "wrapped_backward" and isinstance(node, ast.Call):
-        return ast.unparse(node.args[0])
-    inner = step.subject
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Call)
-    ):
-        arguments = node.func.value.args
-        return ast.unparse(arguments[0]) if len(arguments) == 1 else inner
-    return inner
 
 
 def _is_differentiated(total: str, root: ast.AST) -> bool:

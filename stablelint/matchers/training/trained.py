@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import qualified
-from stablelint.matchers.names import bound_to, called, receiver
+from stablelint.matchers.names import assigned_in, bound_to, called, receiver
+from stablelint.matchers.tree import start
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 _DEPTH = 4  # names between a loss and the output that it is computed from
@@ -31,6 +32,18 @@ def trained_in(module: ModuleInfo) -> frozenset[str]:
 def backs_in(root: ast.AST) -> list[ast.Call]:
     """The backward passes of a function."""
     return [n for n in nodes_in(root, ast.Call) if called(n) in ("backward", "manual_backward")]
+
+
+def gives_back_loss(made: ast.expr | None, tree: ast.AST) -> bool:
+    """Whether an expression calls a function of the file that goes backward from a loss and returns it with its graph."""
+    called_here = [f for f in functions_below(tree) if made is not None and f.name == called(made)]
+    return any(
+        isinstance(given, ast.Name)
+        and any(given.id in map(ast.unparse, (receiver(b) or b, *b.args)) for b in backs_in(f))
+        and not any(start(n) > start(backs_in(f)[0]) for n in assigned_in(given.id, f))
+        for f in called_here
+        for given in (n.value for n in nodes_in(f, ast.Return))
+    )
 
 
 def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
