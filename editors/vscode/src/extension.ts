@@ -6,6 +6,13 @@ import { LanguageClient, type LanguageClientOptions, type ServerOptions } from "
 const SECTION = "stablelint";
 let client: LanguageClient | undefined;
 
+/** What goes wrong is told once, by `start`; the client itself only writes it to its log. */
+class Client extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   context.subscriptions.push(
     vscode.commands.registerCommand("stablelint.restart", restart),
@@ -40,11 +47,14 @@ async function start(): Promise<void> {
     initializationOptions: { inlayHints: settings.get<boolean>("inlayHints", false) },
     synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/{pyproject.toml,*.md}") },
   };
-  client = new LanguageClient(SECTION, SECTION, server, options);
+  client = new Client(SECTION, SECTION, server, options);
   try {
     await client.start();
   } catch (error) {
-    const install = "pip install 'stablelint[server]'";
-    void vscode.window.showErrorMessage(`stablelint: cannot start \`${command}\`: ${error}. ${install} brings it.`);
+    client = undefined; // one that has not started cannot be stopped
+    const why = String(error).includes("ENOENT") ? "there is no such command" : error;
+    const help = "`pip install 'stablelint[server]'` brings it; `stablelint.command` says where it is.";
+    const choice = await vscode.window.showErrorMessage(`Cannot start \`${command}\`: ${why}. ${help}`, "Open settings");
+    if (choice !== undefined) void vscode.commands.executeCommand("workbench.action.openSettings", `${SECTION}.command`);
   }
 }
