@@ -10,14 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Diagnostic, Edit, Fix, Position, Problem, Span, Step
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Position, Problem, Span, Step
 from stablelint.syntax.content import NOTEBOOK
 
 if TYPE_CHECKING:
     from stablelint.syntax.notebook import Cell, Notebook
 
 _CELL = re.compile(rf"(.*{re.escape(NOTEBOOK)}):cell (\d+)", re.DOTALL)
-_SEVERAL = "the fix changes several cells: `stablelint fix` shows and applies it"
+_SEVERAL = "none that stays in its cell; `stablelint fix{}` shows one that changes several"
 
 
 def python_of(data: bytes, path: str) -> bytes:
@@ -67,15 +67,21 @@ def lines_of_cell(filename: str) -> list[str]:
 
 
 def hunk_in_cell(path: str, before: bytes, row: int, lines: Sequence[str]) -> list[str]:
-    """A hunk that changes the text of a notebook from `row` on, headed by its cell, as the notebook has its lines."""
+    """A hunk that changes the text of a notebook from `row` on, headed by its cells, as the notebook has its lines."""
     notebook = _on_disk(path)
     if notebook is None:
         return list(lines)
     above = before.decode("utf-8", "surrogatepass").split("\n")[: row + 1]
     marks = [notebook.marks.index(line) for line in above if line in notebook.marks]
+    numbers = {mark: cell.number for mark, cell in zip(notebook.marks, notebook.cells, strict=True)}
     head = f"@@ cell {notebook.cells[marks[-1] if marks else 0].number} @@"
-    body = (line for line in lines[1:] if line[1:] not in notebook.marks)
-    return [head, *(line[:1] + notebook.magic.get(line[1:].strip(), line[1:]) for line in body)]
+    shown = [head]
+    for at, line in enumerate(body := lines[1:]):
+        if line[1:] not in numbers:
+            shown.append(line[:1] + notebook.magic.get(line[1:].strip(), line[1:]))
+        elif 0 < at < len(body) - 1:
+            shown.append(f"@@ cell {numbers[line[1:]]} @@")
+    return shown
 
 
 def in_cells(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -102,7 +108,8 @@ def _in_cell(item: Diagnostic) -> Diagnostic:
     fix, withheld = item.fix, item.fix_withheld
     if fix is not None:
         apart = fix.is_across or any(_cell(item.filename, edit.span.start) != own for edit in fix.edits)
-        fix, withheld = (None, _SEVERAL) if apart else (_fix_in_cell(fix, own), withheld)
+        flag = "" if fix.applicability is Applicability.SAFE else " --unsafe-fixes"
+        fix, withheld = (None, _SEVERAL.format(flag)) if apart else (_fix_in_cell(fix, own), withheld)
     return replace(
         item,
         filename=f"{item.filename}:cell {own.number}",

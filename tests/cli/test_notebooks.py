@@ -45,6 +45,19 @@ def test_machines_are_told_file_and_cell(notebook: Path) -> None:
     assert [one["properties"]["cell"] for one in run["results"]] == ["4", "5"]
 
 
+def test_a_rewrite_of_several_cells_is_left_to_the_command_that_can_show_it(notebook: Path) -> None:
+    cells = [
+        "import torch.nn.functional as F\nfrom torch import nn\nmodel = nn.Sequential(nn.Linear(3, 1), nn.Sigmoid())",
+        "def step(x, y):\n    return F.binary_cross_entropy(model(x), y)",
+    ]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    notebook.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    told = run_here(notebook.parent, "check", "--no-cache", "train.ipynb").out
+    assert "no fix: none that stays in its cell; `stablelint fix --unsafe-fixes`" in told
+    shown = run_here(notebook.parent, "fix", "--no-cache", "--unsafe-fixes", "train.ipynb").out
+    assert "+model = nn.Sequential(nn.Linear(3, 1))\n@@ cell 2 @@\n def step(x, y):\n" in shown
+
+
 def test_a_fix_changes_nothing_but_the_source_of_its_cell(notebook: Path) -> None:
     before = notebook.read_text()
     done = run_here(notebook.parent, "fix", "--no-cache", "--apply", "--select", "SL202")
