@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from unicodedata import category, combining, east_asian_width
 
 TAB = 4
+_NARROWEST = 30  # cells for text beside what leads it
+_HUNG = 6
 _BROKEN = re.compile(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}])")
 
 
@@ -76,14 +79,33 @@ def plain(text: str) -> str:
     return lay_out(one_line(text))[0]
 
 
-def wrap(text: str, columns: int) -> list[str]:
-    """`text` broken between words into lines of at most `columns` cells, where its words allow it."""
+def wrap(text: str, columns: int, taken: int = 0) -> list[str]:
+    """`text` broken between words into lines of at most `columns` cells, `taken` of the first, where words allow it."""
     lines: list[str] = []
     current = ""
     for word in text.split():
-        if current and width(current) + 1 + width(word) > columns:
+        if current and width(current) + 1 + width(word) > columns - (0 if lines else taken):
             lines.append(current)
             current = word
         else:
             current = f"{current} {word}" if current else word
     return [*lines, current] if current or not lines else lines
+
+
+def hung(
+    lead: str,
+    text: str,
+    columns: int,
+    shown: str = "",
+    paint: Callable[[str], str] = str,
+    indent: int | None = None,
+) -> Iterator[str]:
+    """`lead`, as it is `shown`, with `text` behind it; what does not fit stands below the text, or at `indent`.
+
+    On a narrow terminal, where that would make a column of single words, the lines below begin at the left.
+    """
+    if indent is None:
+        indent = width(lead) if columns - width(lead) >= _NARROWEST else min(width(lead), _HUNG)
+    first, *rest = wrap(text, columns - indent, width(lead) - indent)
+    yield (shown or lead) + paint(first)
+    yield from (" " * indent + paint(line) for line in rest)

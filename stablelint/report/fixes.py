@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from stablelint.diagnostic import Applicability, Diagnostic
-from stablelint.report.cells import lay_out, plain, wrap
+from stablelint.report.cells import hung, lay_out, plain
 from stablelint.report.context import Context
 from stablelint.report.style import Style
 from stablelint.report.summary import plural
@@ -84,18 +84,13 @@ def _reason(finding: Diagnostic, context: Context, changed: str | None = None) -
     away = changed not in (None, finding.filename)
     place = f" ({context.shown(finding.filename)}:{finding.span.start.row})" if away else ""
     painted = f"{style.error(finding.code)} {style.bold(finding.name)}{place}"
-    yield from _hung(f"{finding.code} {finding.name}{place}", painted, finding.message, context)
+    said = [(f"{finding.code} {finding.name}{place}", painted, finding.message)]
     if finding.fix is not None:
-        yield from _hung(f"{trust} fix", loud(f"{trust} fix"), finding.fix.message, context)
+        said.append((f"{trust} fix", loud(f"{trust} fix"), finding.fix.message))
         if finding.fix.caution:
-            yield from _hung("unsafe here", style.warning("unsafe here"), finding.fix.caution, context)
-
-
-def _hung(title: str, painted: str, text: str, context: Context) -> Iterator[str]:
-    """`title: text`, broken between words, with the title in its colours."""
-    first, *rest = wrap(f"{title}: {plain(text)}", context.width - 4)
-    yield f"  {first.replace(title, painted, 1)}"
-    yield from (f"    {line}" for line in rest)
+            said.append(("unsafe here", style.warning("unsafe here"), finding.fix.caution))
+    for title, shown, text in said:
+        yield from hung(f"  {title}: ", plain(text), context.width, f"  {shown}: ", indent=4)
 
 
 def _painted(line: str, context: Context) -> str:
@@ -163,4 +158,6 @@ def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:
     for finding in withheld:
         start = finding.span.start
         place = f"{context.shown(finding.filename)}:{start.row}:{start.column}"
-        yield f"  {place}: {finding.code}: {plain(finding.fix_withheld or '')}"
+        yield from hung(
+            f"  {place}: ", f"{finding.code}: {plain(finding.fix_withheld or '')}", context.width, indent=4
+        )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import hung, plain
 from stablelint.report.style import Style
 
 if TYPE_CHECKING:
@@ -17,15 +17,11 @@ def as_table(rules: Sequence[Rule], style: Style, columns: int) -> str:
     """Code, name and summary; rules that are off by default are dim and say so."""
     longest = max((len(rule.name) for rule in rules), default=0)
     widest = max((len(rule.code) for rule in rules), default=0)
-    indent = widest + longest + 4
-    lines = []
+    lines: list[str] = []
     for rule in rules:
+        code, name = f"{rule.code:<{widest}}", f"{rule.name:<{longest}}"
         summary = plain(rule.summary) + ("" if rule.enabled else " (off by default)")
-        first, *rest = wrap(summary, max(columns - indent, 30))
-        lines.append(
-            f"{style.gutter(f'{rule.code:<{widest}}')}  {style.bold(f'{rule.name:<{longest}}')}  {first}"
-        )
-        lines += [" " * indent + text for text in rest]
+        lines += hung(f"{code}  {name}  ", summary, columns, f"{style.gutter(code)}  {style.bold(name)}  ")
     return "\n".join(lines) + "\n" if lines else ""
 
 

@@ -33,6 +33,11 @@ def _as_table(rows: list[tuple[int, Diagnostic]], context: Context) -> str:
     for count, item in rows:
         number = style.bold(f"{count:>{widest},}")
         lines.append(f"{number}  {item.code:<{longest}}  {fix_marker(item) or '   '}  {item.name}")
+    legend = {"[*]": "`stablelint fix` has a rewrite", "[-]": "`stablelint fix --unsafe-fixes` has one"}
+    marks = {fix_marker(item) for _, item in rows}
+    lines += [
+        style.dim(f"{mark}: {means}") for mark, means in legend.items() if mark in marks and context.summary
+    ]
     return "\n".join(lines) + "\n"
 
 

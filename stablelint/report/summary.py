@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Problem, Severity, Status
-from stablelint.report.cells import plain, wrap
+from stablelint.diagnostic import Applicability, Problem, Severity, Status
+from stablelint.report.cells import hung, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.tables import note
 from stablelint.workspace.notebooks import cell_of
@@ -30,22 +30,21 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
         yield f"{style.bold('Found ' + _by_level(result))} {scope}"
     elif result.files:
         yield f"{style.bold('No findings')} {scope}"
-    if safe := " and ".join(_safe(result)):
+    if safe := "; ".join(_safe(result)):
         listed = "." if result.discharged else "; `--show-discharged` lists them."
-        yield from wrap(f"Proved safe: {safe}{listed}", context.width)
+        yield from wrap(f"{safe}{listed}", context.width)
     if left_out := ", ".join(_left_out(result)):
         yield style.dim(f"Not shown: {left_out}.")
     for at, step in enumerate(_next_steps(result, context)):
-        first, *rest = wrap(f"{step}.", context.width - 6)
-        yield f"{'      ' if at else 'Next: '}{first}"
-        yield from (f"      {line}" for line in rest)
+        yield from hung("      " if at else "Next: ", f"{step}.", context.width)
 
 
 def _safe(result: CheckResult) -> Iterator[str]:
     if proved := sum(result.discharge_counts.values()):
-        yield plural(proved, "operation")
+        yield f"Proved safe: {plural(proved, 'operation')}"
     if result.assumed:
-        yield f"{plural(result.assumed, 'operation')} as long as settings keep their values"
+        lead = "safe" if proved else "Safe"
+        yield f"{lead} as long as settings keep their values: {plural(result.assumed, 'operation')}"
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:
@@ -75,16 +74,11 @@ def _next_steps(result: CheckResult, context: Context) -> Iterator[str]:
 
 def _by_level(result: CheckResult) -> str:
     """`2 errors and 1 warning`, and how many findings besides are less likely to matter."""
-    rest = plural(len(result.rest), "possible finding") if result.rest else ""
-    if not result.shown:
-        return f"nothing likely and {rest}"
-    return _by_severity(result.shown) + (f", and {rest}" if rest else "")
-
-
-def _by_severity(found: Iterable[Diagnostic]) -> str:
-    counts = Counter(item.severity for item in found)
+    counts = Counter(item.severity for item in result.shown)
     parts = [plural(counts[kind], kind.value) for kind in (Severity.ERROR, Severity.WARNING) if counts[kind]]
-    return " and ".join(parts)
+    if result.rest:
+        parts = [*(parts or ["nothing likely"]), plural(len(result.rest), "possible finding")]
+    return " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
 
 
 def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:

@@ -6,27 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stablelint.diagnostic import Position, Span
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import hung, plain
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
-
-_NARROWEST = 20  # columns that text is given beside its title
 
 
 def note(title: str, text: str, context: Context, indent: str = " ") -> Iterator[str]:
     """`= title: text`, broken between words."""
     style = context.style
     lead = f"{indent} = {title}: "
-    first, *rest = wrap(text, max(context.width - len(lead), _NARROWEST)) or [""]
-    yield f"{indent} {style.gutter('=')} {style.bold(title)}: {first}"
-    yield from (" " * len(lead) + line for line in rest)
+    yield from hung(lead, text, context.width, f"{indent} {style.gutter('=')} {style.bold(title)}: ")
 
 
 def headed(head: str, text: str, context: Context, paint: Paint) -> Iterator[str]:
     """`head: text`, broken between words."""
-    first, *rest = wrap(plain(text), max(context.width - len(head) - 2, _NARROWEST))
-    yield f"{paint(head)}: {context.style.bold(first)}"
-    yield from (" " * (len(head) + 2) + context.style.bold(line) for line in rest)
+    yield from hung(f"{head}: ", plain(text), context.width, f"{paint(head)}: ", context.style.bold)
 
 
 def placed(one: Mapping[str, Any], context: Context, paint: Paint, label: str = "") -> Iterator[str]:

@@ -38,9 +38,11 @@ def decode(data: bytes, filename: str) -> str:
         what = "parse" if b"\0" in data else "decode"  # some versions of Python look for null bytes first
         raise SourceError(Problem(f"cannot {what}: {error}", filename, Position(1, 1))) from None
     except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
+        before = data[: error.start].split(b"\n")
         message = f"cannot decode: byte 0x{data[error.start]:02x} is not {error.encoding}"
-        raise SourceError(Problem(message, filename, Position(row, 1))) from None
+        raise SourceError(
+            Problem(message, filename, Position(len(before), len(before[-1].decode(error.encoding)) + 1))
+        ) from None
 
 
 def lines_of(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq
 from typing import Protocol
 
 from stablelint.config import Settings
@@ -164,7 +165,9 @@ def nearest(selector: str, rules: Mapping[str, Described]) -> str | None:
     if selector.upper() == ALL:
         return f"did you mean {ALL}?"
     by_name = {rule.name: code for code, rule in rules.items()}
-    near = get_close_matches(selector.upper(), rules, n=1) or [
+    close = get_close_matches(selector.upper(), rules, n=len(rules) or 1, cutoff=0.8)
+    close.sort(key=lambda code: -sum(map(eq, code, selector.upper())))
+    near = close or [
         f"{by_name[name]} ({name})" for name in get_close_matches(selector.lower(), by_name, n=1, cutoff=0.5)
     ]
     return f"did you mean {near[0]}?" if near else "`stablelint rules` lists them all"

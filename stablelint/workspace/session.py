@@ -27,7 +27,8 @@ class Session:
 def session_of(settings: Settings, selectors: Selectors | None = None) -> Session:
     """Loads the rules and resolves selectors against them; those given outrank those of the settings.
 
-    Raises ConfigError where a selector names no rule; a malformed rule page is among the session's problems.
+    Raises ConfigError where a selector names no rule, or no rule is left; a malformed rule page is among the session's
+    problems.
     """
     from stablelint.catalog import load_catalog
     from stablelint.catalog.catalog import Entry
@@ -35,6 +36,10 @@ def session_of(settings: Settings, selectors: Selectors | None = None) -> Sessio
     catalog = load_catalog(extra_folders=settings.rules)
     rules = {UNUSED_CODE: Entry(UNUSED_CODE, UNUSED_NAME, True), **catalog.index}
     selection, problems = resolve(settings, selectors or Selectors(), rules)
+    if not selection.codes and not problems:
+        hint = "`select` and `ignore` leave none; `stablelint rules` lists them"
+        place = settings.place("select") if settings.select is not None else (None, None)
+        problems = (Problem("no rule is selected", *place, hint=hint),)
     if problems:
         raise ConfigError(problems)
     return Session(settings, catalog, selection, tuple(catalog.foreign_problems))

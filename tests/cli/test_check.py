@@ -57,6 +57,10 @@ def test_an_unknown_rule_is_named_with_the_nearest(run: Run) -> None:
 
 
 def test_a_selection_of_nothing_is_refused(run: Run) -> None:
+    for given in (["--ignore", "ALL"], ["--select", "SL2", "--ignore", "SL202", "--extend-ignore", "SL2"]):
+        outcome = run("check", *given)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "no rule is selected" in outcome.err
     outcome = run("check", "--select", "")
     assert outcome.code == 2
     assert "no rule is named" in outcome.err
@@ -131,7 +135,10 @@ def test_code_from_stdin(spawn: Run, project: Path) -> None:
 
 
 def test_statistics(run: Run) -> None:
-    assert run("check", "--statistics").out == "1  SL202  [*]  log-of-softmax\n"
+    assert (
+        run("check", "--statistics").out
+        == "1  SL202  [*]  log-of-softmax\n[*]: `stablelint fix` has a rewrite\n"
+    )
     (row,) = json.loads(run("check", "--statistics", "--output-format", "json").out)
     assert (row["code"], row["count"]) == ("SL202", 1)
     assert run("check", "--statistics", "--ignore", "SL202").out.startswith("No findings in 1 file")

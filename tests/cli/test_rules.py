@@ -59,4 +59,5 @@ def test_an_unknown_rule_gets_the_nearest(run: Run) -> None:
 
 def test_the_beginning_of_codes_is_told_from_a_slip(run: Run) -> None:
     assert "SL10 begins 9 codes, from SL101 to SL109" in run("rule", "SL10").err
-    assert "did you mean SL" in run("rule", "SL9").err
+    assert "did you mean SL101?" in run("rule", "SL1011").err
+    assert "`stablelint rules` lists them all" in run("rule", "SL999").err

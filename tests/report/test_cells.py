@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stablelint.report.cells import crop, lay_out, one_line, plain, width, wrap
+from stablelint.report.cells import crop, hung, lay_out, one_line, plain, width, wrap
 
 lines = st.text(st.characters(exclude_characters="\n\r"), max_size=60)
 
@@ -49,6 +49,16 @@ def test_wrapping_keeps_the_words_and_the_width(text: str, columns: int) -> None
     wrapped = wrap(text, columns)
     assert " ".join(wrapped).split() == text.split()
     assert all(width(line) <= columns or " " not in line for line in wrapped)
+
+
+def test_what_does_not_fit_behind_a_lead_stands_below_it_or_on_a_narrow_line_at_the_left() -> None:
+    text = "one two three four five six seven eight"
+    assert list(hung("lead: ", text, 36)) == ["lead: one two three four five six", "      seven eight"]
+    assert list(hung("a longer lead: ", text, 36, shown="A: ", paint=str.upper)) == [
+        "A: ONE TWO THREE FOUR",
+        "      FIVE SIX SEVEN EIGHT",
+    ]
+    assert list(hung("lead: ", text, 24, indent=2)) == ["lead: one two three four", "  five six seven eight"]
 
 
 def test_plain_text_is_one_line() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from stablelint.report.cells import plain, wrap
+from stablelint.report.cells import hung, plain
 from stablelint.report.context import Context
 from stablelint.report.tables import headed, note, placed
 
@@ -56,8 +56,6 @@ def _table(checks: list[Mapping[str, Any]], context: Context, everything: bool) 
         marks = "".join(paints[one["status"]](MARKS[one["status"]]) for one in found)
         yield f"{style.bold(family):<{13 + len(style.bold(family)) - len(family)}} {marks}"
         for one in found if everything else ():
-            name = f"  {MARKS[one['status']]} {one['check']:<30}"
-            first, *rest = wrap(plain(one["evidence"]), max(context.width - len(name) - 1, 30)) or [""]
-            yield f"{paints[one['status']](name)} {first}"
-            yield from (" " * (len(name) + 1) + text for text in rest)
+            name = f"  {MARKS[one['status']]} {one['check']:<30} "
+            yield from hung(name, plain(one["evidence"]), context.width, paints[one["status"]](name))
     yield ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Fix, Severity
-from stablelint.report.cells import crop, lay_out, plain, wrap
+from stablelint.report.cells import crop, hung, lay_out, plain
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, frame
 from stablelint.report.rest import confidence_line, rest_lines
@@ -37,9 +37,9 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
     style = context.style
     loud = style.error if item.severity is Severity.ERROR else style.warning
     head = f"{item.severity.value}[{item.code}]"
-    first, *rest = wrap(f"{item.name}: {plain(item.message)}", context.width - len(head) - 1)
-    yield f"{loud(head)} {style.bold(first)}"
-    yield from (" " * (len(head) + 1) + style.bold(text) for text in rest)
+    yield from hung(
+        f"{head} ", f"{item.name}: {plain(item.message)}", context.width, f"{loud(head)} ", style.bold
+    )
     lines = context.sources.lines(item.filename)
     marks = list(_marks(item, context))
     last = max(mark.span.end.row for mark in marks)
