@@ -35,9 +35,9 @@ def rate_too_high(review: Review, rule: Rule) -> Iterator[Site]:
 
     Only where the file steps in a loop, and limits no gradient: a rate that no training follows harms nobody.
     """
-    if not _trains(review.module.source.tree) or review.module.mentions(
-        "clip_grad_norm_", "clip_grad_value_"
-    ):
+    tree = review.module.source.tree
+    limits = review.module.mentions("clip_grad_norm_", "clip_grad_value_")
+    if limits or not _trains(tree) or _sets_rates(tree):
         return
     scheduled = "lr_scheduler" in review.module.source.text
     for pair in observed(review, *_RATES):
@@ -65,6 +65,12 @@ def _trains(tree: ast.AST) -> bool:
     """Whether a loop of the file steps an optimizer: a trainer that is elsewhere has limits of its own."""
     loops = nodes_below(tree, ast.For, ast.While)
     return any(called(n) in ("step", "backward") for loop in loops for n in descendants(loop))
+
+
+def _sets_rates(tree: ast.AST) -> bool:
+    """Whether the file writes rates itself: `group["lr"] = rate`."""
+    written = (n.slice for n in nodes_below(tree, ast.Subscript) if isinstance(n.ctx, ast.Store))
+    return any(isinstance(key, ast.Constant) and key.value == "lr" for key in written)
 
 
 @observes("Adam|AdamW|NAdam|RAdam|RMSprop half|float16")

@@ -51,8 +51,9 @@ _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter", "tensor", "rand
 @observes(f"op=|[]= {_SAVED}", f"{'|'.join(f'{name}_' for name in _IN_PLACE)} {_SAVED}")
 def in_place(review: Review, rule: Rule) -> Iterator[Site]:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
+    losses = [s.value.operands["input"] for s in steps_of(review) if s.kind == "backward"]
     changes = [pair for pair in observed(review, *_IN_PLACE) if _is_in_place(pair[0])]
-    for pair in changes:
+    for pair in changes if not losses else _differentiated(changes, losses):
         value, frame = pair
         target = value.operands.get("other" if value.op == "where" else "input")
         if target is None or not review.collector.gradients.get(id(value)):
@@ -65,6 +66,19 @@ def in_place(review: Review, rule: Rule) -> Iterator[Site]:
         message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
         if message is not None:
             yield make_site(review, rule, (value, frame), message=message)
+
+
+def _differentiated(changes: list[Observed], losses: list[Value]) -> Iterator[Observed]:
+    """The changes whose operands a loss that goes backward is made of, with their graph."""
+    reached, pending = set[int](), list(losses)
+    while pending:
+        value = pending.pop()
+        if id(value) not in reached and value.op != "detach":
+            reached.add(id(value))
+            pending.extend(value.operands.values())
+    for pair in changes:
+        if reached & set(map(id, (pair[0], *pair[0].operands.values()))):
+            yield pair
 
 
 def _is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
