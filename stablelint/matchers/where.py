@@ -18,7 +18,7 @@ from stablelint.analysis.proof.replacement import (
     feels_gradient,
     is_doubled,
     is_empty_group,
-    replacement_of,
+    replacement_in_part,
     takes_where_true,
 )
 from stablelint.analysis.values.value import Value
@@ -53,7 +53,7 @@ def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
         return
     for site in review.open:
         if site.rule.code in rule.replaces:
-            later = replacement_of(site.obligation, review.replacements)
+            later = replacement_in_part(site.obligation, review.replacements)
             if later is None or not feels_gradient(site.obligation, later):
                 continue
             if not is_doubled(site.obligation, later) and not is_empty_group(site.obligation):

@@ -77,7 +77,12 @@ def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacemen
 
     `where` and `masked_fill` count only when their test speaks of the operand.
     """
-    return next((replacement for replacement in later if _hides(replacement, site)), None)
+    return next((one for one in later if _hides(one, site) and not _keeps_the_bad(one, site)), None)
+
+
+def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
+    """The later operation that replaces this site's result for some bad operands, if not for all of them."""
+    return next((one for one in later if _hides(one, site) and not _replaces_the_good(one, site)), None)
 
 
 def is_replaced(site: Obligation, replacement: Replacement) -> bool:
@@ -220,10 +225,8 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
     operand = site.operand
     if replacement.test is None or operand is None:
         return False
-    if _catches(replacement.test, site) or is_doubled(site, replacement):
+    if _is_of_result(replacement, site):
         return True
-    if _keeps_the_bad(replacement, site, operand):
-        return False
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
@@ -242,20 +245,38 @@ def _tells(value: Value) -> bool:
     return len(made_of) < 2 or value.op == "phi" or value.op in CONDITIONS or value.op in _REPLACING
 
 
-def _keeps_the_bad(replacement: Replacement, site: Obligation, operand: Value) -> bool:
+def _is_of_result(replacement: Replacement, site: Obligation) -> bool:
+    """Whether the test finds what is bad in the result itself, or has replaced the operand before."""
+    return replacement.test is not None and (
+        _catches(replacement.test, site) or is_doubled(site, replacement)
+    )
+
+
+def _keeps_the_bad(replacement: Replacement, site: Obligation) -> bool:
     """Whether the test tells where the operand lies that is not replaced, and that is not within its domain.
 
     `where(x < 1, 1 / x, 0)` keeps the quotient by 0, and `where(x > -1, x.log(), 0)` the logarithm of 0.
     """
-    if replacement.test is None:
-        return False
-    kept, truth = site.frame.state.copy(), takes_where_true(site, replacement)
-    assume(selector(replacement.test), truth, kept)
+    return _is_good(replacement, site, takes_where_true(site, replacement)) is False
+
+
+def _replaces_the_good(replacement: Replacement, site: Obligation) -> bool:
+    """Whether the operand is within its domain wherever the result is replaced: there is nothing to hide."""
+    return _is_good(replacement, site, not takes_where_true(site, replacement)) is True
+
+
+def _is_good(replacement: Replacement, site: Obligation, truth: bool) -> bool | None:
+    """Whether the operand is within its domain where the test is `truth`; None where the test does not tell."""
+    operand = site.operand
+    if replacement.test is None or operand is None or _is_of_result(replacement, site):
+        return None
+    state = site.frame.state.copy()
+    assume(selector(replacement.test), truth, state)
     told = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
-    if all(kept.facts.get(key) == site.frame.state.facts.get(key) for key in told):
-        return False
-    left = _range_of(operand, kept, _DEPTH).without_nan()
-    return not all(c.proved_by(left, format_of(operand)) for c in site.needs)
+    if all(state.facts.get(key) == site.frame.state.facts.get(key) for key in told):
+        return None
+    left = _range_of(operand, state, _DEPTH).without_nan()
+    return all(c.proved_by(left, format_of(operand)) for c in site.needs)
 
 
 def _range_of(value: Value, state: State, depth: int) -> Interval:
