@@ -25,6 +25,7 @@ from stablelint.codemod.templates.operand import (
     Operand,
     bare,
     check_bound,
+    check_computed_once,
     check_evaluation,
     check_order,
     flat,
@@ -242,7 +243,10 @@ def _finish(
     if named is not None and draft.crowding(file.tree, region, named, len(hoisted) + 1) <= crowding:
         changes = named
     _check_comments(file.tree, changes)
-    changes += dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
+    removals = dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
+    text = file.tree.source.text
+    check_computed_once(operands.values(), counts, "".join(text[start:end] for start, end, _ in removals))
+    changes += removals
     return [*imports, *draft.edits(file.tree, changes)]
 
 

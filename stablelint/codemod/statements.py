@@ -11,7 +11,7 @@ from stablelint.catalog.pattern import encode
 from stablelint.codemod.calls import delete_item
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates.instantiate import instantiate, uses
-from stablelint.codemod.templates.operand import check_evaluation
+from stablelint.codemod.templates.operand import check_computed_once, check_evaluation
 from stablelint.codemod.templates.spelling import File, spell_names
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Region, Tree
@@ -39,9 +39,12 @@ def replace_statement(file: File, proposal: Proposal, node: ast.stmt) -> list[Ed
     """Replace a statement by the template's statements."""
     region = draft.whole_lines(file.tree, node)
     imports, lines, statements = _statements(file, proposal, node)
-    check_evaluation(
-        operands_for(file, proposal, node).values(), Counter(uses(encode(proposal.template)[0])), node
+    operands, counts = (
+        operands_for(file, proposal, node).values(),
+        Counter(uses(encode(proposal.template)[0])),
     )
+    check_evaluation(operands, counts, node)
+    check_computed_once(operands, counts)
     newline = file.tree.source.newline + region.indent
     change = (file.tree.start(node), file.tree.end(node), newline.join(lines))
     if comments(file.tree.text(node)) - comments(change[2]):

@@ -8,11 +8,13 @@ what it gave.
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import loads, readers, shown
+from stablelint.codemod.guards import dead
 from stablelint.codemod.templates.hoist import hoist, name_for
 from stablelint.codemod.templates.operand import Operand, bare
 from stablelint.codemod.templates.spelling import File
@@ -20,7 +22,7 @@ from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Proposal
+from stablelint.diagnostic import Proposal, Span
 from stablelint.syntax.names import last_name
 
 _OF_LOGITS = frozenset(("softmax", "log_softmax", "softmin", "sigmoid", "logsigmoid"))
@@ -34,19 +36,24 @@ def named(file: File, proposal: Proposal, node: ast.expr) -> tuple[Proposal, lis
     """
     bindings = dict(proposal.bindings)
     changes: list[draft.Change] = []
+    given: dict[Span, str] = {}
     for key, binding in proposal.bindings.items():
         if binding.text is not None or binding.origin is None:
             continue
-        origin = file.tree.find(binding.origin)
-        if not isinstance(origin, ast.expr) or changes:
-            raise Withheld(f"the value of `{key}` can no longer be written at this place")
-        text, changes = (
-            _read(file.tree, origin, node)
-            or _kept(file, origin, node)
-            or _renamed(file, origin, node)
-            or _given(file, origin, node)
-        )
-        bindings[key] = replace(binding, text=text, origin=None)
+        if binding.origin not in given:
+            origin = file.tree.find(binding.origin)
+            if not isinstance(origin, ast.expr):
+                raise Withheld(f"the value of `{key}` can no longer be written at this place")
+            given[binding.origin], more = (
+                _read(file.tree, origin, node)
+                or _kept(file, origin, node)
+                or _renamed(file, origin, node)
+                or _given(file, origin, node, set(given.values()))
+            )
+            if any(start < end_ and start_ < end for start, end, _ in more for start_, end_, _ in changes):
+                raise Withheld(f"the value of `{key}` can no longer be written at this place")
+            changes += more
+        bindings[key] = replace(binding, text=given[binding.origin], origin=None)
     return replace(proposal, bindings=bindings), changes
 
 
@@ -116,7 +123,7 @@ def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[dr
     return name, [(tree.start(one), tree.end(one), name) for one in places]
 
 
-def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]]:
+def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tuple[str, list[draft.Change]]:
     """A new name for `origin`, and the changes that give it: a statement of its own before the one that computes it."""
     tree = file.tree
     statement, site, function = tree.statement(origin), tree.statement(node), function_of(tree, node)
@@ -128,15 +135,22 @@ def _given(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draf
         or tree.siblings(statement) is not tree.siblings(site)
     ):
         raise Withheld(f"`{shown(text)}`, which the rewrite needs, is computed in another block")
-    operand = Operand("", text, origin, origin)
-    hoisted = hoist(tree, file.scope, operand, origin, region, _wish(tree, origin))
-    line = hoisted.line("({})" if "\n" in text else "{}")
     target = (
         statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     )
+    wish = _wish(tree, origin) or name_for(origin)
+    if wish in taken and isinstance(target, ast.Name):
+        wish = f"{target.id}_{wish}"
+    hoisted = hoist(tree, file.scope, Operand("", text, origin, origin), origin, region, wish)
+    line = hoisted.line("({})" if "\n" in text else "{}")
     if isinstance(target, ast.Name):
+        gone = [(start, end) for start, end, _ in dead.removals(tree, node, [])]
         within = set(ast.walk(node))
-        others = [one for one in readers(function, target.id) if one not in within]
+        others = [
+            one
+            for one in readers(function, target.id)
+            if one not in within and not any(start <= tree.start(one) < end for start, end in gone)
+        ]
         if binds(site, target.id):  # what is read behind it has the value that the site gives
             others = [one for one in others if statement.lineno < one.lineno <= (site.end_lineno or 0)]
         stays = others or comments(tree.text(statement)) or function_of(tree, node) is not function

@@ -128,8 +128,13 @@ def check_evaluation(operands: Iterable[Operand], uses: dict[str, int], original
             raise Withheld(f"`{operand.shown}` would no longer be evaluated")
         if operand.node is not None and _count(original, operand.tree) > 1:
             raise Withheld(f"`{operand.shown}` is evaluated more than once, and the fix would merge them")
+
+
+def check_computed_once(operands: Iterable[Operand], uses: dict[str, int], removed: str = "") -> None:
+    """Raise Withheld where the rewrite would compute a matrix product again; `removed` is text that it deletes."""
     for operand in operands:
-        if operand.node is None and uses.get(operand.placeholder) and _has_product(operand.tree):
+        again = operand.node is None and uses.get(operand.placeholder) and operand.text not in removed
+        if again and _has_product(operand.tree):
             raise Withheld(f"`{operand.shown}` would be computed a second time")
 
 
