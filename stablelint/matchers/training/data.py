@@ -35,11 +35,10 @@ _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 @observes()
 def cuda_in_worker(review: Review, rule: Rule) -> Iterator[Site]:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
-    for info, _ in _data_sets(review):
+    for info in _data_sets(review):
         for method in _methods(info, *_READING):
-            for call in nodes_in(method, ast.Call):
-                if isinstance(call, ast.Call) and _moves_to_cuda(call, review.module):
-                    yield site_at(review, rule, call)
+            calls = nodes_in(method, ast.Call)
+            yield from (site_at(review, rule, c) for c in calls if _moves_to_cuda(c, review.module))
     for call in _collating(review):
         yield site_at(review, rule, call)
     for root in functions_of(review, "multiprocessing", "cuda"):
@@ -70,11 +69,11 @@ def _before_fork(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
             return
 
 
-def _data_sets(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
-    for info, module in classes_of(review):
-        bases = [qualified(base, module) for base in info.bases]
+def _data_sets(review: Review) -> Iterator[ast.ClassDef]:
+    for info in classes_of(review):
+        bases = [qualified(base, review.module) for base in info.bases]
         if any(b.endswith(("data.Dataset", "data.IterableDataset", "dataset.Dataset")) for b in bases):
-            yield info, module
+            yield info
 
 
 def _methods(info: ast.ClassDef, *names: str) -> list[ast.FunctionDef]:
@@ -102,20 +101,15 @@ def copied_generator(review: Review, rule: Rule) -> Iterator[Site]:
     if any(k.arg == "worker_init_fn" for loader in loaders for k in loader.keywords):
         return
     with_workers = [loader for loader in loaders if _has_workers(loader)]
-    for info, module in _data_sets(review):
+    for info in _data_sets(review):
         drawn = {
             n.attr for m in _methods(info, *_READING) for n in descendants(m) if isinstance(n, ast.Attribute)
         }
         for method in _methods(info, "__init__"):
-            for made in nodes_in(method, ast.Assign):
-                if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
-                    continue
+            for made in nodes_in(method, ast.Assign) if with_workers or not loaders else ():
                 kept = {t.attr for t in made.targets if isinstance(t, ast.Attribute)}
-                if (
-                    kept & drawn
-                    and qualified(made.value.func, module) in _GENERATORS
-                    and (with_workers or not loaders)
-                ):
+                generator = isinstance(made.value, ast.Call) and qualified(made.value.func, review.module)
+                if kept & drawn and generator in _GENERATORS:
                     yield site_at(review, rule, made.value, shown=bool(with_workers))
 
 

@@ -1,4 +1,4 @@
-"""Graphs that a list keeps: of losses in a training loop."""
+"""Graphs that a list or a running total keeps: of losses in a training loop."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Kind
-from stablelint.matchers.common import site_at
-from stablelint.matchers.names import (
-    bound_to,
-    called,
-    carriers,
-    functions_of,
-    receiver,
-)
+from stablelint.matchers.common import make_site, observed, scope_of, site_at
+from stablelint.matchers.names import assigned_in, bound_to, called, carriers, functions_of, receiver
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
+from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.training.trained import backs_in, gives_back_loss
-from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions
+from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, parents
 from stablelint.syntax.walk import descendants, nodes_in
 
 if TYPE_CHECKING:
@@ -119,3 +114,70 @@ def _has_graph(made: ast.expr) -> bool:
     return not mentions(
         made, "item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss"
     )
+
+
+@observes("backward add", "step add", "op=", anywhere="backward")
+def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
+    """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
+    steps = [s for s in steps_of(review) if "backward" in s.kind]
+    for value, frame in observed(review, "add"):
+        root = scope_of(frame)
+        found = _accumulation(value.node, root)
+        if found is None or value.node is None:
+            continue
+        total, added = found
+        loss = ast.unparse(_scaled(added))
+        loop = loop_around(value.node, root)
+        if loop is None or _is_total_backed(total, root) or _is_number(loss, value.node, loop):
+            continue
+        if _is_begun_anew(total, loop):
+            continue
+        back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop]
+        known = back and not exclusive(value.node, back[0].node, root)
+        known = known or gives_back_loss(bound_to(loss, value.node, loop), review.module.source.tree)
+        operand = value.operands.get("other")
+        if known and operand is not None:
+            if _scaled(added) is not added:
+                operand = operand.first or operand
+            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
+
+
+def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str, ast.expr] | None:
+    """The total, and what is added, in `total += loss`, `total = total + loss` or `total += loss * n`."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        target: ast.expr = node.target
+        added = node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        statement = parents(root).get(node)
+        if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != ast.unparse(
+            node.left
+        ):
+            return None
+        target, added = statement.targets[0], node.right
+    else:
+        return None
+    plain = isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
+    return (ast.unparse(target), added) if plain and isinstance(_scaled(added), ast.Name) else None
+
+
+def _scaled(added: ast.expr) -> ast.expr:
+    """The left factor of a product or quotient: `loss` of `loss * len(x)`."""
+    scaled = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult | ast.Div)
+    return added.left if scaled and isinstance(added, ast.BinOp) else added
+
+
+def _is_total_backed(total: str, root: ast.AST) -> bool:
+    """Whether the sum itself goes backward."""
+    texts = [ast.unparse(part) for back in backs_in(root) for part in (receiver(back) or back, *back.args)]
+    return any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts)
+
+
+def _is_begun_anew(total: str, loop: ast.AST) -> bool:
+    """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
+    return any(not mentions(n.value or n, total.rpartition(".")[2]) for n in assigned_in(total, loop))
+
+
+def _is_number(loss: str, before: ast.AST, loop: ast.AST) -> bool:
+    """Whether the loop turns the loss into a number before it is added."""
+    made = bound_to(loss, before, loop)
+    return made is not None and not _has_graph(made)

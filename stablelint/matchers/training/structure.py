@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
@@ -27,9 +25,9 @@ _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "Param
 @observes()
 def unregistered_modules(review: Review, rule: Rule) -> Iterator[Site]:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
-    classes = list(classes_of(review))
-    kinds = {info.name: info for info, _ in classes}
-    for info, module in classes:
+    classes, module = classes_of(review), review.module
+    kinds = {info.name: info for info in classes}
+    for info in classes:
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
         if init is None or not _is_module(info, kinds, module):
             continue
@@ -117,7 +115,7 @@ def load_without_map_location(review: Review, rule: Rule) -> Iterator[Site]:
     written = {_subject(c, 1) for c in calls if qualified(c.func, review.module) == "torch.save"}
     named = (c for c in calls if called(c) == "load" and any(k.arg == "map_location" for k in c.keywords))
     known = (written | {_subject(c, 0) for c in named}) - {""}
-    loads = set(definitions(review.module)[1])
+    loads = {c for c in calls if _is_load(c, review.module)}
     for root in functions_of(review, "load_state_dict"):
         restoring = [n for n in nodes_in(root, ast.Call) if called(n) == "load_state_dict"]
         plain = {
@@ -168,47 +166,9 @@ def _subject(call: ast.Call, place: int) -> str:
     return ast.unparse(call.args[place]) if len(call.args) > place else ""
 
 
-def classes_of(review: Review) -> Iterator[tuple[ast.ClassDef, ModuleInfo]]:
+def classes_of(review: Review) -> list[ast.ClassDef]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
-    if review.of_body:
-        for node in definitions(review.module)[0]:
-            yield node, review.module
-
-
-@lru_cache(maxsize=1)
-def definitions(module: ModuleInfo) -> tuple[tuple[ast.ClassDef, ...], tuple[ast.Call, ...]]:
-    """The classes of a file and its calls of `torch.load` that name no device."""
-    tree, lines, text = module.source.tree, module.source.lines, module.source.text
-    classes: list[ast.ClassDef] = []
-    if "Module" in text or "Dataset" in text:
-        classes = list(_class_statements(tree.body, _rows(lines, "class")))
-    calls: list[ast.Call] = []
-    if ".load(" in text or "torch.load" in module.imports.values():
-        holding = _around(_rows(lines, "load"), tree.body)
-        calls = [n for statement in holding for n in descendants(statement) if isinstance(n, ast.Call)]
-    return tuple(classes), tuple(call for call in calls if _is_load(call, module))
-
-
-def _rows(lines: list[str], word: str) -> list[int]:
-    """The rows, from 1, in which a word stands."""
-    return [row for row, line in enumerate(lines, 1) if word in line]
-
-
-def _around(rows: list[int], body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a body that take up one of the rows, which ascend."""
-    for statement in body:
-        place = bisect_left(rows, statement.lineno)
-        if place < len(rows) and rows[place] <= (statement.end_lineno or statement.lineno):
-            yield statement
-
-
-def _class_statements(body: list[ast.stmt], rows: list[int]) -> Iterator[ast.ClassDef]:
-    """The classes at every level, in the order of the text; each begins in one of the rows."""
-    for statement in _around(rows, body):
-        if isinstance(statement, ast.ClassDef):
-            yield statement
-        for block in ("body", "orelse", "finalbody"):
-            yield from _class_statements(getattr(statement, block, []), rows)
+    return nodes_below(review.module.source.tree, ast.ClassDef) if review.of_body else []
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
