@@ -80,3 +80,34 @@ def test_a_value_that_nothing_reads_before_its_name_is_given_anew_goes() -> None
     assert body(fixed) == (
         "def f(x):\n    difference = x - 1\n    w = torch.softmax(difference, dim=0)\n    return w\n"
     )
+
+
+SHARE = "$x - torch.logsumexp($y, dim=-1)"
+
+
+def test_two_operands_that_are_computed_inside_get_a_name_each() -> None:
+    source = (
+        f"{HEAD}def f(net, x, y):\n    near = torch.exp(x @ net)\n    far = torch.exp(y @ net).sum(-1)\n"
+        "    return torch.log(near / far)\n"
+    )
+    made = proposal(source, "torch.log(near / far)", SHARE)
+    bindings = {
+        name: Binding(None, origin=span_of(source, text))
+        for name, text in (("x", "x @ net"), ("y", "y @ net"))
+    }
+    assert body(rewritten(source, replace(made, bindings=bindings))) == (
+        "def f(net, x, y):\n    product = x @ net\n    far_product = y @ net\n"
+        "    return product - torch.logsumexp(far_product, dim=-1)\n"
+    )
+
+
+def test_what_only_goes_through_a_statement_that_goes_is_no_reader() -> None:
+    source = (
+        f"{HEAD}def f(net, x):\n    e = torch.exp(net(x))\n    own = torch.diag(e)\n"
+        "    return torch.log(own / e.sum(-1))\n"
+    )
+    made = proposal(source, "torch.log(own / e.sum(-1))", "torch.diag($x) - torch.logsumexp($y, dim=-1)")
+    one = Binding(None, origin=span_of(source, "net(x)"))
+    fixed = rewritten(source, replace(made, bindings={"x": one, "y": one}))
+    assert "torch.exp" not in fixed
+    assert "own" not in fixed
