@@ -234,6 +234,13 @@ def _read(path: str) -> str:
 def create() -> Server:
     """A server that answers all that is told in this file."""
     server = Server()
+    for answer in (_texts, _ranges, _actions, _commands):
+        answer(server)
+    return server
+
+
+def _texts(server: Server) -> None:
+    """Answers what comes, changes and goes."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -266,6 +273,10 @@ def create() -> Server:
         for known in list(server.known.values()):
             server.refresh(known.text.parts[0].uri)
 
+
+def _ranges(server: Server) -> None:
+    """Answers where values lie."""
+
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
         known = await server.current(params.text_document.uri)
@@ -283,6 +294,10 @@ def create() -> Server:
             return []
         ranges, seen = await server.ranges(known)
         return list(speak.hints(ranges, seen, known.text, params.text_document.uri, params.range))
+
+
+def _actions(server: Server) -> None:
+    """Answers what can be done about a finding."""
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(list(KINDS), resolve_provider=True)
@@ -307,6 +322,10 @@ def create() -> Server:
                 action.edit = types.WorkspaceEdit(changes=edits)
         return action
 
+
+def _commands(server: Server) -> None:
+    """Answers what an editor has it do."""
+
     @server.command(OPEN_PAGE)
     def open_page(uri: str) -> None:
         server.window_show_document(types.ShowDocumentParams(uri, external=not uri.startswith("file:")))
@@ -323,8 +342,6 @@ def create() -> Server:
             return await server.check_workspace(token)
         finally:
             server.work_done_progress.end(token, types.WorkDoneProgressEnd())
-
-    return server
 
 
 def _resolves(client: types.ClientCapabilities) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 
 from stablelint.cli.main import CLEAN, FAILED
@@ -22,8 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serves until the editor leaves. Returns the exit code."""
+    gc.disable()  # while what is loaded lives as long as the process
     try:
         from stablelint.server.app import create
+
+        server = create()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
@@ -36,5 +40,7 @@ def run(options: argparse.Namespace) -> int:
             "An editor starts this command and speaks to it through standard input; Ctrl-C ends it.",
             file=sys.stderr,
         )
-    create().start_io()
+    gc.freeze()
+    gc.enable()
+    server.start_io()
     return CLEAN
