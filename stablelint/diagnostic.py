@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 
 class Applicability(StrEnum):
@@ -47,16 +48,14 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(NamedTuple):
     """A place in a text file."""
 
     row: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A half-open range of text."""
 
     start: Position
@@ -71,8 +70,7 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One link of the chain that leads to a finding."""
 
     text: str
@@ -83,8 +81,7 @@ class Step:
 RULE = "rule"  # the reason that stands for what is known of a rule's findings
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """A fact that holds of a finding, and what it adds to the log-odds of its confidence."""
 
     fact: str
@@ -92,8 +89,7 @@ class Reason:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text of `span` by `content`."""
 
     span: Span
@@ -101,8 +97,7 @@ class Edit:
     filename: str | None = None  # None: the file of the finding
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """Edits that remove a finding, ready to be applied to the file it was found in, and to those that they name."""
 
     applicability: Applicability
@@ -123,8 +118,7 @@ class Fix:
         return any(edit.filename is not None for edit in self.edits)
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """What a metavariable of a rule's pattern stands for at a site.
 
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
@@ -207,8 +201,7 @@ class Diagnostic:
         return frozenset(filter(None, [*rewritten, *(step.filename for step in self.derivation)]))
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something the tool could not do, with its place; it makes the exit code 2."""
 
     message: str
@@ -217,8 +210,7 @@ class Problem:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Passed:
+class Passed(NamedTuple):
     """What a file passes to a place in another one: its text, and where it stands."""
 
     path: str

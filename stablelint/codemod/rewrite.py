@@ -66,7 +66,7 @@ class Rewriter:
             takers = [one.anchor for one in proposal.also if one.anchor is not None]
             for part in (proposal, *proposal.also):
                 where = self if part.filename is None else self._other(part.filename)
-                made = (replace(edit, filename=part.filename) for edit in where._edits(part))
+                made = (edit._replace(filename=part.filename) for edit in where._edits(part))
                 edits += [edit for edit in made if edit not in edits]
                 if finding is not None:
                     inside = () if part.filename is not None else (finding, *takers)

@@ -91,7 +91,7 @@ class RuleAdviser:
         if plainer is None or plainer.fix is None or not plainer.fix.edits:
             return None
         message = f"a guard, for the better rewrite is withheld ({found.fix_withheld}): {plainer.fix.message}"
-        return replace(plainer.fix, message=message)
+        return plainer.fix._replace(message=message)
 
     def _remedied(self, text: Text) -> Remedied | None:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
@@ -148,8 +148,8 @@ def _advice(text: Text, diagnostic: Diagnostic, remedied: Callable[[], Remedied 
     own, fixed = text.own(text.source), text.own(apply_edits(text.source, fix.edits))
     if own is None or fixed is None:
         return Advice(cause, None, "it would change an earlier cell")
-    edits = tuple(replace(edit, span=_moved(edit.span, -text.ahead)) for edit in fix.edits)
-    return Advice(cause, _written(text, own, replace(fix, edits=edits), fixed), None, remedied)
+    edits = tuple(edit._replace(span=_moved(edit.span, -text.ahead)) for edit in fix.edits)
+    return Advice(cause, _written(text, own, fix._replace(edits=edits), fixed), None, remedied)
 
 
 def _written(text: Text, own: bytes, fix: Fix, fixed: bytes) -> Rewrite:

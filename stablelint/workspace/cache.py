@@ -93,11 +93,15 @@ class Cache:
         consulted = entry.get("consulted") or {}
         if not isinstance(consulted, dict):
             return None
-        now = {path: self._current(path, str(before)) for path, before in consulted.items()}
-        if None in now.values():
-            return None
-        if now != consulted:
-            self.put(file, self._digest_of(file.path), entry | {"consulted": now})
+        # All but few are as they were.
+        changed = [
+            (path, str(before)) for path, before in consulted.items() if not self._stands(path, str(before))
+        ]
+        if changed:
+            now = {path: self._current(path, before) for path, before in changed}
+            if None in now.values():
+                return None
+            self.put(file, self._digest_of(file.path), entry | {"consulted": consulted | now})
         return entry
 
     def last(self, path: str) -> Json | None:
@@ -137,13 +141,15 @@ class Cache:
     def _same_stamp(self, known: Json, file: Candidate) -> bool:
         return bool(known[0] == file.mtime_ns and known[1] == file.size)
 
-    def _current(self, path: str, before: str) -> str | None:
-        """How a file or folder looks that was consulted; None where it has changed for those who use it."""
+    def _stands(self, path: str, before: str) -> bool:
+        """Whether a file that was consulted has the same content, or nothing has come into a folder that matters."""
         if path.endswith(os.sep):
-            return before if self._importable_in(path).isdisjoint(before.split(os.sep)) else None
-        content, _, shown = before.partition(" ")
-        if self._digest_of(path) == content:
-            return before
+            return self._importable_in(path).isdisjoint(before.split(os.sep))
+        return self._digest_of(path) == before.partition(" ")[0]
+
+    def _current(self, path: str, before: str) -> str | None:
+        """How a file looks that was consulted and has changed; None where it has for those who use it."""
+        _, _, shown = before.partition(" ")
         interface, *names = shown.split(" ")
         if not interface or interface != self._shown_by(path, names):
             return None

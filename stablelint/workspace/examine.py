@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -170,7 +170,7 @@ def _rested_on(received: Passes, report: FileReport) -> Passes:
     """What a report rests on of what was received: what it asked for, with the rows in files of which it names places."""
     named = {path for item in report.diagnostics for path in item.elsewhere}
     return {
-        place: [one if one.path in named else replace(one, row=0) for one in received[place]]
+        place: [one if one.path in named else one._replace(row=0) for one in received[place]]
         for place in received.keys() & report.asks
     }
 

@@ -97,7 +97,7 @@ def problem_in_cell(problem: Problem) -> Problem:
     if cell is None:
         return problem
     name = f"{problem.filename}:cell {cell.number}"
-    return replace(problem, filename=name, position=_lowered(problem.position, cell))
+    return problem._replace(filename=name, position=_lowered(problem.position, cell))
 
 
 def _in_cell(item: Diagnostic) -> Diagnostic:
@@ -125,11 +125,11 @@ def _step_in_cell(step: Step, filename: str) -> Step:
     cell = _cell(path, step.span.start)
     if cell is None:
         return step
-    return replace(step, span=_span(step.span, cell), filename=f"{path}:cell {cell.number}")
+    return step._replace(span=_span(step.span, cell), filename=f"{path}:cell {cell.number}")
 
 
 def _fix_in_cell(fix: Fix, cell: Cell) -> Fix:
-    return replace(fix, edits=tuple(Edit(_span(edit.span, cell), edit.content) for edit in fix.edits))
+    return fix._replace(edits=tuple(Edit(_span(edit.span, cell), edit.content) for edit in fix.edits))
 
 
 def _span(span: Span, cell: Cell) -> Span:

@@ -161,7 +161,7 @@ def _holds(answer: Answer | None, received: Passes) -> bool:
     pairs = (
         (one, now) for place in received for one, now in zip_longest(answer.received[place], received[place])
     )
-    return all(one and now and one in (now, replace(now, row=0)) for one, now in pairs)
+    return all(one and now and one in (now, now._replace(row=0)) for one, now in pairs)
 
 
 def _guesses(

@@ -171,7 +171,7 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
     operand = next(name for name, given in proposal.bindings.items() if given.span == proposal.span)
     given = tree.statement(value)
     span = tree.source.span(tree.start(given), tree.end(given))
-    binding = replace(proposal.bindings[operand], text=ast.unparse(node), span=None)
+    binding = proposal.bindings[operand]._replace(text=ast.unparse(node), span=None)
     bindings = {**proposal.bindings, operand: binding}
     template = f"{ast.unparse(node)} = {proposal.template}"
     return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
@@ -214,7 +214,7 @@ def _role_in(parent: ast.BinOp, child: ast.AST) -> str | None:
 def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
     """The proposal for `value` in place of the operand's name."""
     span = tree.source.span(tree.start(value), tree.end(value))
-    binding = replace(proposal.bindings[operand], text=tree.text(value), span=span)
+    binding = proposal.bindings[operand]._replace(text=tree.text(value), span=span)
     others = {name: _anywhere(given) for name, given in proposal.bindings.items()}
     return replace(proposal, span=span, bindings={**others, operand: binding})
 
@@ -237,7 +237,7 @@ def _sides(template: str) -> frozenset[str]:
 
 
 def _anywhere(binding: Binding) -> Binding:
-    return replace(binding, span=None)
+    return binding._replace(span=None)
 
 
 def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:

@@ -53,7 +53,7 @@ def named(file: File, proposal: Proposal, node: ast.expr) -> tuple[Proposal, lis
             if any(start < end_ and start_ < end for start, end, _ in more for start_, end_, _ in changes):
                 raise Withheld(f"the value of `{key}` can no longer be written at this place")
             changes += more
-        bindings[key] = replace(binding, text=given[binding.origin], origin=None)
+        bindings[key] = binding._replace(text=given[binding.origin], origin=None)
     return replace(proposal, bindings=bindings), changes
 
 

@@ -85,7 +85,7 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     elif any(place != places[0] for place in places):
         return None
     text = "\n".join(f"{name} = ${name}{_BOTH_SIDES}" for name in names)
-    bindings = {name: replace(proposal.bindings[operand], text=name, span=None) for name in names}
+    bindings = {name: proposal.bindings[operand]._replace(text=name, span=None) for name in names}
     span = tree.source.span(tree.start(anchor), tree.end(anchor))
     return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
 
