@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.report.cells import hung, lay_out, plain
 from stablelint.report.context import Context
+from stablelint.report.numbers import plural
 from stablelint.report.style import Style
-from stablelint.report.summary import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.source import lines_of
 from stablelint.workspace.fixing import FileFix
@@ -154,7 +154,7 @@ def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:
     style = context.style
     withheld = [finding for item in fixes for finding in item.withheld]
     if withheld:
-        yield style.bold(f"Withheld {plural(len(withheld), 'fix').replace('fixs', 'fixes')}:")
+        yield style.bold(f"Withheld {plural(len(withheld), 'fix')}:")
     for finding in withheld:
         start = finding.span.start
         place = f"{context.shown(finding.filename)}:{start.row}:{start.column}"

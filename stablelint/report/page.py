@@ -122,7 +122,7 @@ def curves(*series: Sequence[tuple[float, object]], width: int = 400, height: in
             inside += (
                 f'<text class="bad" x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(value)}</text>'
             )
-    ends = short(max(numbers)), short(min(numbers))
+    ends = short(max(numbers)), short(min(numbers)) if low < high else ""
     return axes.drawn(inside, *ends, "step", "log scale" if logarithmic else "")
 
 

@@ -35,12 +35,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence under a title; a verdict is a word and whether it is a good one. `apart` it begins a new block."""
+    """A sentence under a title; a verdict is a word and whether it is a good one. `apart` it begins a new block.
+
+    A page shows what `drawn` makes in its stead.
+    """
 
     title: str
     text: str
     verdict: tuple[str, bool] | None = None
     apart: bool = False
+    drawn: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ def as_text(parts: Iterable[Part], context: Context) -> Iterator[str]:
                 yield from headed(word, text, context, style.added if good else style.error)
             case Place(place, label):
                 yield from placed(place, context, style.error, label)
-            case Note(title, text, verdict, apart):
+            case Note(title, text, verdict, apart, _):
                 yield from [""] if apart else []
                 paint = style.added if verdict and verdict[1] else style.error
                 lead = f"{paint(verdict[0])}: " if verdict else ""
@@ -92,12 +96,14 @@ def as_page(parts: Iterable[Part], sources: Sources) -> Iterator[str]:
             case Place(place, _) if place["filename"] is not None:
                 yield f'<p class="place">{escape(at(place, Context(os.getcwd())))}</p>'
                 yield excerpt(place, sources)
-            case Note(title, text, verdict, _):
+            case Note(drawn=drawn) | Rows(drawn=drawn) if drawn is not None:
+                yield drawn()
+            case Note(title, text, verdict, _, _):
                 kind = "confirmed" if verdict and verdict[1] else "ineffective"
                 badge = f'<span class="badge {kind}">{verdict[0]}</span> ' if verdict else ""
                 yield f'<p class="said"><span class="title">{escape(title)}</span> {badge}{prose(text)}</p>'
-            case Rows(rows, drawn) if drawn or len(rows) > 1:
-                yield drawn() if drawn is not None else table(rows)
+            case Rows(rows, _) if len(rows) > 1:
+                yield table(rows)
             case Code(lines):
                 kinds = {"+": "add", "-": "sub"}
                 spans = (f'<span class="{kinds.get(line[:1], "")}">{escape(line)}</span>' for line in lines)

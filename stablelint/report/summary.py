@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 from stablelint.diagnostic import Applicability, Problem, Severity, Status
 from stablelint.report.cells import hung, plain, wrap
 from stablelint.report.context import Context
+from stablelint.report.numbers import plural
 from stablelint.report.tables import note
 from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 file`, `2 files`, `1,024 files`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:

@@ -93,5 +93,5 @@ def test_a_command_that_fails(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import torch\ntorch.ones(2)\nraise SystemExit('no data')\n")
     done = compare("--", sys.executable, "train.py", folder=tmp_path)
     assert done.code == 2
-    assert "the command failed" in done.err
+    assert "the command: failed with exit code" in done.err
     assert "no data" in done.err

@@ -9,7 +9,7 @@ from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
 from stablelint.report.compare.drawings import dots, losses
 from stablelint.report.context import Context
-from stablelint.report.numbers import listed, shape, short, spark
+from stablelint.report.numbers import listed, plural, shape, short, spark
 from stablelint.report.page import finite
 from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
 
@@ -129,14 +129,14 @@ def _chain(chain: list[Mapping[str, Any]]) -> Iterator[Part]:
     if not chain:
         return
     course = [float(link["error"]) for link in chain[:: max(len(chain) // 16, 1)]]
-    yield Note("error along the operations", spark(course))
+    yield Note("error along the operations", spark(course), drawn=lambda: dots(chain))
     rows = [("largest growth of the error", "line", "phase", "step", "error", "times")]
     for link in sorted(chain, key=lambda link: -float(link["growth"]))[:4]:
         if float(link["growth"]) > 2:
             line, step = str(link["row"]), str(link["step"])
             numbers = short(float(link["error"])), short(float(link["growth"]))
             rows.append((plain(link["expression"])[:60], line, link["phase"], step, *numbers))
-    yield Rows(rows, lambda: dots(chain))
+    yield Rows(rows)
 
 
 def _losses(runs: list[Mapping[str, Any]]) -> Iterator[Part]:
@@ -157,6 +157,7 @@ def _script(script: Mapping[str, Any] | None) -> Iterator[Part]:
     shown = "shows the difference when it runs alone"
     if not script["shows"]:
         shown = "did not show the difference alone"
-    count = f"{script['operations']} operation{'' if script['operations'] == 1 else 's'}"
-    yield Note("script", f"{script['path']}: {count}, {shown}", apart=True)
+    yield Note(
+        "script", f"{script['path']}: {plural(script['operations'], 'operation')}, {shown}", apart=True
+    )
     yield Code(script["graph"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from stablelint.report import page
 from stablelint.report.cells import plain
-from stablelint.report.numbers import shape, short
+from stablelint.report.numbers import plural, shape, short
 from stablelint.report.parts import Code, Head, Note, Part, Rows
 
 _ROWS = 20
@@ -50,8 +50,8 @@ def headline(report: Mapping[str, Any]) -> str:
     if report["same"]:
         identical = all(one["identical"] == one["elements"] for one in report["tensors"])
         how = "bit for bit" if identical else "within tolerance"
-        return f"{pair}: {_count(total, 'value')} equal {how}"
-    parts = [f"{len(worst_first(report))} of {_count(total, 'value')} apart"]
+        return f"{pair}: {plural(total, 'value')} equal {how}"
+    parts = [f"{len(worst_first(report))} of {plural(total, 'value')} apart"]
     parts += [
         f"{len(report[key])} {word}"
         for key, word in (("missing", "missing"), ("extra", "extra"))
@@ -111,7 +111,3 @@ def _tolerances(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
         for one in report["tensors"]
         if one["elements"] and (one["rtol"] or one["atol"])
     }
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -178,6 +178,7 @@ def _bars(axes: Any, curve: Curve, most: float) -> None:
 def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | None, prefix: str) -> str:
     """Loss by step, before and after the fixes; a cross marks the first loss that is not finite."""
     figure, axes = _figure(2.3, left=0.11)
+    shown: list[float] = []
     for series, colour, style, name in ((before, _BEFORE, "--", "before"), (after, _AFTER, "-", "after")):
         if not series:
             continue
@@ -186,7 +187,9 @@ def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | No
             continue
         known = [math.nan if value is None else float(value) for value in values]
         steps = [index * stride for index in range(len(known))]
-        mark = "o" if len(known) <= 3 else None
+        finite = [value for value in known if value == value]
+        mark = "o" if len(finite) <= 3 else None
+        shown += finite
         axes.plot(
             steps, known, color=colour, linestyle=style, linewidth=1.6, label=name, marker=mark, markersize=4
         )
@@ -199,8 +202,11 @@ def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | No
     axes.set_xlabel("step")
     axes.set_ylabel("loss")
     axes.grid(axis="y", color=_GRID, linewidth=0.6, alpha=0.6)
-    axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=False)
-    axes.yaxis.get_offset_text().set(color=_MUTED, size=8)
+    if shown and 0 < 100 * min(shown) < max(shown):
+        axes.set_yscale("log")
+    else:
+        axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=False)
+        axes.yaxis.get_offset_text().set(color=_MUTED, size=8)
     _legend(axes)
     return _svg(figure, "loss by step before and after the fixes", prefix)
 

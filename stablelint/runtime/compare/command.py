@@ -96,9 +96,7 @@ def launch(setup: Setup, folder: Path, plan: Plan) -> Run:
     if status != 0:
         lines = run.output.strip().splitlines()[-_TAIL:]
         why = f": {lines[-1].strip()}" if lines else ""
-        raise CommandFailedError(
-            f"the command failed ({setup.label}): exit code {status}{why}", "\n".join(lines)
-        )
+        raise CommandFailedError(f"{setup.label}: failed with exit code {status}{why}", "\n".join(lines))
     return run
 
 

@@ -105,4 +105,7 @@ def test_the_growth_of_the_error_is_listed_and_plotted() -> None:
     assert "limit on disk" in text
     page = html.render(report)
     assert page.count('circle class="dot') == 2
+    assert "error along the operations" in text
+    assert "error along the operations" not in page  # it is drawn
+    assert "<td>900</td>" in page
     assert "&lt;b&gt;" in page
