@@ -12,7 +12,7 @@ from dataclasses import replace
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import loads, readers, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
-from stablelint.codemod.templates.clamps import number
+from stablelint.codemod.templates.clamps import given_bounds, number
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
@@ -25,7 +25,13 @@ _WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one opera
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
-_CALLED_LOG = re.compile(r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])", re.IGNORECASE)
+_OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
+_CALLED_LOG = re.compile(
+    r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])|\blog_?s(_[a-z])?\b", re.IGNORECASE
+)
+_CALLED_BOX = re.compile(
+    r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)", re.IGNORECASE
+)
 _LOG_OF_SHARE = re.compile(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)", re.IGNORECASE)
 _OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
 _NOISE = ("randn_like", "randn")
@@ -50,6 +56,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
         if inner is not node or _CALLED_LOG.search(ast.unparse(node)) or _is_log_ratio(node):
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
+        if _sizes_box(tree, node):
+            return replace(proposal, template=f"${operand}{_OF_BOX}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if _CALLED_LOG.search(ast.unparse(node)) and _is_scale(tree, node):
             raise Withheld(
@@ -59,6 +67,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
+        exponent = _exponent_of_scale(tree, node)
+        if exponent is not None:
+            inner = _halved(exponent)
+            limits = _OF_STD if inner is None else _BOTH_SIDES
+            moved_there = moved(tree, proposal, operand, inner or exponent)
+            return replace(moved_there, template=f"${operand}{limits}"), inner or exponent
         factor = _multiplied(node)
         if factor is not None:
             return moved(tree, proposal, operand, factor), factor
@@ -106,7 +120,7 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> list[str]:
     operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
     if operand is None or function is None or proposal.template != f"${operand}{_WIDEST}":
         return []
-    names = _logarithms(node)
+    names = [] if any(map(_is_log_of_share, _logarithms(node))) else _logarithms(node)
     is_beside = any(_is_beside(tree, one, node) for name in names for one in readers(function, name))
     return names if is_beside else []
 
@@ -208,10 +222,35 @@ def _halved(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def _exponent_of_scale(tree: Tree, node: ast.expr) -> ast.expr | None:
+    """The exponent, still without bounds, of the exponential that a distribution takes for its scale, by name or not."""
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    value = node if given is None else given.value
+    if not isinstance(value, ast.Call) or called_name(value) != "exp" or not _is_scale(tree, node):
+        return None
+    exponent = value.args[0] if value.args else getattr(value.func, "value", None)
+    return None if exponent is None or given_bounds(exponent) else exponent
+
+
+def _sizes_box(tree: Tree, node: ast.expr) -> bool:
+    """Whether the size of an anchor is multiplied by the exponential of a node."""
+    exponential = applied(tree, node, "exp")
+    above = None if exponential is None else tree.link(exponential).parent
+    factors = list(ast.iter_child_nodes(above)) if above is not None and _is_product(above) else []
+    named = (
+        one.value if isinstance(one, ast.Subscript) else one for one in factors if one is not exponential
+    )
+    return any(isinstance(one, ast.expr) and _CALLED_BOX.search(last_name(one)) for one in named)
+
+
 def _is_log_ratio(node: ast.expr) -> bool:
     """Whether a difference is of logarithms of probabilities: that of old and new policies is bounded near 20."""
     sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
-    return any(called_name(one) == "log" or _LOG_OF_SHARE.search(called_name(one)) for one in sides)
+    return any(called_name(one) == "log" or _is_log_of_share(called_name(one)) for one in sides)
+
+
+def _is_log_of_share(name: str) -> bool:
+    return bool(_LOG_OF_SHARE.search(name)) and not _CALLED_LOG.search(name)
 
 
 def _is_offset(tree: Tree, node: ast.expr) -> bool:

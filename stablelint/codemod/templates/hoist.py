@@ -114,6 +114,8 @@ _RESULTS = {
     "neg": "negated",
     **dict.fromkeys(("norm", "vector_norm"), "norm"),
     "pow": "power",
+    "expm1": "difference",
+    **dict.fromkeys(("bmm", "mm", "matmul", "einsum"), "product"),
     "cos": "cosine",
     "prod": "product",
     **dict.fromkeys(_SELECTIONS, "selected"),
@@ -171,7 +173,8 @@ def _name_of_call(call: ast.Call) -> str:
         subject = ""
     if not subject:
         return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
-    return f"{subject}_{function}".lower()
+    is_square = function == "square" or [ast.unparse(one) for one in call.args] == ["2"]
+    return f"{subject}_{'squared' if is_square and function in ('pow', 'square') else function}".lower()
 
 
 def _last_name(node: ast.AST | None) -> str:

@@ -31,13 +31,15 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
         ("Normal(x, scale=p[1].exp())", "Normal(x, scale=p[1].clamp(-20.0, 20.0).exp())"),
         ("Normal(x, (0.5 * q).exp())", "Normal(x, (0.5 * q.clamp(-30.0, 20.0)).exp())"),
         ("x * p[1].exp()", "x * p[1].clamp(max=80.0).exp()"),
+        ("x * torch.exp(-logs)", "x * torch.exp((-logs).clamp(max=20.0))"),
+        ("anchors[:, 2:] * p[1].exp()", "anchors[:, 2:] * p[1].clamp(max=4.135).exp()"),
     ],
 )
 def test_what_a_scale_is_the_exponential_of_is_bounded_as_its_logarithm(before: str, after: str) -> None:
-    source = f"{HEAD}def f(x, p, q, log_std):\n    return {before}\n"
-    exponent = next(one for one in ("-log_std", "log_std", "p[1]", "0.5 * q") if one in before)
+    source = f"{HEAD}def f(x, p, q, log_std, logs, anchors):\n    return {before}\n"
+    exponent = next(one for one in ("-log_std", "log_std", "-logs", "p[1]", "0.5 * q") if one in before)
     change = last(source, exponent, EXP)
-    assert body(rewritten(source, change)) == f"def f(x, p, q, log_std):\n    return {after}\n"
+    assert f"    return {after}\n" in rewritten(source, change)
 
 
 def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
@@ -210,3 +212,30 @@ def test_the_ratio_of_probabilities_is_bounded_as_policies_are(before: str) -> N
     source = f"{HEAD}def f(log_p, new_log_probs, q, a, d):\n    return torch.exp({before})\n"
     fixed = rewritten(source, proposal(source, before, EXP, x=before))
     assert f"torch.exp(({before}).clamp(max=20.0))" in fixed
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        ("q.exp()", "q.clamp(-20.0, 20.0).exp()"),
+        ("torch.exp(0.5 * q)", "torch.exp(0.5 * q.clamp(-30.0, 20.0))"),
+        ("q.clamp(max=2).exp()", "q.clamp(max=2).exp()"),
+        ("F.softplus(q)", "F.softplus(q)"),
+    ],
+)
+def test_the_scale_of_a_distribution_is_bounded_at_the_exponent_that_it_has(made: str, after: str) -> None:
+    source = f"{HEAD}def f(x, q):\n    s = {made}\n    return torch.distributions.Normal(x, s)\n"
+    fixed = rewritten(source, last(source, "s", SCALE))
+    assert f"    s = {after}\n" in fixed
+    assert ("Normal(x, s)" in fixed) is (made != after)
+
+
+def test_the_logarithm_of_a_probability_is_no_logarithm_of_a_scale() -> None:
+    source = f"{HEAD}def f(log_prob, q):\n    return (log_prob.exp() * (q - log_prob)).sum() + log_prob\n"
+    fixed = rewritten(
+        source,
+        proposal(
+            source, "log_prob", EXP, occurrence=1, x=Binding("log_prob", span_of(source, "log_prob", 1))
+        ),
+    )
+    assert "log_prob.clamp(max=80.0).exp() * (q - log_prob)" in fixed
