@@ -198,9 +198,14 @@ def _is_attribute(node: ast.AST, name: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _likes(function: ast.AST) -> tuple[ast.Call, ...]:
-    """The calls within a function that make the like of what they are given."""
+    """The calls within a function that make the like of what they are given, or something of its shape."""
     calls = (one for one in ast.walk(function) if isinstance(one, ast.Call))
-    return tuple(one for one in calls if called_name(one).endswith("_like"))
+    return tuple(one for one in calls if called_name(one).endswith("_like") or _is_of_shape(one))
+
+
+def _is_of_shape(call: ast.Call) -> bool:
+    shaped = any(_is_attribute(one, "shape") for argument in call.args for one in ast.walk(argument))
+    return shaped and called_name(call) in ("zeros", "ones", "empty", "full")
 
 
 @lru_cache(maxsize=256)

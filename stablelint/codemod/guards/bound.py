@@ -48,7 +48,7 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 
 
 def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
-    """The proposal with a bound by what `node` means: 1 for the sum of what is called a mask, a count of elements.
+    """The proposal with a bound by what is divided by means: 1 for the sum of what is called a mask, a count of elements.
 
     A maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
     to less than 1.
@@ -57,7 +57,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     operand = operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
-    if operand is None or _sides(bounded.template) != {"min"}:
+    if operand is None or _sides(bounded.template) != {"min"} or _role(tree, node) != "div":
         return proposal
     summed = _summed(total)
     if summed is None:

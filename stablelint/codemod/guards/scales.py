@@ -53,6 +53,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if inner is None:
             inner, limits = node, _OF_STD
         if _makes_scale(tree, node):
+            limits = _LOG_SCALE if _is_bounded_below(tree, inner) else limits
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
         if inner is not node or _CALLED_LOG.search(ast.unparse(node)) or _is_log_ratio(node):
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
@@ -67,7 +68,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
+        taken = _taken_from_one(node)
+        if taken is not None:
+            return _with_expm1(tree, proposal, operand, taken), node
         exponent = _exponent_of_scale(tree, node)
+        if exponent is not None and _is_bounded_below(tree, exponent):
+            raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
         if exponent is not None:
             inner = _halved(exponent)
             limits = _OF_STD if inner is None else _BOTH_SIDES
@@ -222,6 +228,36 @@ def _halved(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def _is_bounded_below(tree: Tree, node: ast.expr) -> bool:
+    """Whether a clamp with a lower bound is all that a name is given."""
+    function = function_of(tree, node)
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    given = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and binds(one, node.id)]
+    bounds = [given_bounds(one.value) for one in given]
+    return bool(bounds) and all(one is not None and "min" in one for one in bounds)
+
+
+def _taken_from_one(node: ast.expr) -> ast.expr | None:
+    """The exponent in ``1 - torch.exp(x)``."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or number(node.left) != 1:
+        return None
+    is_function = isinstance(node.right, ast.Call) and ast.unparse(node.right.func) == "torch.exp"
+    return (
+        node.right.args[0] if is_function and isinstance(node.right, ast.Call) and node.right.args else None
+    )
+
+
+def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr) -> Proposal:
+    """The proposal for ``1 - torch.exp(x)`` as one for ``-torch.expm1(x)``, which loses no digits near 0."""
+    span = tree.source.span(tree.start(exponent), tree.end(exponent))
+    inner = replace(proposal.bindings[operand], text=tree.text(exponent), span=span)
+    template = proposal.template.replace(f"${operand}.dtype", "$exponent.dtype")
+    template = template.replace(f"${operand}.", "(-torch.expm1($exponent)).", 1)
+    others = {name: given for name, given in proposal.bindings.items() if name != operand}
+    return replace(proposal, template=template, bindings={**others, "exponent": inner})
+
+
 def _exponent_of_scale(tree: Tree, node: ast.expr) -> ast.expr | None:
     """The exponent, still without bounds, of the exponential that a distribution takes for its scale, by name or not."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
@@ -287,7 +323,9 @@ def _factors(node: ast.expr) -> Iterator[ast.expr]:
 def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     """Whether a reader has another use for a logarithm than its exponential, which must agree with that."""
     if not _CALLED_LOG.search(reader.id) and not _makes_scale(tree, exponent):
-        return _is_addend(tree, reader, exponent)
+        # Elsewhere it may be a score, of which another measure takes the exponential.
+        is_near = tree.statement(reader) is tree.statement(exponent)
+        return is_near and _is_addend(tree, reader, exponent)
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     if any(one is reader for one in ast.walk(exponent)):
         return False

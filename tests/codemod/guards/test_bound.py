@@ -207,3 +207,9 @@ def test_the_sum_of_a_mask_that_a_sigmoid_makes_may_be_below_1() -> None:
     source = "import torch\n\n\ndef f(x):\n    mask = torch.sigmoid(x)\n    return x / mask.sum()\n"
     fixed = rewritten(source, proposal(source, "mask.sum()", NEAR_ZERO, x="mask.sum()"))
     assert "clamp_min" not in fixed
+
+
+def test_the_sum_of_a_mask_is_bounded_as_a_count_only_where_something_is_divided_by_it() -> None:
+    source = "import torch\n\n\ndef f(mask):\n    return torch.sqrt(mask.sum())\n"
+    fixed = rewritten(source, proposal(source, "mask.sum()", "$x.clamp_min(1e-12)", x="mask.sum()"))
+    assert "mask.sum().clamp_min(1e-12)" in fixed

@@ -106,6 +106,7 @@ def test_an_operand_that_gets_its_value_later_is_not_read_before() -> None:
     "before",
     [
         "    m = np.ones_like(b[0])\n    b = b.std()\n",
+        "    m = np.zeros((b.shape[0], 2))\n    b = b.std()\n",
         "    b = table.loc['row'].std()\n",
         "    b = np.abs(x)\n",
         "    b = law.pdf(np.linspace(0, 1, 3)).max()\n",
