@@ -290,17 +290,23 @@ def _range_of(value: Value, state: State, depth: int) -> Interval:
 
 def _catches(test: Value, site: Obligation) -> bool:
     """Whether the test finds all that is not finite in the result itself: `~isfinite(y)`, `y == inf`."""
-    result, test = site.value, stripped(test)
-    while test.op == "logical_not" and test.first is not None:
-        test = stripped(test.first)
-    if test.first is None or stripped(test.first).key != stripped(result).key:
-        return False
-    found = _FOUND.get(test.op, frozenset())
+    found = _found_by(test, site.value)
+    return bool(found) and _produced(site) <= found
+
+
+def _found_by(test: Value, result: Value) -> frozenset[object]:
+    """What a test finds in a result: NaN, or an infinity."""
+    test, own = stripped(test), stripped(result).key
+    if test.op == "logical_not" and test.first is not None:
+        return _found_by(test.first, result)
+    if test.op == "logical_or":
+        return frozenset().union(*(_found_by(part, result) for part in test.operands.values()))
+    if test.first is None or stripped(test.first).key != own:
+        return frozenset()
     if test.op in ("eq", "ne"):
         other = test.operands["other"]
-        differs_from_itself = stripped(other).key == stripped(result).key
-        found = frozenset({"nan"}) if differs_from_itself else frozenset({other.constant()})
-    return bool(found) and _produced(site) <= found
+        return frozenset({"nan" if stripped(other).key == own else other.constant()})
+    return _FOUND.get(test.op, frozenset())
 
 
 _FOUND: dict[str, frozenset[object]] = {

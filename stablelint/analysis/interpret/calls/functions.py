@@ -17,6 +17,7 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import default_of
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, belief_in, believed
@@ -109,6 +110,9 @@ def _other_torch(
         key = frame.graph.key(qualified, *(v.key for v in positional))
         return Value(qualified, key, Kind.NUMBER, interval=_PROCESSES, node=node, module=frame.module)
     name = qualified.rpartition(".")[2]
+    data = positional[0] if len(positional) == 1 and name in contexts.TENSOR_TYPES else None
+    if data is not None and (lists.is_list(data) or data.kind is Kind.ARRAY):
+        return apply_operation("tensor", {"data": data}, node, frame)
     foreign = qualified.startswith(
         ("torch.optim", "torch.utils", "torch.cuda", "torch.device", "torch.distributed")
     )

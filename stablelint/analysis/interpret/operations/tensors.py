@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any
+from stablelint.numerics.formats import FLOAT32, FORMATS
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -98,23 +99,21 @@ def _extents(operands: dict[str, Value]) -> dict[str, Value]:
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     data = operands.get("data") or operands.get("input")
     dtype = operands["dtype"].dtype if "dtype" in operands else None
-    if data is None or data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN):
-        key = frame.graph.fresh()
+    if data is None or (
+        data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN) and not lists.elements_of(data)
+    ):
+        known = data if data is not None and data.kind is Kind.ARRAY else frame.graph.unknown()
         return Value(
-            "tensor",
-            key,
-            Kind.TENSOR,
-            {"data": data} if data else {},
-            dtype=dtype,
-            node=node,
-            module=frame.module,
-        )
+            "tensor", frame.graph.fresh(), Kind.TENSOR, {"data": data} if data else {}, known.interval, known.zero,
+            known.ends, dtype, node, frame.module,
+        )  # fmt: skip
     parts = _leaves(data)
     interval, zero = parts[0].interval, parts[0].zero
     for part in parts[1:]:
         interval, zero = interval.join(part.interval), max(zero, part.zero)
     if not interval.is_point:
         zero = min(zero, Attained.COINCIDENCE)  # some of the literals are 0, and which is read is not known
+    interval = interval.rounded(FORMATS.get(dtype or "", FLOAT32))
     value = Value(
         "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
@@ -123,9 +122,8 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
 
 
 def _leaves(value: Value) -> list[Value]:
-    if value.kind is Kind.SEQUENCE and value.data:
-        return [leaf for element in value.data for leaf in _leaves(element)]
-    return [value]
+    elements = lists.elements_of(value) if lists.is_list(value) else []
+    return [leaf for element in elements for leaf in _leaves(element)] or [value]
 
 
 def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:

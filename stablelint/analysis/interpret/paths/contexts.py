@@ -11,11 +11,14 @@ from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 
 CREATIONS = having("default-type")
-_TENSOR_TYPES = {
+TENSOR_TYPES = {
     "HalfTensor": "float16",
     "BFloat16Tensor": "bfloat16",
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
+    "Tensor": "",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
 }
 
 
@@ -58,5 +61,5 @@ def set_default(method: str, positional: list[Value], frame: Frame) -> bool:
         return False
     given = positional[0]
     named = given.data if isinstance(given.data, str) else ""
-    frame.session.default_dtype = given.dtype or _TENSOR_TYPES.get(named.rpartition(".")[2])
+    frame.session.default_dtype = given.dtype or TENSOR_TYPES.get(named.rpartition(".")[2]) or None
     return True

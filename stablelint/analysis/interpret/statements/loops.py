@@ -13,6 +13,7 @@ from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of, unrolled
 from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.merging import merge
+from stablelint.analysis.values.paths import NEITHER, Assumption, Paths, Usual
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
 from stablelint.numerics.interval import TOP
@@ -37,8 +38,26 @@ def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> Non
     def enter() -> None:
         bind(node.target, element_of(iterable, node.target, frame), frame)
 
-    _loop(node.body, enter, frame, execute)
+    _loop(node.body, enter, frame, execute, _turn_of(iterable))
     execute(node.orelse, frame)
+
+
+def _turn_of(iterable: Value) -> Usual | None:
+    """What is believed of a loop over it: that there is a turn; None where there is one for sure."""
+    while iterable.op in ("python.enumerate", "python.zip") and iterable.first is not None:
+        iterable = iterable.first
+    if iterable.op != "python.range":
+        return _believed_turn(f"{iterable.name or 'what is looped over'} is not empty")
+    stop = iterable.operands.get("stop")
+    if stop is None or "start" in iterable.operands or stop.interval.hi <= 0:
+        return NEITHER
+    return (
+        None if stop.interval.lo > 0 else _believed_turn(f"{stop.name or 'what is counted to'} is positive")
+    )
+
+
+def _believed_turn(text: str) -> Usual:
+    return Usual(False, (Assumption(text),), seldom=False)
 
 
 def _turns(turns: list[Value], node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> None:
@@ -70,14 +89,24 @@ def run_while(node: ast.While, frame: Frame, execute: Execute) -> None:
     def enter() -> None:
         assume(evaluate(node.test, frame), True, frame.state)
 
-    _loop(node.body, enter, frame, execute)
+    _loop(node.body, enter, frame, execute, NEITHER, endless)
     if not endless:
         assume(evaluate(node.test, frame), False, frame.state)
     execute(node.orelse, frame)
 
 
-def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute: Execute) -> None:
-    """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report."""
+def _loop(
+    body: list[ast.stmt],
+    enter: Callable[[], None],
+    frame: Frame,
+    execute: Execute,
+    turn: Usual | None,
+    endless: bool = False,
+) -> None:
+    """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report.
+
+    `turn` tells whether there is one; what is `endless` is left by a break alone.
+    """
     before = frame.state.copy()
     saved = (frame.breaks, frame.continues)
     frame.breaks, frame.continues = [], []
@@ -103,12 +132,17 @@ def _loop(body: list[ast.stmt], enter: Callable[[], None], frame: Frame, execute
     settled = frame.state.copy()
     enter()
     execute(body, frame)
+    if endless:
+        frame.state = State(dead=True)
+    else:
+        _meet(frame.continues, frame)
     _meet(frame.breaks, frame)
-    _meet(frame.continues, frame)
-    frame.state.dead = False
     after = frame.state
-    frame.state = merge(frame.graph, settled, after, id(frame.function))
-    _forget_start(before, after, frame)
+    if not endless:
+        after.dead = False
+        if turn is not None:
+            frame.state = merge(frame.graph, settled, after, id(frame.function))
+            _forget_start(before, after, turn, frame)
     frame.breaks, frame.continues = saved
     frame.loop_depth -= 1
 
@@ -189,13 +223,15 @@ def _widened_attribute(old: Value | None, new: Value, frame: Frame) -> Value:
     return grown or join(frame.graph, [old, new])
 
 
-def _forget_start(before: State, after: State, frame: Frame) -> None:
+def _forget_start(before: State, after: State, turn: Usual, frame: Frame) -> None:
     """After a loop an accumulator is 0 only where its terms are: a loop without a turn is not held against it."""
+    paths = Paths(id(frame.function), ({}, {}), *turn.places)
     for name, value in frame.state.names.items():
         start, end = before.names.get(name), after.names.get(name)
         if start is not None and end is not None and start.key != end.key and _starts_at_zero(start):
-            if value.op == "phi" and value.zero > end.zero:
-                frame.state.names[name] = replace(value, zero=end.zero)
+            if value.op == "phi":
+                left = join(frame.graph, [start, end], paths)
+                frame.state.names[name] = replace(left, zero=min(value.zero, end.zero))
 
 
 def _starts_at_zero(value: Value) -> bool:
