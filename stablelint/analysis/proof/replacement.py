@@ -82,7 +82,7 @@ def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacemen
 
 def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
     """The later operation that replaces this site's result for some bad operands, if not for all of them."""
-    return next((one for one in later if _hides(one, site) and not _replaces_the_good(one, site)), None)
+    return next((one for one in later if _hides(one, site)), None)
 
 
 def is_replaced(site: Obligation, replacement: Replacement) -> bool:
@@ -227,6 +227,8 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
         return False
     if _is_of_result(replacement, site):
         return True
+    if _replaces_the_good(replacement, site):
+        return False
     operand = stripped(operand)
     sources = {operand.key}
     if operand.op not in SELECTIONS and operand.op not in ("part", "index", "attribute", "item"):
@@ -257,26 +259,32 @@ def _keeps_the_bad(replacement: Replacement, site: Obligation) -> bool:
 
     `where(x < 1, 1 / x, 0)` keeps the quotient by 0, and `where(x > -1, x.log(), 0)` the logarithm of 0.
     """
-    return _is_good(replacement, site, takes_where_true(site, replacement)) is False
+    left = _tested(replacement, site, takes_where_true(site, replacement))
+    return left is not None and not _is_met(site, left)
 
 
 def _replaces_the_good(replacement: Replacement, site: Obligation) -> bool:
-    """Whether the operand is within its domain wherever the result is replaced: there is nothing to hide."""
-    return _is_good(replacement, site, not takes_where_true(site, replacement)) is True
+    """Whether the operand is within its domain, and not 0, wherever the result is replaced: there is nothing to hide."""
+    replaced = _tested(replacement, site, not takes_where_true(site, replacement))
+    return replaced is not None and not replaced.contains(0.0) and _is_met(site, replaced)
 
 
-def _is_good(replacement: Replacement, site: Obligation, truth: bool) -> bool | None:
-    """Whether the operand is within its domain where the test is `truth`; None where the test does not tell."""
-    operand = site.operand
+def _tested(replacement: Replacement, site: Obligation, truth: bool) -> Interval | None:
+    """Where the operand lies if the test is `truth`; None where the test does not tell."""
+    operand, known = site.operand, site.frame.state
     if replacement.test is None or operand is None or _is_of_result(replacement, site):
         return None
-    state = site.frame.state.copy()
+    state = known.copy()
     assume(selector(replacement.test), truth, state)
     told = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
-    if all(state.facts.get(key) == site.frame.state.facts.get(key) for key in told):
+    if all(state.facts.get(key) == known.facts.get(key) for key in told):
         return None
-    left = _range_of(operand, state, _DEPTH).without_nan()
-    return all(c.proved_by(left, format_of(operand)) for c in site.needs)
+    return _range_of(operand, state, _DEPTH).without_nan()
+
+
+def _is_met(site: Obligation, lies: Interval) -> bool:
+    """Whether an operand that lies there is within its domain."""
+    return site.operand is not None and all(c.proved_by(lies, format_of(site.operand)) for c in site.needs)
 
 
 def _range_of(value: Value, state: State, depth: int) -> Interval:

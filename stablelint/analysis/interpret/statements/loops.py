@@ -47,7 +47,8 @@ def _turn_of(iterable: Value) -> Usual | None:
     while iterable.op in ("python.enumerate", "python.zip") and iterable.first is not None:
         iterable = iterable.first
     if iterable.op != "python.range":
-        return _believed_turn(f"{iterable.name or 'what is looped over'} is not empty")
+        named = iterable.name if "." not in iterable.op else ""  # of a call, the name is the function's
+        return _believed_turn(f"{named or 'what is looped over'} is not empty")
     stop = iterable.operands.get("stop")
     if stop is None or "start" in iterable.operands or stop.interval.hi <= 0:
         return NEITHER
