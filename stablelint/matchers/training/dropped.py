@@ -1,23 +1,20 @@
-"""Statements that compute a tensor, or build a module, and leave it."""
+"""Statements whose result goes nowhere, and wrappers from before PyTorch 0.4 that do nothing."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import Function, bound_to, called, functions_of, receiver
 from stablelint.matchers.tree import ancestors, block_of, mentions
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.walk import nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 # Methods that tensors have and hardly anything else, and those that modules and other things have as well.
 _OF_TENSORS = frozenset(
@@ -125,3 +122,23 @@ def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
         return True
     heads = [i.context_expr for w in ancestors(call, root) if isinstance(w, ast.With) for i in w.items]
     return any(mentions(part, *_MEASURED) for part in (*heads, *(block_of(call, root) or ())))
+
+
+@observes()
+def variable(review: Review, rule: Rule) -> Iterator[Site]:
+    """`Variable(x)`, with whatever keywords."""
+    for root in functions_of(review, "Variable("):
+        for call in nodes_in(root, ast.Call):
+            if call.args and qualified(call.func, review.module).endswith("autograd.Variable"):
+                yield site_at(review, rule, call, {"x": call.args[0]})
+
+
+@observes()
+def data_attribute(review: Review, rule: Rule) -> Iterator[Site]:
+    """`x.data`, read or written through, of what is neither a module nor `self`."""
+    module = review.module
+    for root in functions_of(review, ".data"):
+        for node in nodes_in(root, ast.Attribute):
+            known = ast.unparse(node.value) in module.imports.keys() | {"self"}
+            if node.attr == "data" and not known and not qualified(node.value, module).startswith("torch."):
+                yield site_at(review, rule, node, shown=False)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Kind
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import (
     CARRYING,
@@ -24,12 +27,6 @@ from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, kno
 from stablelint.matchers.training.trained import backs_in, models_of, trained_in
 from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _MODAL = (
     "Dropout",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
@@ -14,9 +14,6 @@ from stablelint.matchers.names import (
 )
 from stablelint.matchers.tree import loop_around
 from stablelint.syntax.walk import nodes_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))
 _COLLECTIONS = frozenset(("list", "dict", "defaultdict", "deque", "OrderedDict"))

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import Observed, make_site, observed, scope_of, site_at
 from stablelint.matchers.names import Function, is_without_graph, modules_in, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, exclusive, start
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 # Operations whose gradient is computed from their result, and from their operand, which autograd keeps.
 _SAVES_RESULT = having("saves-result")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Kind
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import make_site, observed, scope_of, site_at
 from stablelint.matchers.names import assigned_in, bound_to, called, carriers, functions_of, receiver
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
@@ -15,11 +17,6 @@ from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.training.trained import backs_in, gives_back_loss
 from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, parents
 from stablelint.syntax.walk import descendants, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 
 @observes()

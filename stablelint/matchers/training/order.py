@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Value
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import make_site, site_at
 from stablelint.matchers.names import Function, called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.training.trained import backs_in
 from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, statement_in
 from stablelint.syntax.walk import functions_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
-
 
 _KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
 _CLEARING = ("zero_grad", "zero_grads", "grad")

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Value
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import make_site
 from stablelint.matchers.names import assigned_in, modules_in, receiver
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.training.trained import trained_in
 from stablelint.matchers.tree import block_of, loop_around, start
 from stablelint.syntax.walk import nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi".split())
 _KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())

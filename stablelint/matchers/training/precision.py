@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import make_site, qualified
 from stablelint.matchers.names import modules_in
 from stablelint.matchers.tree import mentions
 from stablelint.syntax.operations import having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 # What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
 _DOUBLES = frozenset(

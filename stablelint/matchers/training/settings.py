@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
 from stablelint.matchers.names import Function, called, functions_of, reached_from
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.training.trained import backs_in
-from stablelint.matchers.tree import exclusive, loop_around, parents, start
+from stablelint.matchers.tree import ancestors, exclusive, loop_around, start
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.files.modules import ModuleInfo
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _SEEDS = (
     "torch.manual_seed",
@@ -51,11 +48,7 @@ def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
         on = (mode is None and not named) or (
             mode is not None and mode.constant() is True and not mode.assumed
         )
-        above = parents(root)
-        around: list[ast.AST] = []
-        while node in above:
-            node = above[node]
-            around.append(node)
+        around = ancestors(node, root) if node is not None else ()
         if on and not any(isinstance(n, ast.If | ast.IfExp) for n in around):
             yield make_site(review, rule, (value, frame))
 
@@ -66,23 +59,15 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
     for root in functions_of(review, "benchmark", "deterministic"):
         # What each is set to last.
         switched = {
-            qualified(target, review.module): target
+            qualified(target, review.module): (target, node.value.value)
             for node in sorted(nodes_in(root, ast.Assign), key=start)
             if isinstance(node.value, ast.Constant)
             for target in node.targets
         }
-        fastest = switched.get("torch.backends.cudnn.benchmark")
-        steady = switched.get("torch.backends.cudnn.deterministic")
-        if fastest is None or steady is None or not (_is_true(fastest, root) and _is_true(steady, root)):
-            continue
-        if not exclusive(fastest, steady, root):
+        fastest, on = switched.get("torch.backends.cudnn.benchmark", (root, False))
+        steady, wanted = switched.get("torch.backends.cudnn.deterministic", (root, False))
+        if on is wanted is True and isinstance(fastest, ast.expr) and not exclusive(fastest, steady, root):
             yield site_at(review, rule, fastest)
-
-
-def _is_true(target: ast.expr, root: ast.AST) -> bool:
-    """Whether an assignment to a target switches something on."""
-    made = parents(root)[target]
-    return isinstance(made, ast.Assign) and isinstance(made.value, ast.Constant) and made.value.value is True
 
 
 @observes()

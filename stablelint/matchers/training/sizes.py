@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.sites import text_at
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site, text_at
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import Observed, made_of, make_site, observed, scope_of
 from stablelint.matchers.training.shapes import (
     UNKNOWN,
@@ -21,12 +23,6 @@ from stablelint.matchers.training.shapes import (
 )
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.interpret.operations.layers import Layer
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sites import Collector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.matchers.common import observed, place, receiver_text, scope_of
 from stablelint.matchers.names import receiver
 from stablelint.matchers.tree import exclusive
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,19 @@
-"""Flaws that stand in the text of a file: modules in plain lists, checkpoints loaded to wherever they were."""
+"""Flaws in how models are built and stored: modules in plain lists, states kept by reference or loaded anywhere."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo, statements_of
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import bound_to, called, functions_of, receiver
-from stablelint.matchers.tree import start
+from stablelint.matchers.tree import loop_around, start
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
@@ -172,10 +169,48 @@ def classes_of(review: Review) -> list[ast.ClassDef]:
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
-    if (
-        len(call.args) != 1
-        or isinstance(call.args[0], ast.Starred)
-        or {k.arg for k in call.keywords} & {"map_location", None}
-    ):
-        return False
-    return qualified(call.func, module) == "torch.load"
+    told = {k.arg for k in call.keywords} & {"map_location", None}
+    one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    return one and not told and qualified(call.func, module) == "torch.load"
+
+
+@observes()
+def state_kept_by_reference(review: Review, rule: Rule) -> Iterator[Site]:
+    """`best = model.state_dict()` in a loop, which trains on, and `model.load_state_dict(best)` after it."""
+    for root in functions_of(review, ".state_dict()", "load_state_dict"):
+        restored = [n for n in nodes_in(root, ast.Call) if called(n) == "load_state_dict"]
+        for statement in nodes_in(root, ast.Assign) if restored else ():
+            loop = loop_around(statement, root)
+            after = [n for n in restored if loop is not None and start(n) > start(loop)]
+            for name, kept in _bound(statement):
+                state = _without_copy(kept)
+                if loop is None or called(state) != "state_dict":
+                    continue
+                if _is_restored(name, state, after, loop):
+                    yield site_at(review, rule, kept, {"state": kept})
+
+
+def _bound(statement: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
+    """What an assignment binds, and to what: each part of a tuple by itself."""
+    value = statement.value
+    for target in statement.targets:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(map(ast.unparse, target.elts), value.elts, strict=False)
+        else:
+            yield ast.unparse(target), value
+
+
+def _without_copy(kept: ast.expr) -> ast.expr:
+    """What a copy is made of that shares the tensors: `dict(state)`, `copy.copy(state)`, `state.copy()`."""
+    if isinstance(kept, ast.Call) and called(kept) in ("dict", "OrderedDict", "copy"):
+        inner = kept.args[0] if len(kept.args) == 1 else receiver(kept)
+        return inner if inner is not None else kept
+    return kept
+
+
+def _is_restored(name: str, state: ast.expr, loads: list[ast.Call], loop: ast.AST) -> bool:
+    """Whether one of the loads puts a kept state back behind the loop, and none does so in its turns."""
+    owner = ast.unparse(receiver(state) or state)
+    of_it = [n for n in loads if n.args and ast.unparse(n.args[0]) == name]
+    of_it = [n for n in of_it if ast.unparse(receiver(n) or n) == owner]
+    return bool(of_it) and not set(of_it) & set(descendants(loop))

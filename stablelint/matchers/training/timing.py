@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site
+from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import qualified, site_at
 from stablelint.matchers.names import called, functions_of, modules_in, reached_from, receiver
 from stablelint.matchers.training.trained import trained_in
 from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _CLOCKS = frozenset(
     f"time.{name}" for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns")

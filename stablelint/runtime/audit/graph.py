@@ -18,26 +18,17 @@ from stablelint.runtime.program.frames import is_library
 
 _MOST_NODES = 20_000
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
-_OPERANDS = {  # what the operation's contract is about
-    "LogBackward0": "_saved_self",
-    "Log2Backward0": "_saved_self",
-    "SqrtBackward0": "_saved_result",
-    "RsqrtBackward0": "_saved_result",
-    "DivBackward0": "_saved_other",
-    "ReciprocalBackward0": "_saved_result",
-    "ExpBackward0": "_saved_result",
-    "AcosBackward0": "_saved_self",
-    "AsinBackward0": "_saved_self",
-}
-
-
-_FROM_SAVED: dict[str, Callable[[float, float], float]] = {  # the operand next to zero, from the saved range
-    "LogBackward0": lambda low, high: low,
-    "Log2Backward0": lambda low, high: low,
-    "DivBackward0": lambda low, high: low,
-    "SqrtBackward0": lambda low, high: low * low,
-    "ReciprocalBackward0": lambda low, high: 1 / high if high else math.inf,
-    "RsqrtBackward0": lambda low, high: high**-2 if high else math.inf,
+# By operation: what it saved, and from the range of that the magnitude of the operand that is next to zero.
+_OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
+    "LogBackward0": ("_saved_self", lambda low, high: low),
+    "Log2Backward0": ("_saved_self", lambda low, high: low),
+    "SqrtBackward0": ("_saved_result", lambda low, high: low * low),
+    "RsqrtBackward0": ("_saved_result", lambda low, high: high**-2 if high else math.inf),
+    "DivBackward0": ("_saved_other", lambda low, high: low),
+    "ReciprocalBackward0": ("_saved_result", lambda low, high: 1 / high if high else math.inf),
+    "ExpBackward0": ("_saved_result", lambda low, high: math.inf),
+    "AcosBackward0": ("_saved_self", lambda low, high: math.inf),
+    "AsinBackward0": ("_saved_self", lambda low, high: math.inf),
 }
 
 
@@ -157,7 +148,8 @@ def _nearest_parameter(node: Any) -> int | None:
 
 
 def _operand(node: Any, name: str) -> OperandFacts | None:
-    saved = _saved(node, _OPERANDS[name])
+    attribute, from_saved = _OPERANDS[name]
+    saved = _saved(node, attribute)
     if saved is None or not saved.numel():
         return None
     values = dense(saved)
@@ -166,8 +158,8 @@ def _operand(node: Any, name: str) -> OperandFacts | None:
         return None
     magnitude = values.abs()
     low, high = float(magnitude.min()), float(magnitude.max())
-    smallest = _FROM_SAVED[name](low, high) if name in _FROM_SAVED else math.inf
     nearest = 1 - high if name in ("AcosBackward0", "AsinBackward0") else math.inf
+    smallest = from_saved(low, high)
     return OperandFacts(name.removesuffix("Backward0").lower(), smallest, high, nearest, row_of(node))
 
 

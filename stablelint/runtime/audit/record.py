@@ -164,6 +164,11 @@ class Run:
         """Loss calls with gradients, of these kinds."""
         return [one for one in self.losses if one.kind in kinds and one.grad]
 
+    def class_losses(self) -> list[LossCall]:
+        """Classification losses with gradients, and with class numbers for targets."""
+        calls = self.trained_losses("cross_entropy", "nll_loss")
+        return [one for one in calls if not one.target.is_floating_point()]
+
     def held(self) -> set[int]:
         """Identities of the parameters that optimizers hold."""
         return {id(one) for each in self.optimizers for group in each.param_groups for one in group["params"]}

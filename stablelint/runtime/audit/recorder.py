@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import weakref
@@ -9,7 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn import functional
 from torch.nn.modules import module as torch_module
+from torch.optim import lr_scheduler
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.audit.allocations import Allocations
 from stablelint.runtime.audit.calls import CallRecorder, here
@@ -19,12 +24,13 @@ from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
 from stablelint.runtime.audit.shield import shielded
-from stablelint.runtime.audit.taps import Taps
+from stablelint.runtime.audit.taps import LOSSES, ending, telling_after, telling_before, telling_loss
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.norms import fused_norms
 from stablelint.runtime.tracing import hooks
+from stablelint.runtime.tracing.patches import replace
 
 _FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
@@ -42,7 +48,8 @@ class Recorder(CallRecorder, hooks.Observer):
         super().__init__()
         self._limit = steps
         self._on_end = on_end
-        self._taps = Taps(self, batches)
+        self._batches = batches
+        self._undo: list[Callable[[], None]] = []
         self._modules = ModuleBook(self.run, self.on_forward)
         self._removed: list[Any] = []
         self._attached = False
@@ -67,7 +74,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
         torch.autograd.set_detect_anomaly(True, check_nan=False)  # the first graph knows its lines
         hooks.attach(self)
-        self._taps.open()
+        self._tap()
         self._removed = [
             torch_module.register_module_forward_pre_hook(self._modules.enter),
             torch_module.register_module_forward_hook(
@@ -82,7 +89,8 @@ class Recorder(CallRecorder, hooks.Observer):
         self._attached = False
         for handle in self._removed:
             handle.remove()
-        self._taps.close()
+        while self._undo:
+            self._undo.pop()()
         hooks.detach(self)
         self.plain_graphs()
         self.run.peak = self.run.peak or self._allocations.stop()
@@ -95,6 +103,50 @@ class Recorder(CallRecorder, hooks.Observer):
     def plain_graphs(self) -> None:
         """Graphs that do not know their lines, as without the audit."""
         torch.autograd.set_detect_anomaly(*self._anomaly)
+
+    def _tap(self) -> None:
+        """Listen at functions besides the guard's hooks: losses, schedulers, loaders, seeds."""
+        for kind in LOSSES:
+            self._replace(functional, kind, functools.partial(telling_loss, self.on_loss, kind))
+        for scheduler in vars(lr_scheduler).values():
+            if isinstance(scheduler, type) and issubclass(scheduler, lr_scheduler.LRScheduler):
+                if "step" in vars(scheduler):
+                    self._replace(
+                        scheduler, "step", telling_before(lambda one, *_, **__: self.on_schedule(one))
+                    )
+        self._replace(
+            DataLoader, "__init__", telling_after(lambda _, loader, *__, **___: self.on_loader(loader))
+        )
+        self._replace(
+            DataLoader, "__iter__", telling_after(lambda made, loader: self.on_iterate(loader, made))
+        )
+        if self._batches is not None:
+            self._replace(_BaseDataLoaderIter, "__next__", functools.partial(ending, self._batches))
+        self._replace(torch.Tensor, "detach", telling_after(self.on_detach))
+        self._replace(torch.amp.GradScaler, "unscale_", telling_after(lambda *_: self.on_unscale()))
+        for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
+            self._replace(holder, "clip_grad_value_", telling_after(lambda *_, **__: self.on_clip_value()))
+        for owner, name, generator in (
+            (torch, "manual_seed", "torch"),
+            (torch.random, "manual_seed", "torch"),
+            (random, "seed", "random"),
+            (sys.modules.get("numpy.random"), "seed", "numpy"),
+        ):
+            if owner is not None:
+                self._replace(
+                    owner, name, telling_after(lambda *_, seeded=generator, **__: self.on_seed(seeded))
+                )
+        apply = torch.autograd.Function.__dict__["apply"]
+
+        def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
+            if not torch.compiler.is_compiling():
+                self.on_function(cls, args)
+            return apply.__get__(None, cls)(*args, **kwargs)
+
+        self._undo.append(replace(torch.autograd.Function, "apply", lambda _: classmethod(watched)))
+
+    def _replace(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
+        self._undo.append(replace(holder, name, lambda original: functools.wraps(original)(wrap(original))))
 
     # what the taps tell
 

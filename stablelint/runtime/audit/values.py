@@ -41,8 +41,9 @@ def summary_of(tensor: torch.Tensor) -> Summary:
     values = dense(tensor)
     shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
     finite = values[torch.isfinite(values)]
+    counts = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
     if not finite.numel():
-        return Summary(shape, dtype, 0.0, 0.0, 0.0, 0.0, *_counts(values), 0.0, False)
+        return Summary(shape, dtype, 0.0, 0.0, 0.0, 0.0, *counts, 0.0, False)
     deviation, mean = torch.std_mean(finite, correction=0)
     low, high = torch.aminmax(finite)
     zeros = float((finite == 0).double().mean())
@@ -54,14 +55,10 @@ def summary_of(tensor: torch.Tensor) -> Summary:
         float(high),
         float(mean),
         float(deviation),
-        *_counts(values),
+        *counts,
         zeros,
         integral,
     )
-
-
-def _counts(values: torch.Tensor) -> tuple[int, int]:
-    return int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:

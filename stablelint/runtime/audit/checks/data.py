@@ -116,12 +116,9 @@ def input_scale(run: Run) -> Outcome | None:
     if layer is None or layer.first is None:
         return None
     seen = summary_of(layer.first)
-    if seen.low >= 0 and seen.integral and _PIXELS[0] < seen.high <= _PIXELS[1] and len(seen.shape) == 4:
-        text = f"{layer.name} takes images of {seen.low:.3g} … {seen.high:.3g}"
-        return failed(text, "divide by 255 and normalise by the mean and deviation of the data", layer.name)
     if seen.low >= 0 and _PIXELS[0] < seen.high <= _PIXELS[1] and len(seen.shape) == 4:
         text = f"{layer.name} takes images of {seen.low:.3g} … {seen.high:.3g}"
-        return failed(text, "scale the images to the unit range and normalise them", layer.name)
+        return failed(text, "divide by 255 and normalise by the mean and deviation of the data", layer.name)
     if seen.integral and seen.high > _LARGE and len(seen.shape) < 4:
         text = f"{layer.name} multiplies whole numbers, {seen.spread}, as if they were quantities"
         return failed(
@@ -153,17 +150,13 @@ def masks_leave_something(run: Run) -> Outcome | None:
         for one in call.inputs
         if one.dim() == 2 and one.numel() and (one.dtype is torch.bool or _is_zero_one(one))
     ]
-    if not masks:
-        return None
     for mask in masks:
-        for value, word in ((False, "False"), (True, "True")):
-            rows = (mask.bool() == value).all(1).nonzero().flatten().tolist()
-            # A mask of all ones is the usual one where 1 keeps; for a boolean mask the rest decides.
-            if rows and (not value) and len(rows) < mask.shape[0]:
-                text = f"rows {listed([str(row) for row in rows])} of a mask {shape_text(mask.shape)} are all {word}"
-                at = place(run.trained[0].site)
-                return failed(text, "drop these samples, or keep one position of each", at=at)
-    return passed(counted(len(masks), "mask"))
+        rows = (~mask.bool()).all(1).nonzero().flatten().tolist()
+        if 0 < len(rows) < mask.shape[0]:
+            text = f"rows {listed(list(map(str, rows)))} of a mask {shape_text(mask.shape)} are all False"
+            at = place(run.trained[0].site)
+            return failed(text, "drop these samples, or keep one position of each", at=at)
+    return passed(counted(len(masks), "mask")) if masks else None
 
 
 def _is_zero_one(tensor: torch.Tensor) -> bool:
@@ -181,9 +174,11 @@ def shuffled(run: Run) -> Outcome | None:
     for facts in loaders:
         if not isinstance(_sampler(facts.loader), SequentialSampler) or _length(facts.loader) < 2:
             continue
-        text = f"the loader of {_data_name(facts)} goes through its samples in the order in which they lie"
+        text = f"the loader of {type(facts.loader.dataset).__name__} goes through its samples in the order in which they lie"
         alone = [
-            len(set(one.target.flatten().tolist())) == 1 for one in _labelled(run) if one.target.numel() > 3
+            len(set(one.target.flatten().tolist())) == 1
+            for one in run.class_losses()
+            if one.target.numel() > 3
         ]
         if alone and sum(alone) * 2 > len(alone):
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
@@ -222,7 +217,7 @@ def last_batch(run: Run) -> Outcome | None:
     loaders = [one.loader for one in _training_loaders(run) if getattr(one.loader, "batch_size", None)]
     normalising = [layer.name for layer in run.layers.values() if isinstance(layer.module, NORMALISING)]
     for loader in loaders:
-        total = _samples(loader)
+        total = _length(loader.dataset)
         if total and loader.batch_size > 1 and total % loader.batch_size == 1 and not loader.drop_last:
             text = f"{total} samples in batches of {loader.batch_size}: the last batch has one"
             if normalising:
@@ -288,25 +283,8 @@ def _identities(dataset: Any) -> set[Any]:
     return set()
 
 
-def _labelled(run: Run) -> list[Any]:
-    return [
-        one for one in run.trained_losses("cross_entropy", "nll_loss") if not one.target.is_floating_point()
-    ]
-
-
-def _length(loader: Any) -> int:
+def _length(sized: Any) -> int:
     try:
-        return len(loader)
-    except TypeError:  # an iterable data set
+        return len(sized)
+    except TypeError:  # an iterable data set, or its loader
         return 0
-
-
-def _samples(loader: Any) -> int:
-    try:
-        return len(loader.dataset)
-    except TypeError:
-        return 0
-
-
-def _data_name(facts: LoaderFacts) -> str:
-    return type(facts.loader.dataset).__name__

@@ -10,7 +10,6 @@ from stablelint.runtime.audit.values import shape_text, summary_of
 
 ORDER = 1
 _DIFFERENCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-_CLASSES = ("cross_entropy", "nll_loss")
 _ENOUGH = 64  # labels, before their balance says something
 _ONE_SIDED = 0.95
 
@@ -18,11 +17,6 @@ _ONE_SIDED = 0.95
 def _classes_last(values: torch.Tensor) -> torch.Tensor:
     """Rows of scores: the class dimension is the second, or the only one."""
     return values.detach().float().movedim(1, -1) if values.dim() > 1 else values.detach().float()
-
-
-def _hard(run: Run) -> list[LossCall]:
-    """Classification losses with class numbers for targets."""
-    return [one for one in run.trained_losses(*_CLASSES) if not one.target.is_floating_point()]
 
 
 def _kept(call: LossCall) -> torch.Tensor:
@@ -127,7 +121,7 @@ def several_classes(run: Run) -> Outcome | None:
 @check(needs="64 labels of a classification")
 def labels_and_classes(run: Run) -> Outcome | None:
     """Labels use the classes that the model has."""
-    calls = _hard(run)
+    calls = run.class_losses()
     labels = torch.cat([_kept(one).cpu() for one in calls]) if calls else torch.empty(0)
     if len(labels) < _ENOUGH:
         return None
@@ -147,7 +141,9 @@ def labels_and_classes(run: Run) -> Outcome | None:
 @check(needs="64 labels")
 def class_balance(run: Run) -> Outcome | None:
     """No class takes nearly all labels."""
-    calls = _hard(run) + run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
+    calls = run.class_losses() + run.trained_losses(
+        "binary_cross_entropy", "binary_cross_entropy_with_logits"
+    )
     if len(run.optimizers) > 1:  # a discriminator is asked for one class at a time
         return None
     labels = torch.cat([_kept(one).float().cpu() for one in calls]) if calls else torch.empty(0)
@@ -169,7 +165,7 @@ def class_balance(run: Run) -> Outcome | None:
 @check(needs="a classification with labels")
 def ignored_targets(run: Run) -> Outcome | None:
     """Few targets are ignored."""
-    calls = _hard(run)
+    calls = run.class_losses()
     for call in calls:
         kept, total = len(_kept(call)), call.target.numel()
         if total and not kept:
@@ -183,7 +179,7 @@ def ignored_targets(run: Run) -> Outcome | None:
 @check(needs="token sequences of different lengths and a label for each token")
 def padding_ignored(run: Run) -> Outcome | None:
     """Padding is left out of the loss."""
-    for call in _hard(run):
+    for call in run.class_losses():
         if call.forward is None:
             continue
         tokens = next(
