@@ -56,13 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="time to search for failing inputs (default: 5)",
     )
-    group.add_argument(
-        "--search-parameters",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="search among parameters too, each moved by at most this share of its norm",
-    )
     group.add_argument("--no-rerun", action="store_true", help="do not run the command again with the fixes")
     group.add_argument("--again", action="store_true", help="verify anew what an earlier run has settled")
     output = add_report(parser, "plots")
@@ -194,7 +187,6 @@ def _verified(
         found.prints,
         timeout=options.timeout,
         search_seconds=max(options.search, 0.0),
-        search_parameters=max(options.search_parameters, 0.0),
         rerun=not options.no_rerun,
         settled=passed,
         curves=bool(options.html),

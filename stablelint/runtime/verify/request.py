@@ -26,7 +26,6 @@ class Request:
     directory: Path | None = None
     timeout: float | None = None
     search_seconds: float = 5.0
-    search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
     rerun: bool = True
     settled: frozenset[str] = frozenset()
     curves: bool = False

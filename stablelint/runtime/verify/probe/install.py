@@ -157,7 +157,7 @@ def _finished(plan: Plan) -> None:
     if plan.search_seconds > 0:
         from stablelint.runtime.verify.probe.search import search_all
 
-        search_all(plan.search_seconds, plan.search_parameters)
+        search_all(plan.search_seconds)
         recorder.RECORDER.flush()
 
 

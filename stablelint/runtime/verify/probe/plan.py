@@ -36,7 +36,6 @@ class Plan:
     search_seconds: float = 0.0
     fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
     definitions: str = ""  # the folder of whose files only what they define is wanted
-    search_parameters: float = 0.0  # how far a search may move each parameter, as a share of its norm
 
     @property
     def files(self) -> frozenset[str]:

@@ -28,19 +28,15 @@ class _Method:
     calls: int
 
 
-def search_all(seconds: float, reach: float = 0.0) -> None:
-    """Search for each target that went right in every captured call, for `seconds` in all.
-
-    Parameters of the enclosing module are moved too where `reach` is above 0: by at most that share of their
-    norms. They are as before afterwards.
-    """
+def search_all(seconds: float) -> None:
+    """Search for each target that went right in every captured call, for `seconds` in all."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return  # a collective called by one rank alone would wait for ever
     waiting = [watched for watched in RECORDER.targets.values() if not watched.sample.failing]
     deadline = time.perf_counter() + seconds
     for index, watched in enumerate(waiting):
         left = deadline - time.perf_counter()
-        subject = subject_of(watched, reach)
+        subject = subject_of(watched)
         if left <= 0 or subject is None:
             continue
         share = time.perf_counter() + left / (len(waiting) - index)
@@ -49,7 +45,6 @@ def search_all(seconds: float, reach: float = 0.0) -> None:
             found = _search(watched, subject, share)
         finally:
             RECORDER.listen(None)
-            subject.parameters.restore()
         if found is not None:
             watched.sample.searched.append(found)
 
@@ -63,11 +58,9 @@ def _search(watched: Watched, subject: Subject, deadline: float) -> Call | None:
             return found
     for direction in _directions(watched):
         for method in _METHODS:
-            with subject.parameters.tracked():
-                found = _climb(watched, subject, direction, method, deadline)
+            found = _climb(watched, subject, direction, method, deadline)
             if found is not None:
                 return found
-            subject.parameters.restore()
     return None
 
 
@@ -127,7 +120,7 @@ def _try(watched: Watched, subject: Subject, inputs: Inputs) -> Call | None:
         felt = watched.grad_calls > 0  # nobody feels a gradient that the command never asks for
         if usual and _bad(operands, value, felt):
             copies, cut = kept(operands)
-            plain, _ = kept(inputs | subject.parameters.values())
+            plain, _ = kept(inputs)
             return Call(copies, Context(context.autocast, context.device, felt), "search", cut, plain)
     return None
 
@@ -168,7 +161,6 @@ def _climb(
         tracked = _tracked(inputs)
         heard = _hear(subject, tracked)
         leaves = {n: v for n, v in tracked.items() if isinstance(v, torch.Tensor) and v.requires_grad}
-        leaves |= subject.parameters.held
         operand = heard[0][0].get(name) if heard else None
         if not leaves or not isinstance(operand, torch.Tensor) or not operand.requires_grad:
             return None
@@ -182,11 +174,8 @@ def _climb(
         if not known:
             return None
         for leaf, gradient in known.items():
-            step = method.step(turn, leaves[leaf].detach(), gradient, goal)
-            if leaf in subject.parameters.held:
-                subject.parameters.move(leaf, step)
-            else:
-                inputs[leaf] = leaves[leaf].detach() - step
+            value = leaves[leaf].detach()
+            inputs[leaf] = value - method.step(turn, value, gradient, goal)
         found = _try(watched, subject, inputs)
         if found is not None:
             return found

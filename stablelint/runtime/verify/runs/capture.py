@@ -33,7 +33,6 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         str(folder / "capture"),
         _targets(request.sites, prepared),
         search_seconds=request.search_seconds,
-        search_parameters=request.search_parameters,
         fixes=_fixed_files(request, folder),
     )
     ending = run_command(

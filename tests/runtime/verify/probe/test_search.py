@@ -7,12 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stablelint.runtime.verify.outcome import Report, SiteReport
-from stablelint.runtime.verify.probe.subject import Parameters
 from stablelint.runtime.verify.request import Request
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import verify
@@ -45,20 +41,6 @@ def asked(x):
     return torch.sqrt(x * x + 0)
 
 
-class Scaled(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.tensor([1.3]))
-
-    def forward(self, flag):
-        return torch.log((self.scale - 1.0).abs())
-
-
-class Farther(Scaled):
-    def forward(self, flag):
-        return torch.log2((self.scale - 0.7).abs())
-
-
 head = Head()
 for step in range(3):
     head(torch.rand(4) + 1)
@@ -66,8 +48,6 @@ for step in range(3):
 with torch.no_grad():
     unasked(torch.ones(3))
 asked(torch.ones(3, requires_grad=True)).sum().backward()
-Scaled()(True).sum().backward()
-Farther()(True).sum().backward()
 """
 
 
@@ -77,7 +57,7 @@ def clamped(path: Path, function: str, operand: str, **more: object) -> Site:
     return site_at(path, f"torch.{function}({operand})", fixed, {"x": operand}, **(more or LOG))
 
 
-def searched(path: Path, sites: list[Site], search_parameters: float) -> Report:
+def searched(path: Path, sites: list[Site]) -> Report:
     """The report on a program that is searched for twenty seconds; its output goes to a file beside it."""
     with open(path.with_name("output.txt"), "wb") as output:
         request = Request(
@@ -86,7 +66,6 @@ def searched(path: Path, sites: list[Site], search_parameters: float) -> Report:
             [sys.executable, path.name],
             directory=path.parent,
             search_seconds=20.0,
-            search_parameters=search_parameters,
             rerun=False,
             output=output.fileno(),
         )
@@ -95,18 +74,17 @@ def searched(path: Path, sites: list[Site], search_parameters: float) -> Report:
 
 @pytest.fixture(scope="module")
 def stay(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, SiteReport]]:
-    """What is found where parameters stay as they are, and the folder."""
+    """What is found, and the folder."""
     path = tmp_path_factory.mktemp("search") / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
     root = {"forward": "x >= 0", "backward": "x > 0"}
     sites = {
-        "scaled": clamped(path, "log", "(self.scale - 1.0).abs()"),
         "head": clamped(path, "log", "(x - 3.5).abs() * self.scale"),
         "saved": clamped(path, "log10", "x"),
         "unasked": clamped(path, "sqrt", "x * x", **root),
         "asked": clamped(path, "sqrt", "x * x + 0", **root),
     }
-    report = searched(path, list(sites.values()), 0.0)
+    report = searched(path, list(sites.values()))
     return path.parent, dict(zip(sites, report.sites, strict=True))
 
 
@@ -134,46 +112,3 @@ def test_a_gradient_is_searched_only_where_the_command_asks_for_one(
     note = "its gradient fails, and this command asked for none here"
     assert note in unasked.notes
     assert note not in asked.notes
-
-
-def test_parameters_are_searched_when_asked_and_no_further_than_that(
-    stay: tuple[Path, dict[str, SiteReport]], tmp_path: Path
-) -> None:
-    assert stay[1]["scaled"].verdict is Verdict.LATENT
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM, encoding="utf-8")
-    sites = [
-        clamped(path, "log", "(self.scale - 1.0).abs()"),
-        clamped(path, "log2", "(self.scale - 0.7).abs()"),
-    ]
-    near, far = searched(path, sites, 0.4).sites
-    assert (near.verdict, far.verdict) == (Verdict.REACHABLE, Verdict.LATENT)
-    assert near.witness is not None
-    shown = {operand.name: operand.values for operand in near.witness.operands}
-    assert shown["self.scale"] == (1.0,)
-
-
-@given(
-    st.floats(0.01, 2.0),
-    st.lists(st.lists(st.floats(-10.0, 10.0), min_size=3, max_size=3), min_size=1, max_size=4),
-    st.booleans(),
-)
-def test_a_parameter_stays_within_reach_and_is_put_back(
-    reach: float, steps: list[list[float]], zero: bool
-) -> None:
-    module = torch.nn.Linear(3, 1, bias=False)
-    if zero:
-        torch.nn.init.zeros_(module.weight)
-    module.weight.requires_grad_(False)
-    before = module.weight.detach().clone()
-    parameters = Parameters.of(module, reach)
-    size = float(before.norm()) or before.numel() ** 0.5
-    with parameters.tracked() as held:
-        assert held["self.weight"].requires_grad
-        for step in steps:
-            parameters.move("self.weight", torch.tensor([step]))
-            assert float((module.weight.detach() - before).norm()) <= reach * size * (1 + 1e-4)
-    assert not module.weight.requires_grad
-    parameters.restore()
-    assert torch.equal(module.weight, before)
-    assert parameters.values() == {}
