@@ -8,13 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
-from typing import Literal
 
 from stablelint.runtime.verify.witness.project import Example
 from stablelint.runtime.verify.witness.uses import Uses
 
 Shape = tuple[int, ...]
-Place = Literal["", "module", "object"]
 SHAPES: tuple[Shape, ...] = (
     (2, 4),
     (2, 3, 4),
@@ -60,18 +58,13 @@ _BY_NAME = (
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: its kind and shape decide the text; a `given` text stands as it is.
-
-    One with a `place` is no parameter: a name of the module, or an attribute of the object, that the function reads and
-    that nobody has bound.
-    """
+    """One argument: its kind and shape decide the text; a `given` text stands as it is."""
 
     name: str
     kind: str
     shape: Shape = ()
     keyword: bool = False
     given: str = ""
-    place: Place = ""
 
     @property
     def text(self) -> str:
@@ -136,17 +129,11 @@ class Known:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     objects: Callable[[str, Uses], Iterator[str]] = lambda name, uses: iter(())
-    names: Callable[[str], Uses] = lambda name: Uses()  # what the module does with a name
 
 
 def written(arguments: Arguments) -> str:
     """The arguments of a call, between its parentheses."""
-    return ", ".join(argument.written() for argument in arguments if not argument.place)
-
-
-def bound(arguments: Arguments, place: Place) -> str:
-    """Those of the arguments that have this place, as keywords."""
-    return ", ".join(f"{each.name}={each.text}" for each in arguments if each.place == place)
+    return ", ".join(argument.written() for argument in arguments)
 
 
 def of_example(example: Example, uses: Mapping[str, Uses]) -> Arguments | None:

@@ -13,7 +13,7 @@ import textwrap
 import types
 import unittest.mock
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -30,13 +30,12 @@ from stablelint.runtime.verify.witness.arguments import (
 )
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.project import Example, Project
-from stablelint.runtime.verify.witness.search import Failure, accepted, changes, failure_of
+from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 
 _MADE = 80  # ways in which an object is tried to be made
 _SECONDS = 2.0  # for one of them
-_CHANGED = 4  # objects that are made otherwise where a method fails on one
 _DEPTH = 3  # objects that are made of objects
 _BUILT_IN = frozenset(sys.stdlib_module_names)
 # Objects that are asked for by a class that nobody makes any of.
@@ -68,18 +67,12 @@ def constructor(kind: type, text: str, scope: Mapping[str, object], state: str =
 class Maker:
     """Makes objects of classes that are seen from one module, and remembers how."""
 
-    def __init__(
-        self,
-        scope: Mapping[str, object],
-        project: Project,
-        names: Callable[[str], Uses] = lambda name: Uses(),
-    ) -> None:
+    def __init__(self, scope: Mapping[str, object], project: Project) -> None:
         self.scope, self._project = namespace(scope), project
-        self.known = Known(project.settings, self.objects, names)
+        self.known = Known(project.settings, self.objects)
         self._made: dict[type, list[str]] = {}
         self._depth = 0
         self.error = ""  # that making an object raised first
-        self.refused: Failure | None = None  # what a method of the object that was made last raised
 
     def objects(self, name: str, uses: Uses) -> Iterator[str]:
         """Texts of objects that a parameter may be: of its annotation, its name, or with the attributes it has."""
@@ -134,50 +127,20 @@ class Maker:
 
     def constructions(self, kind: type) -> Iterator[str]:
         """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
-        self.error, self.refused = "", None
+        self.error = ""
         uses = parameters_of(kind)
         shown = [of_example(example, uses) for example in self.examples(kind.__name__)]
         examples = [each for each in shown if each is not None]
         guesses = chain(examples, candidates(uses, self.known))
         made = accepted(uses, guesses, lambda guess: self._failure(kind, written(guess)), _MADE, self.known)
         first: Arguments | None = None
-        tried = False
         for each in islice(made, 2 + len(examples)):
             first = each if first is None else first
             yield written(each)
-            if self.refused is not None:
-                yield from islice(self._changed(kind, each, self.refused, uses), _CHANGED)
-                yield from self._with_scores(kind, each)
-            elif not tried:  # its methods can be called, and came not everywhere
-                tried = True
-                yield from self._with_options(kind, each, uses)
-        if first is not None and not tried:
-            yield from self._with_options(kind, first, uses)
-
-    def _with_options(self, kind: type, first: Arguments, uses: Mapping[str, Uses]) -> Iterator[str]:
-        for option in options(uses, self.known):
-            text = written(with_argument(first, option))
+        for option in options(uses, self.known) if first is not None else ():
+            text = written(with_argument(first or (), option))
             if self._failure(kind, text) is None:
                 yield text
-
-    def _with_scores(self, kind: type, first: Arguments) -> Iterator[str]:
-        """The arguments with a model that gives scores, in the place of one that gives what it takes."""
-        models = (
-            replace(each, kind="scores") for each in first if each.kind == "callable" and not each.given
-        )
-        for model in models:
-            text = written(with_argument(first, model))
-            if self._failure(kind, text) is None:
-                yield text
-
-    def _changed(
-        self, kind: type, first: Arguments, failure: Failure, uses: Mapping[str, Uses]
-    ) -> Iterator[str]:
-        """Other arguments for what is named where a method of the object failed."""
-        for guess in changes(first, failure, uses, self.known):
-            named = {each.name for each in guess if each not in first}
-            if named & failure.names and self._failure(kind, written(guess)) is None:
-                yield written(guess)
 
     def _failure(self, kind: type, text: str) -> Failure | None:
         try:

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import torch
 
 from stablelint.runtime.verify.enclosing import Function, enclosing
-from stablelint.runtime.verify.probe.transform import HELPERS
+from stablelint.runtime.verify.probe.transform import END, HELPERS, SNAP
 
 NAME = "_stablelint_part"
 _METHODS = frozenset(name for kind in (torch.Tensor, str, list, dict) for name in dir(kind))
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _SUITES = ("body", "orelse", "finalbody")
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LOADED = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)  # what a module has when it is loaded
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -57,10 +58,10 @@ def part_around(
     ]
     if not statements:
         return None
-    rows = _ranges(sorted({each.lineno for each in statements}))
     left_out = _LeftOut(there, _stored(statements))
     visited = [left_out.visit(each) for each in statements]
     kept = [each for each in visited if _holds(each, row) or not left_out.is_given(each)]
+    rows = _ranges(sorted({each.lineno for each in kept}))
     lacking = [ast.arg(name) for name in _lacking(kept, there)]
     node = ast.FunctionDef(NAME, ast.arguments([], lacking, None, [], [], None, []), kept, [])
     ast.fix_missing_locations(ast.copy_location(node, statements[0]))
@@ -73,12 +74,13 @@ def _own_names(scope: Function) -> set[str]:
 
 def _sliced(body: Sequence[ast.stmt], row: int, known: Collection[str]) -> tuple[list[ast.stmt], set[str]]:
     """The statements of a suite on which that at the row depends, and the names that they read beyond `known`."""
-    index = next((i for i, each in enumerate(body) if _holds(each, row)), None)
-    if index is None:
+    held = [i for i, each in enumerate(body) if _holds(each, row)]
+    if not held:
         return [], set()
-    at = body[index]
+    index, at = held[-1], body[held[-1]]  # a probe's statement may stand at the place of the one behind it
     inner = next((found for suite in _suites(at) if (found := _sliced(suite, row, known))[0]), None)
-    kept, needed = inner or ([_head(at), *_result(at)], _read(_head(at)).difference(known))
+    snaps, head = filter(_is_snap, body[held[0] : index]), _head(at)
+    kept, needed = inner or ([*snaps, head, *_result(at)], _read(head).difference(known))
     match at:
         case ast.If(test=test) if inner is not None and _read(test) & needed:
             taken = any(_holds(each, row) for each in at.body)
@@ -109,13 +111,32 @@ def _suites(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _head(node: ast.stmt) -> ast.stmt:
-    """A statement without its suites: what it evaluates first."""
+    """A statement without its suites: what it evaluates first; of one without a result what is watched in it."""
+    if isinstance(node, ast.Expr) and (watched := list(_watched(node.value))):
+        return ast.copy_location(ast.Return(ast.Tuple(watched, ast.Load())), node)
     if not any(True for _ in _suites(node)):
         return node
     heads = [getattr(node, name, None) for name in ("test", "iter", "subject")]
     heads += [item.context_expr for item in getattr(node, "items", ())]
     evaluated = [each for each in heads if each is not None]
     return ast.copy_location(ast.Return(ast.Tuple(evaluated, ast.Load()) if evaluated else None), node)
+
+
+def _watched(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions with a probe in a tree, or the scopes of their own that hold them."""
+    if isinstance(node, ast.expr) and (_is_call_of(node, END) or isinstance(node, _SCOPES)):
+        yield from [node] if any(_is_call_of(each, END) for each in ast.walk(node)) else ()
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _watched(child)
+
+
+def _is_call_of(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _is_snap(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and _is_call_of(node.value, SNAP)
 
 
 def _result(node: ast.stmt) -> list[ast.stmt]:
@@ -134,7 +155,7 @@ def _guards(node: ast.stmt) -> bool:
 def _walked(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a tree, but for what probes add to it."""
     yield node
-    helper = isinstance(node, ast.Call) and getattr(node.func, "id", "") in HELPERS.values()
+    helper = isinstance(node, ast.Call) and _is_call_of(node, *HELPERS.values())
     for child in [node.args[-1]] if helper and isinstance(node, ast.Call) else ast.iter_child_nodes(node):
         yield from _walked(child)
 
@@ -237,7 +258,7 @@ class _Bare(ast.NodeTransformer):
     """Takes probes away again."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        helper = isinstance(node.func, ast.Name) and node.func.id in HELPERS.values()
+        helper = _is_call_of(node, *HELPERS.values())
         return self.visit(node.args[-1]) if helper else self.generic_visit(node)
 
 

@@ -20,10 +20,8 @@ from stablelint.runtime.verify.witness.arguments import (
     Argument,
     Arguments,
     Known,
-    Place,
     Shape,
     argument,
-    bound,
     item,
     kinds_of,
     setting,
@@ -66,13 +64,6 @@ _SAMPLES: tuple[tuple[object, str], ...] = (
 _RANK = r"(?i)(?:expected|requires|be|want) (?:an? )?(\d)(?: dim|-?D\b|-dim)"  # that a message asks for
 _OUT_OF_RANGE = r"Dimension out of range \(expected .* but got (-?\d)\)"
 _BEYOND = r"index (\d+) is out of bounds for (?:dimension|axis) (\d) with size"
-_UNBOUND: tuple[tuple[str, Place], ...] = (
-    (r"NameError: name '(\w+)' is not defined", "module"),
-    (
-        r"AttributeError: '(?!Tensor|int|float|list|str|NoneType)[A-Z]\w*' object has no attribute '(\w+)'",
-        "object",
-    ),
-)
 _VIEWED = r"shape '\[([\d, ]+)\]' is invalid"
 _NAMESPACE = "types.SimpleNamespace("
 _TENSORS = ("tensor", "weights", "mask", "labels", "several")
@@ -132,7 +123,7 @@ def accepted(
         guess = _changed(waiting) if guess is None else guess
         if guess is None or len(seen) >= most:
             return
-        text = f"{bound(guess, 'module')} {bound(guess, 'object')} {written(guess)}"
+        text = written(guess)
         if text in seen:
             continue
         seen.add(text)
@@ -161,7 +152,6 @@ def changes(
     asked = _asked(arguments, failure.message, known)
     if asked is not None:
         yield asked
-    yield from _bound(arguments, failure, known)
     if failure.message.startswith("TimeoutError"):
         yield (*arguments, *_small(arguments, uses))
         for kept in (1, -1):  # what becomes smaller may be anything but the side of the features
@@ -179,17 +169,6 @@ def changes(
     yield from _each_changed(arguments, failure, uses, known, True)
     yield from together
     yield from _each_changed(arguments, failure, uses, known, False)
-
-
-def _bound(arguments: Arguments, failure: Failure, known: Known) -> Iterator[Arguments]:
-    """The arguments and a name that nobody has bound: one of the module, or an attribute of the object."""
-    for pattern, place in _UNBOUND:
-        found = re.match(pattern, failure.message)
-        if found and (place == "module" or {"self", found[1]} <= failure.names):
-            name, read = found[1], known.names(found[1])
-            for kind in kinds_of(name, read, known):
-                one = argument(name, read, kind, _shape_of(arguments), False)
-                yield with_argument(arguments, replace(one, place=place))
 
 
 def _small(arguments: Arguments, uses: Mapping[str, Uses]) -> Iterator[Argument]:
@@ -223,14 +202,14 @@ def _each_changed(
     waiting = deque(
         (
             one,
-            _others(one, failure, known.names(one.name) if one.place else uses.get(one.name, Uses()), known),
+            _others(one, failure, uses.get(one.name, Uses()), known),
         )
         for one in spoken
     )
     while waiting:
         one, others = waiting.popleft()
         if (other := next(others, None)) is not None:
-            yield with_argument(arguments, replace(other, place=one.place))
+            yield with_argument(arguments, other)
             waiting.append((one, others))
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-import unittest
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from types import FunctionType, ModuleType
 
@@ -51,15 +49,6 @@ def _functions(
                 yield from _functions([*node.body, *getattr(node, "orelse", [])], owner)
 
 
-def nested(node: Function, function: FunctionType) -> Function | None:
-    """The function in the text of `node` that a function object is."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.FunctionDef) and inner is not node and inner.name == function.__name__:
-            if 0 <= inner.lineno - function.__code__.co_firstlineno <= len(inner.decorator_list):
-                return inner
-    return None
-
-
 def effects(function: Function) -> str | None:
     """What a function calls that writes, or ends the process, natively."""
     for node in ast.walk(function):
@@ -74,8 +63,7 @@ def effects(function: Function) -> str | None:
 class Subject:
     """A function that can be called: `head` is its text up to the arguments, `owner` makes the object it belongs to.
 
-    `name` is that under which the project's own calls know it; `method` what is called of an object, the rest of `head`
-    being the object, where it can be called again and again. `part` tells of the statements that stand for a function.
+    `name` is that under which the project's own calls know it; `part` tells of the statements that stand for a function.
     """
 
     head: str
@@ -83,7 +71,6 @@ class Subject:
     node: Function
     owner: Callable[[], object] | None = None
     name: str = ""
-    method: str | None = None
     part: Part | None = None
 
     @property
@@ -133,12 +120,6 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
     )
     if start is not None and (named := effects(start)) is not None:
         raise UnmadeError(f"its constructor calls `{named}`")
-    if issubclass(kind, unittest.TestCase):
-        made = f"{kind.__name__}({place.function.name!r})"
-        is_test = place.function.name.startswith("test")
-        head = f"{made}.debug" if is_test else f"(lambda case: case.setUp() or case)({made}){dotted}"
-        yield Subject(head, function, place.function, partial(_set_up, kind, place.function.name))
-        return
     none = True
     for each in maker.concrete(kind):
         for index, text in enumerate(islice(maker.constructions(each), _OBJECTS)):
@@ -147,18 +128,10 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
                 head = f"{each.__name__}({text}){state}{dotted}"
                 owner = constructor(each, text, maker.scope, state)
                 name = f"{place.owner.name}.{place.function.name}"
-                yield Subject(head, function, place.function, owner, name, dotted)
+                yield Subject(head, function, place.function, owner, name)
     if none:
         why = maker.error or "nothing to make it of is known"
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
-
-
-def _set_up(kind: type[unittest.TestCase], name: str) -> unittest.TestCase:
-    """A test case that is ready to run its test of that name, as its `debug` makes it."""
-    kind.setUpClass()
-    made = kind(name)
-    made.setUp()
-    return made
 
 
 def _unwrapped(found: object) -> FunctionType | None:

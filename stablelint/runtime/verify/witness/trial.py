@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain, islice
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -25,7 +25,6 @@ from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 from stablelint.runtime.verify.witness.arguments import (
     Arguments,
-    bound,
     candidates,
     of_example,
     options,
@@ -38,9 +37,9 @@ from stablelint.runtime.verify.witness.part import part_around
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.stand_in import is_absent
-from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, nested, subjects
+from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
 from stablelint.runtime.verify.witness.surroundings import supplied
-from stablelint.runtime.verify.witness.uses import uses_of, uses_of_name
+from stablelint.runtime.verify.witness.uses import uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 _FUNCTION_SECONDS = 6.0
@@ -49,7 +48,6 @@ _FAILING = 4  # statements of a part that are left out, for they raise
 _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 _ALIKE = 12  # other ones of its kinds that are tried then
-_AGAIN = 12  # times that a method is called on one object, for a state that comes with time
 UNENDED = "no time was left"  # is said of a function for as long as it is tried
 _NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
@@ -66,12 +64,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class MadeCall:
-    """A call with made arguments, evaluated anew each time; one with `times` is made so often on one object."""
+    """A call with made arguments, evaluated anew each time."""
 
     subject: Subject
     arguments: Arguments
     grad: bool = True
-    times: int = 1
 
     @property
     def line(self) -> str:
@@ -80,35 +77,17 @@ class MadeCall:
             spelled = self.subject.part.spelled
             given = ", ".join(f"{spelled.get(each.name, each.name)}={each.text}" for each in self.arguments)
             return f"{self.subject.part.rows} with {given}" if given else self.subject.part.rows
-        method = self.subject.method or ""
-        head, text = self.subject.head.removesuffix(method), written(self.arguments)
-        names, attributes = (bound(self.arguments, place) for place in ("module", "object"))
-        if attributes:
-            head = f"(lambda one: vars(one).update({attributes}) or one)({head})"
-        before = f"globals().update({names}) or " if names else ""
-        if self.times > 1:
-            return f"{before}[each{method}({text}) for each in {self.times} * [{head}]]"
-        return f"{before}{head}{method}({text})"
+        return f"{self.subject.head}({written(self.arguments)})"
 
     def __call__(self, function: Callable[..., object]) -> tuple[object, Mapping[str, object]]:
         """What the function returns, and its arguments by name."""
         scope = namespace(self.subject.function.__globals__)
-        owner = self.subject.owner() if self.subject.owner is not None else None
+        own = {"self": self.subject.owner()} if self.subject.owner is not None else {}
         torch.default_generator.manual_seed(SEED)
         values = {each.name: self._asking(eval(each.text, scope)) for each in self.arguments}
-        inside = [each for each in self.arguments if not each.place]
-        positional = [values[each.name] for each in inside if not each.keyword]
-        named = {each.name: values[each.name] for each in inside if each.keyword}
-        first = [] if owner is None else [owner]
-        outside = {each.name: values[each.name] for each in self.arguments if each.place == "module"}
-        if owner is not None:
-            vars(owner).update(
-                {each.name: values[each.name] for each in self.arguments if each.place == "object"}
-            )
-        with _bound_in(getattr(function, "__globals__", {}), outside):
-            results = [function(*first, *positional, **named) for _ in range(self.times)]
-        result = results if self.times > 1 else results[0]
-        return result, ({"self": owner, **values} if owner is not None else values)
+        positional = [values[each.name] for each in self.arguments if not each.keyword]
+        named = {each.name: values[each.name] for each in self.arguments if each.keyword}
+        return function(*own.values(), *positional, **named), own | values
 
     def _asking(self, value: object) -> object:
         match value:
@@ -129,7 +108,7 @@ def try_sites(
 ) -> None:
     """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
     tree = ast.parse(source)
-    maker = Maker(vars(module), project, partial(uses_of_name, tree))
+    maker = Maker(vars(module), project)
     shown_by_job: dict[str, object] = {}
     groups: dict[Around | None, list[Job]] = {}
     for job in jobs:
@@ -167,8 +146,6 @@ class _Trial:
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
         # Calls that came by, and all was well.
         self._well: dict[str, list[MadeCall]] = {job.id: [] for job in jobs}
-        self._returned: list[Subject] = []  # functions that calls gave, and that stand in the text of theirs
-        self._latest: Failure | None = None
         self._furthest = Failure("")  # of the call that came furthest
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list) if place else ""
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
@@ -189,11 +166,8 @@ class _Trial:
         try:
             for subject in subjects(place, self._module, self._maker):
                 self._explore(subject)
-                self._maker.refused = self._latest
                 if self._is_over() or self._is_reached():
                     break
-            while self._returned and not (self._is_over() or self._is_reached()):
-                self._explore(self._returned.pop(0))
         except UnmadeError as error:
             self._furthest = Failure(str(error))
 
@@ -249,8 +223,6 @@ class _Trial:
             changed = reduce(with_argument, chosen, first)
             if self._try(MadeCall(subject, changed, self._grad)) is None:
                 self._vary(subject, changed)
-        if subject.method is not None and not (self._is_over() or self._is_reached()):
-            self._try(MadeCall(subject, first, self._grad, _AGAIN))
 
     def _vary(self, subject: Subject, arguments: Arguments) -> None:
         for _, changed in variants(arguments):
@@ -266,7 +238,6 @@ class _Trial:
         if failure is not None and any(text in failure.message for text in _NO_GRADIENT):
             self._grad = False  # it writes into its arguments, or leaves torch with them
             failure = self._try(MadeCall(subject, arguments, self._grad))
-        self._latest = failure
         if failure is not None and (not self._furthest.message or failure.rows > self._furthest.rows):
             self._furthest = failure
         return failure
@@ -283,9 +254,7 @@ class _Trial:
                 contextlib.redirect_stdout(io.StringIO()),
                 _in_new_folder(),
             ):
-                result, _ = call(call.subject.function)
-                _feel(result)
-                self._keep_returned(call, result)
+                _feel(call(call.subject.function)[0])
         except (Exception, SystemExit) as raised:
             error = failure_of(raised, self._project.lines)
             if supplied(error.message):
@@ -300,12 +269,6 @@ class _Trial:
             if well is not None and error is None and watched.calls > calls and not any(bad):
                 well += [call] if len(well) < _HEALTHY else []
         return error
-
-    def _keep_returned(self, call: MadeCall, result: object) -> None:
-        if len(self._returned) >= _HEALTHY:
-            return
-        if isinstance(result, FunctionType) and (node := nested(call.subject.node, result)) is not None:
-            self._returned.append(Subject(call.line, result, node))
 
     def _note(self, watched: Watched, call: MadeCall, result: bool, gradient: bool) -> None:
         """A bad result is the site's own; a bad gradient may have come from behind it, and is no reason to stop."""
@@ -346,18 +309,6 @@ class _Trial:
             if same.original == shown.original != "finite" and same.original_text == shown.original_text
             else None
         )
-
-
-@contextlib.contextmanager
-def _bound_in(scope: dict[str, object], values: Mapping[str, object]) -> Iterator[None]:
-    """The names of a module with these values."""
-    missing = values.keys() - scope.keys()
-    scope.update((name, values[name]) for name in missing)
-    try:
-        yield
-    finally:
-        for name in missing:
-            scope.pop(name, None)
 
 
 @contextlib.contextmanager

@@ -72,16 +72,6 @@ def uses_of(function: Function, method: bool, owner: ast.ClassDef | None = None)
     return found
 
 
-def uses_of_name(tree: ast.AST, name: str) -> Uses:
-    """What a text does with a name that is no parameter."""
-    uses = Uses()
-    for node in ast.walk(tree):
-        for other, note in _notes(node):
-            if other == name:
-                _add(uses, note)
-    return uses
-
-
 class _OwnNames(ast.NodeTransformer):
     """Takes an attribute of the object for the parameter of that name."""
 

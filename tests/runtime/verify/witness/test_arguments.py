@@ -12,7 +12,6 @@ import torch
 from stablelint.runtime.verify.witness.arguments import (
     Arguments,
     Known,
-    bound,
     candidates,
     of_example,
     options,
@@ -20,7 +19,7 @@ from stablelint.runtime.verify.witness.arguments import (
 )
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, changes
-from stablelint.runtime.verify.witness.uses import Uses, uses_of, uses_of_name
+from stablelint.runtime.verify.witness.uses import Uses, uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 
 
@@ -188,16 +187,3 @@ def test_calls_of_the_project_are_found_with_what_their_names_stand_for() -> Non
     read = uses("def forward(self, a, b): return a", True)
     assert written(of_example(forward, read) or ()) == "torch.rand(2, 3), torch.rand(2, 3)"
     assert [each.text for each in project.examples("Loss.of")] == ["1"]
-
-
-def test_a_name_that_nobody_has_bound_is_an_argument_too() -> None:
-    read = uses("def f(x): return x / model.rate")
-    told = Failure("NameError: name 'model' is not defined")
-    known = Known(names=lambda name: uses_of_name(ast.parse("model.rate"), name))
-    guess = next(changes(next(candidates(read, known)), told, read, known))
-    assert bound(guess, "module") == "model=types.SimpleNamespace(rate=0.5)"
-    assert written(guess) == "torch.rand(2, 4)"
-    told = Failure(
-        "AttributeError: 'Net' object has no attribute 'classes'", (), frozenset({"self", "classes"})
-    )
-    assert any(bound(each, "object") == "classes=4" for each in islice(changes(guess, told, read, known), 9))
