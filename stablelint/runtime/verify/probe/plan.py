@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,7 +21,6 @@ class Target:
     start: tuple[int, int]
     end: tuple[int, int]
     operands: tuple[str, ...]
-    search: Mapping[str, Sequence[str]] | None = None  # operand -> ways in which a search pushes it
     measured: int | None = None  # of how many operands, from the first, ranges are kept (None: all)
 
 

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from unittest.mock import NonCallableMock
@@ -45,7 +45,6 @@ class Watched(Seen):
     operands: tuple[str, ...] = ()
     function: int | None = None
     measured: frozenset[str] = frozenset()
-    search: Mapping[str, Sequence[str]] | None = None  # as of the target
     looked_at: int = 0
     sample: Sample = field(default_factory=Sample)
     leaves: weakref.WeakSet[torch.Tensor] = field(default_factory=weakref.WeakSet)
@@ -169,7 +168,6 @@ class Recorder:
             operands=target.operands,
             function=placed.function,
             measured=frozenset(measured),
-            search=target.search,
         )
         return self.targets.setdefault(number, watched)
 

@@ -1,31 +1,28 @@
 """Searches for inputs of the enclosing function at which a site goes wrong, in the process that has it alive.
 
-Candidates of known kinds come first (zeros, constants, scaled inputs, equal rows, full and empty masks); then
-gradient steps that drive the site's operands towards the edge of their contract.
+Candidates are of known kinds: zeros, constants, scaled inputs, equal rows, full and empty masks.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+from types import FunctionType
 
 import torch
 
 from stablelint.runtime.verify.probe.look import all_finite
+from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.sample import kept
-from stablelint.runtime.verify.probe.subject import Inputs, Subject, calm, subject_of
+from stablelint.runtime.verify.probe.scope import Scope, copied_arguments, kept_scope
+from stablelint.runtime.verify.probe.subject import function_of
 from stablelint.runtime.verify.replay.values import Call, Context
 
-
-@dataclass(frozen=True, slots=True)
-class _Method:
-    """How a climb moves an input: turn, value, gradient and goal to the step to subtract."""
-
-    step: Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-    calls: int
+Inputs = Mapping[str, object]
 
 
 def search_all(seconds: float) -> None:
@@ -36,35 +33,36 @@ def search_all(seconds: float) -> None:
     deadline = time.perf_counter() + seconds
     for index, watched in enumerate(waiting):
         left = deadline - time.perf_counter()
-        subject = subject_of(watched)
-        if left <= 0 or subject is None:
-            continue
-        share = time.perf_counter() + left / (len(waiting) - index)
+        if left <= 0:
+            return
         RECORDER.listen(watched)
         try:
-            found = _search(watched, subject, share)
+            found = _search(watched, time.perf_counter() + left / (len(waiting) - index))
         finally:
             RECORDER.listen(None)
-        if found is not None:
-            watched.sample.searched.append(found)
+        watched.sample.searched += [found] if found is not None else []
 
 
-def _search(watched: Watched, subject: Subject, deadline: float) -> Call | None:
-    for inputs in _candidates(subject.inputs):
+def _search(watched: Watched, deadline: float) -> Call | None:
+    """The first candidate that goes wrong; None where the function around the target cannot be called again."""
+    number = watched.function
+    place = REGISTRY.functions.get(number) if number is not None else None
+    first = RECORDER.functions.get(number) if number is not None else None
+    scope = kept_scope(first) if first is not None else None
+    function = function_of(place, scope.arguments) if place is not None and scope is not None else None
+    if function is None or scope is None:
+        return None
+    plain = {name: value for name, value in scope.arguments.items() if name != "self"}
+    for inputs in _candidates(plain):
         if time.perf_counter() > deadline:
             return None
-        found = _try(watched, subject, inputs)
+        found = _try(watched, function, scope, inputs)
         if found is not None:
             return found
-    for direction in _directions(watched):
-        for method in _METHODS:
-            found = _climb(watched, subject, direction, method, deadline)
-            if found is not None:
-                return found
     return None
 
 
-def _floating(inputs: Mapping[str, object]) -> dict[str, torch.Tensor]:
+def _floating(inputs: Inputs) -> dict[str, torch.Tensor]:
     return {
         n: v for n, v in inputs.items() if isinstance(v, torch.Tensor) and v.is_floating_point() and v.numel()
     }
@@ -91,37 +89,26 @@ def _candidates(inputs: Inputs) -> Iterator[Inputs]:
         if len(floating) > 1:
             for name, value in floating.items():
                 yield {**inputs, name: change(value)}
-    names = list(floating)
-    for first, second in pairwise(names):
+    for first, second in pairwise(floating):
         if floating[first].shape == floating[second].shape:
             yield {**inputs, first: floating[second].clone()}  # prediction equal to target
 
 
-def _hear(subject: Subject, inputs: Inputs) -> list[tuple[dict[str, object], Context, object]]:
+def _try(watched: Watched, function: FunctionType, scope: Scope, inputs: Inputs) -> Call | None:
     RECORDER.heard.clear()
-    with calm(subject):
+    tracked = {name: value.detach().clone().requires_grad_() for name, value in _floating(inputs).items()}
+    with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()), torch.enable_grad():
         try:
-            subject.call(**inputs)
+            function(**copied_arguments({**scope.arguments, **inputs}) | tracked)
         except Exception:  # inputs that the function refuses prove nothing
-            return []
-    return list(RECORDER.heard)
-
-
-def _tracked(inputs: Inputs) -> Inputs:
-    return {
-        **inputs,
-        **{name: value.detach().clone().requires_grad_() for name, value in _floating(inputs).items()},
-    }
-
-
-def _try(watched: Watched, subject: Subject, inputs: Inputs) -> Call | None:
-    for operands, context, value in _hear(subject, _tracked(inputs)):
+            return None
+    felt = watched.grad_calls > 0  # nobody feels a gradient that the command never asks for
+    for operands, context, value in list(RECORDER.heard):
         usual = all(all_finite(item, nan_only=watched.infinite) for item in operands.values())
-        felt = watched.grad_calls > 0  # nobody feels a gradient that the command never asks for
         if usual and _bad(operands, value, felt):
             copies, cut = kept(operands)
-            plain, _ = kept(inputs)
-            return Call(copies, Context(context.autocast, context.device, felt), "search", cut, plain)
+            mode = Context(context.autocast, context.device, felt)
+            return Call(copies, mode, "search", cut, kept(inputs)[0])
     return None
 
 
@@ -135,61 +122,3 @@ def _bad(operands: Mapping[str, object], value: object, felt: bool) -> bool:
         return False
     gradients = torch.autograd.grad(value.sum(), asked, retain_graph=True, allow_unused=True)
     return not all(all_finite(gradient) for gradient in gradients if gradient is not None)
-
-
-def _directions(watched: Watched) -> list[tuple[str, str]]:
-    """Operand and way to push it: "down", "up" or "zero", as the site's contract has it."""
-    if watched.search:
-        return [(text, way) for text, ways in watched.search.items() for way in ways]
-    return [(name, way) for name in watched.operands for way in ("zero", "down", "up")]
-
-
-def _objective(value: torch.Tensor, way: str) -> torch.Tensor:
-    if way == "up":
-        return -value.max()
-    return value.abs().min() if way == "zero" else value.min()
-
-
-def _climb(
-    watched: Watched, subject: Subject, direction: tuple[str, str], method: _Method, deadline: float
-) -> Call | None:
-    name, way = direction
-    inputs = dict(subject.inputs)
-    for turn in range(method.calls):
-        if time.perf_counter() > deadline:
-            return None
-        tracked = _tracked(inputs)
-        heard = _hear(subject, tracked)
-        leaves = {n: v for n, v in tracked.items() if isinstance(v, torch.Tensor) and v.requires_grad}
-        operand = heard[0][0].get(name) if heard else None
-        if not leaves or not isinstance(operand, torch.Tensor) or not operand.requires_grad:
-            return None
-        goal = _objective(operand.float(), way)
-        gradients = torch.autograd.grad(goal, list(leaves.values()), allow_unused=True)
-        known = {
-            leaf: gradient
-            for leaf, gradient in zip(leaves, gradients, strict=True)
-            if gradient is not None and all_finite(gradient) and bool(gradient.any())
-        }
-        if not known:
-            return None
-        for leaf, gradient in known.items():
-            value = leaves[leaf].detach()
-            inputs[leaf] = value - method.step(turn, value, gradient, goal)
-        found = _try(watched, subject, inputs)
-        if found is not None:
-            return found
-    return None
-
-
-def _newton(turn: int, value: torch.Tensor, gradient: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
-    """The step at whose end a linear operand is 0: it lands on edges that lie there."""
-    return float(goal.detach()) / float(gradient.pow(2).sum()) * gradient
-
-
-def _signed(turn: int, value: torch.Tensor, gradient: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
-    """A step that trusts the sign alone and grows with each turn: it reaches what is far away."""
-    return 0.05 * 1.6**turn * value.abs().mean().clamp_min(1e-3) * gradient.sign()
-
-
-_METHODS = (_Method(_newton, 8), _Method(_signed, 24))

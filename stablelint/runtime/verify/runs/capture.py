@@ -154,28 +154,7 @@ def _targets(sites: Sequence[Site], prepared: Prepared) -> dict[str, tuple[Targe
             (span.start.row, span.start.column),
             (span.end.row, span.end.column),
             operands,
-            _ways(site, replayer) if replayer else None,
             len(replayer.operands) if replayer else None,
         )
         targets.setdefault(resolved(site.filename), []).append(target)
     return {path: tuple(items) for path, items in targets.items()}
-
-
-def _ways(site: Site, replayer: Replayer) -> dict[str, list[str]]:
-    """Where a search pushes which operand: the other side of each comparison of the contract."""
-    from stablelint.catalog import contract as contracts
-
-    found: dict[str, list[str]] = {}
-    for text in (site.forward, site.backward):
-        for comparison in contracts.parse(text).comparisons if text else ():
-            source = replayer.metavariables.get(comparison.variable)
-            if source is None:
-                continue
-            if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
-                way = "zero"
-            else:
-                way = "down" if comparison.op in (">", ">=") else "up"
-            ways = found.setdefault(source, [])
-            if way not in ways:
-                ways.append(way)
-    return found

@@ -29,6 +29,7 @@ from stablelint.runtime.verify.witness.arguments import (
     written,
 )
 from stablelint.runtime.verify.witness.confined import limited
+from stablelint.runtime.verify.witness.part import names_read
 from stablelint.runtime.verify.witness.project import Example, Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.surroundings import supplied
@@ -91,7 +92,8 @@ class Maker:
     def examples(self, name: str) -> list[Example]:
         """How the project calls what has this name, where the names in these calls are known here."""
         found = self._project.examples(name) if name else []
-        return [each for each in found if names_in(f"f({each.text})") <= {*self.scope, "f"}]
+        there = {*self.scope, *dir(builtins), "f"}
+        return [each for each in found if names_read(ast.parse(f"f({each.text})")) <= there]
 
     def _classes(self, name: str, uses: Uses) -> Iterator[tuple[str, type]]:
         for text in re.findall(r"[A-Za-z_][\w.]*", uses.annotation):
@@ -153,18 +155,6 @@ class Maker:
             self.error = self.error or failure.message.partition("\n")[0]
             return failure
         return None
-
-
-def names_in(text: str) -> set[str]:
-    """The names that an expression reads and that Python does not have, but for those that it binds itself."""
-    nodes = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name | ast.arg)]
-    own = {
-        getattr(node, "arg", None) or getattr(node, "id", "")
-        for node in nodes
-        if not isinstance(getattr(node, "ctx", None), ast.Load)
-    }
-    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return {name for name in read - own if not hasattr(builtins, name)}
 
 
 def _resolved(text: str, scope: Mapping[str, object]) -> object:

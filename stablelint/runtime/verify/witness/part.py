@@ -80,22 +80,22 @@ def _sliced(body: Sequence[ast.stmt], row: int, known: Collection[str]) -> tuple
     index, at = held[-1], body[held[-1]]  # a probe's statement may stand at the place of the one behind it
     inner = next((found for suite in _suites(at) if (found := _sliced(suite, row, known))[0]), None)
     snaps, head = filter(_is_snap, body[held[0] : index]), _head(at)
-    kept, needed = inner or ([*snaps, head, *_result(at)], _read(head).difference(known))
+    kept, needed = inner or ([*snaps, head, *_result(at)], names_read(head).difference(known))
     match at:
-        case ast.If(test=test) if inner is not None and _read(test) & needed:
+        case ast.If(test=test) if inner is not None and names_read(test) & needed:
             taken = any(_holds(each, row) for each in at.body)
             met = test if taken else ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
             kept, needed = (
                 [ast.copy_location(ast.If(met, kept, []), at)],
-                needed | _read(test).difference(known),
+                needed | names_read(test).difference(known),
             )
         case ast.With(items=items) if inner is not None and not any(item.optional_vars for item in items):
-            if set().union(*(_read(item.context_expr) for item in items)) <= {*known}:
+            if set().union(*(names_read(item.context_expr) for item in items)) <= {*known}:
                 kept = [ast.copy_location(ast.With(items, kept), at)]
     for statement in reversed(body[:index]):
-        if _stored([statement]) & needed or (_guards(statement) and _read(statement) & needed):
+        if _stored([statement]) & needed or (_guards(statement) and names_read(statement) & needed):
             kept.insert(0, statement)
-            needed |= _read(statement).difference(known)
+            needed |= names_read(statement).difference(known)
     return kept, needed
 
 
@@ -160,7 +160,7 @@ def _walked(node: ast.AST) -> Iterator[ast.AST]:
         yield from _walked(child)
 
 
-def _read(node: ast.AST) -> set[str]:
+def names_read(node: ast.AST) -> set[str]:
     """The names that are read in a tree, and bound nowhere in its own scopes."""
     nodes = list(_walked(node))
     own = {each.arg for each in nodes if isinstance(each, ast.arg)}
@@ -192,7 +192,7 @@ def _stored(body: Sequence[ast.AST]) -> set[str]:
             case ast.Name(id=name, ctx=ast.Store()):
                 found.add(name)
             case ast.Subscript(value=value, ctx=ast.Store()) | ast.Attribute(value=value, ctx=ast.Store()):
-                found |= _read(value)
+                found |= names_read(value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
                 found.add(name)  # a method whose result nobody takes
     return found
@@ -271,7 +271,7 @@ def _lacking(body: Sequence[ast.stmt], bound: set[str]) -> dict[str, None]:
     for statement in body:
         suites = list(_suites(statement))
         inner = _stored([statement]) if isinstance(statement, _INNER) else set[str]()
-        found |= dict.fromkeys(sorted(_read(_head(statement)) - bound - inner))
+        found |= dict.fromkeys(sorted(names_read(_head(statement)) - bound - inner))
         targets = [getattr(statement, "target", None)] if suites else [statement]
         targets += [item.optional_vars for item in getattr(statement, "items", ())]
         bound |= _stored([each for each in targets if each is not None])

@@ -34,8 +34,6 @@ _FRESH = 2  # of so many attempts one is a new guess, the others change an earli
 _WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
 _WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
-_SMALL = 8
-_SHORT = 4  # side of a tensor
 _MOCK = "=unittest.mock.MagicMock()"
 _ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
@@ -152,10 +150,6 @@ def changes(
     asked = _asked(arguments, failure.message, known)
     if asked is not None:
         yield asked
-    if failure.message.startswith("TimeoutError"):
-        yield (*arguments, *_small(arguments, uses))
-        for kept in (1, -1):  # what becomes smaller may be anything but the side of the features
-            yield tuple(replace(each, shape=_smaller(each.shape, kept)) for each in arguments)
     held = {each.name for each in arguments}
     for name in sorted(
         name for name in uses.keys() - held if _speaks_of(failure, name)
@@ -169,22 +163,6 @@ def changes(
     yield from _each_changed(arguments, failure, uses, known, True)
     yield from together
     yield from _each_changed(arguments, failure, uses, known, False)
-
-
-def _small(arguments: Arguments, uses: Mapping[str, Uses]) -> Iterator[Argument]:
-    """A small number for each parameter whose default is a large one: what takes long may be as large as that."""
-    held = {each.name for each in arguments}
-    for name, each in uses.items():
-        if isinstance(each.default, ast.Constant) and type(each.default.value) is int and name not in held:
-            if each.default.value > _SMALL:
-                yield Argument(name, "given", keyword=True, given=str(_SMALL))
-
-
-def _smaller(shape: Shape, kept: int) -> Shape:
-    """A shape of short sides, but for the one that is kept."""
-    return tuple(
-        side if place == kept % len(shape) else min(side, _SHORT) for place, side in enumerate(shape)
-    )
 
 
 def _speaks_of(failure: Failure, name: str) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -47,7 +47,6 @@ _PART_SECONDS = 1.5
 _FAILING = 4  # statements of a part that are left out, for they raise
 _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
-_ALIKE = 12  # other ones of its kinds that are tried then
 UNENDED = "no time was left"  # is said of a function for as long as it is tried
 _NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
@@ -210,12 +209,6 @@ class _Trial:
         if first is None:
             return
         self._vary(subject, first)
-        kinds = [each.kind for each in first]
-        alike = (each for each in guesses if [one.kind for one in each] == kinds and each != first)
-        for second in islice(alike, _ALIKE):
-            if self._try_first(subject, second) is None:
-                self._vary(subject, second)
-                break
         others = list(options(uses, known))
         for chosen in (*([each] for each in others), {each.name: each for each in reversed(others)}.values()):
             if self._is_over() or self._is_reached():
