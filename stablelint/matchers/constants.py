@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.pattern import Match
+from stablelint.analysis.matching.proposals import operand_of
 from stablelint.analysis.matching.sites import Site, encloses
-from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Status
 from stablelint.matchers.common import make_site, observed, scope_of
 from stablelint.matchers.tree import parents
 from stablelint.numerics.formats import FLOAT32, round_to
@@ -49,18 +47,29 @@ def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
                 if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
                     continue
                 reported.add(id(constant.node))
-                match = Match({"c": constant}, [value])
-                context = review.collector.context(value, match.bindings, frame)
-                statement = review.collector.statements.get(id(value))
                 node = constant.node
-                anchor = node if node is not None and encloses(value.node, node) else None
+                inside = node is not None and encloses(value.node, node)
                 whole = int(round_to(constant.data, FLOAT32))
-                judgement = Judgement(Status.VIOLATED)
-                yield Site(
-                    rule, value, match, judgement, frame, context.ranges, context, {}, statement,
+                yield make_site(
+                    review, rule, (value, frame), _bound(value, constant, whole) if inside else {"c": constant},
                     message=f"{constant.data!r} is {whole} in float32: the small term is absorbed",
-                    anchor=anchor,
+                    anchor=node if inside else None, texts=_texts(value, frame),
                 )  # fmt: skip
+
+
+def _bound(value: Value, constant: Value, whole: int) -> dict[str, Value]:
+    """A bound of -1 or 1 by the page's name for its side, and what is bounded; any other constant as `c`."""
+    bounded = value.first if value.op in _BOUNDS and value.first is not constant else None
+    if bounded is None or abs(whole) != 1:
+        return {"c": constant}
+    side = "above" if constant.data > whole else "below"
+    return {f"{side}_{'one' if whole > 0 else 'minus_one'}": constant, "x": bounded}
+
+
+def _texts(value: Value, frame: Frame) -> dict[str, str]:
+    """What is bounded as the call has it, whatever its name stands for afterwards."""
+    given = operand_of(value.node, frame.module)
+    return {} if given is None else {"x": frame.module.source.segment(given)}
 
 
 def _is_absorbed(constant: Value) -> bool:

@@ -107,7 +107,7 @@ def _failing_step(site: Site, here: str) -> Step | None:
     filename = None if module.source.filename == here else module.source.filename
     matched = any(value.node is site.anchor for value in site.match.covered)
     name, verb = _label(site.value) or site.value.op, "fails on" if site.operand is not None else "takes"
-    text = f"{name} {verb} it" if matched else "what it makes fails here"
+    text = f"{name} {verb} it" if matched else "this is where it fails"
     return Step(text, module.source.span(node), filename)
 
 

@@ -209,7 +209,7 @@ def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
     while id(node) in inside:
         match node:
             case ast.Call():
-                node = _operand_of(node, module)
+                node = operand_of(node, module)
             case ast.BinOp(left=ast.Constant(), right=other) | ast.BinOp(left=other):
                 node = other
             case ast.UnaryOp(operand=other):
@@ -250,7 +250,7 @@ def _in_other_file(fix: FixTemplate, site: Site, step: Value, module: ModuleInfo
     """The change of a model in another file, whose last step goes; or why that step stays."""
     made, node = step.module, step.node
     assert made is not None
-    operand = _operand_of(node, made)
+    operand = operand_of(node, made)
     name = fix.replace.removeprefix("$")
     if not isinstance(node, ast.Call) or made.path is None or operand is None or not _takes_away(fix):
         return f"the `{step.op}` to change stands in {made.path or made.source.filename}"
@@ -294,7 +294,7 @@ def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> S
     node = value.node
     for operation in () if isinstance(node, ast.expr) else site.match.covered:
         if operation.link is None and operation.first is not None and operation.first.key == value.key:
-            node = _operand_of(operation.node, module) or node
+            node = operand_of(operation.node, module) or node
     is_replaced = fix.kind == "replace" and fix.target is None
     if not is_replaced or value.module is not module or not isinstance(node, ast.expr):
         return None
@@ -454,10 +454,10 @@ def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInf
     result = next(results, None)
     if result is None or result.first is None or result.first.key != value.key:
         return None
-    return _operand_of(target, module)
+    return operand_of(target, module)
 
 
-def _operand_of(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
+def operand_of(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
     """What a call of an operation has for its first operand: the receiver of a method, else the first argument."""
     if not isinstance(call, ast.Call):
         return None
