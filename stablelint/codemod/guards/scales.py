@@ -251,7 +251,7 @@ def _taken_from_one(node: ast.expr) -> ast.expr | None:
 def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr) -> Proposal:
     """The proposal for ``1 - torch.exp(x)`` as one for ``-torch.expm1(x)``, which loses no digits near 0."""
     span = tree.source.span(tree.start(exponent), tree.end(exponent))
-    inner = replace(proposal.bindings[operand], text=tree.text(exponent), span=span)
+    inner = proposal.bindings[operand]._replace(text=tree.text(exponent), span=span)
     template = proposal.template.replace(f"${operand}.dtype", "$exponent.dtype")
     template = template.replace(f"${operand}.", "(-torch.expm1($exponent)).", 1)
     others = {name: given for name, given in proposal.bindings.items() if name != operand}
