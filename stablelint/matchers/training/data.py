@@ -11,7 +11,7 @@ from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sites import Site
 from stablelint.catalog.rule import Rule
 from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import Function, assigned_in, called, functions_of, receiver
+from stablelint.matchers.names import Function, assigned_in, bound_to, called, functions_of, receiver
 from stablelint.matchers.training.structure import classes_of
 from stablelint.matchers.training.trained import backs_in
 from stablelint.matchers.tree import exclusive, loop_around, mentions, start
@@ -226,6 +226,7 @@ def _shuffle(loader: ast.expr) -> bool:
 
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
+_FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
 _NORMALISING = ("Normalize",)
 _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
 
@@ -235,8 +236,21 @@ def scaled_differently(review: Review, rule: Rule) -> Iterator[Site]:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     for root in functions_of(review, "fit_transform"):
         yield from _refitted(root, review, rule)
+    for root in functions_of(review, "fit_transform", "load_state_dict", ".eval()"):
+        if not mentions(review.module.source.tree, "backward", "fit", "transform"):
+            fits = (n for n in nodes_in(root, ast.Call) if called(n) == "fit_transform")
+            scaled = (n for n in fits if _scaler_of(n, root, review.module))
+            yield from (site_at(review, rule, n, shown=False, message=_FITTED_LATE) for n in scaled)
     for root in functions_of(review, "Normalize", "Compose"):
         yield from _half_normalised(root, review, rule)
+
+
+def _scaler_of(fit: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether what is fitted was made here, and is a scaler of scikit-learn."""
+    of = receiver(fit)
+    made = bound_to(ast.unparse(of), fit, root) if of is not None else None
+    name = qualified(made.func, module) if isinstance(made, ast.Call) else ""
+    return name.startswith("sklearn.preprocessing") and name.endswith("Scaler")
 
 
 def _refitted(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:

@@ -27,17 +27,7 @@ _OF_OTHERS = frozenset(
 )
 _WRITING = frozenset(("out", "inplace", "copy"))
 # A statement that is timed, or that shall fail, wants the work and not the result.
-_MEASURED = (
-    "perf_counter",
-    "synchronize",
-    "Timer",
-    "timeit",
-    "time",
-    "profile",
-    "raises",
-    "warns",
-    "assertRaises",
-)
+_MEASURED = tuple("perf_counter synchronize Timer timeit time profile raises warns assertRaises".split())
 
 
 @observes()

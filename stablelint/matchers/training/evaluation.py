@@ -28,15 +28,7 @@ from stablelint.matchers.training.trained import backs_in, models_of, trained_in
 from stablelint.matchers.tree import ancestors, block_of, loop_around, mentions, start, statement_in
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
-_MODAL = (
-    "Dropout",
-    "BatchNorm",
-    "SyncBatchNorm",
-    "InstanceNorm",
-    "AlphaDropout",
-    "FeatureAlphaDropout",
-    "RReLU",
-)
+_MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
 
 _SWITCHES = (".eval()", ".train(False)")
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"

@@ -18,6 +18,10 @@ from stablelint.matchers.training.trained import backs_in, gives_back_loss
 from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, parents
 from stablelint.syntax.walk import descendants, nodes_in
 
+# What yields a number, or a tensor without its graph: by itself, and wherever it stands in an expression.
+_GATHERING = ("float", "tolist", "numpy", "reduce", "gather", "all_reduce", "reduce_value")
+_NUMBERS = ("item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss")
+
 
 @observes()
 def graph_kept_in_list(review: Review, rule: Rule) -> Iterator[Site]:
@@ -96,21 +100,7 @@ def _holds(part: ast.expr, back: ast.AST, kept: Kept, root: ast.AST) -> bool:
 
 def _has_graph(made: ast.expr) -> bool:
     """Whether what a name was bound to last can be a tensor with its graph, as far as the text tells."""
-    if called(made) in (
-        "item",
-        "detach",
-        "float",
-        "tolist",
-        "numpy",
-        "reduce",
-        "gather",
-        "all_reduce",
-        "reduce_value",
-    ):
-        return False
-    return not mentions(
-        made, "item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss"
-    )
+    return called(made) not in _GATHERING and not mentions(made, *_NUMBERS)
 
 
 @observes("backward add", "step add", "op=", anywhere="backward")

@@ -103,6 +103,7 @@ def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
 def _trains(loop: ast.AST, seeding: ast.Call, tree: ast.AST) -> bool:
     """Whether a loop goes backward behind a seeding, itself or in what it calls, with one model all the time."""
     own, *others = reached_from(loop, tree)
-    if any(called(n) == "parameters" for node in (own, *others) for n in descendants(node)):
-        return False
+    calls = {called(n) for node in (own, *others) for n in descendants(node)}
+    if "parameters" in calls or "step" not in calls:
+        return False  # a run of its own, or one pass that is compared with another
     return any(map(backs_in, others)) or any(start(n) > start(seeding) for n in backs_in(own))

@@ -21,15 +21,7 @@ _REDUCTIONS = having("reduce")
 _LOSSES = having("loss")
 _CREATIONS = having("create") - having("grid", "whole")
 # Modules that change what lies behind the channels, and leave those alone.
-_POOLING = (
-    "MaxPool",
-    "AvgPool",
-    "AdaptiveAvgPool",
-    "AdaptiveMaxPool",
-    "Upsample",
-    "ZeroPad",
-    "ReflectionPad",
-)
+_POOLING = tuple("MaxPool AvgPool AdaptiveAvgPool AdaptiveMaxPool Upsample ZeroPad ReflectionPad".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,14 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 def _layers(review: Review) -> frozenset[str]:
-    """What the file binds to a layer of torch.nn, moved or not: `conv = nn.Conv2d(3, 8, 3).cuda()`."""
+    """What the file binds to a layer of torch.nn or a ready-made model, moved or not: `conv = nn.Conv2d(3, 8, 3).cuda()`."""
     found = set[str]()
     for node in nodes_below(review.module.source.tree, ast.Assign):
         made: ast.expr | None = node.value
         while made is not None and isinstance(inner := receiver(made), ast.Call):
             made = inner
         if isinstance(made, ast.Call):
-            if qualified(made.func, review.module).startswith("torch.nn."):
+            if qualified(made.func, review.module).startswith(("torch.nn.", "torchvision.models.")):
                 found |= set(map(ast.unparse, node.targets))
     return frozenset(found)
 

@@ -52,12 +52,9 @@ def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast
     for call in _behind(loss, back, root, _DEPTH) if loss is not None else ():
         given = (*call.args, *(k.value for k in call.keywords))
         inner = (c for part in given for c in _behind(part, call, root, _DEPTH))
-        if (
-            call is not back
-            and _may_be_model(call, module)
-            and not any(_may_be_model(c, module) for c in inner)
-        ):
-            yield call
+        if call is not back and _may_be_model(call, module):
+            if not any(_may_be_model(c, module) for c in inner):
+                yield call
 
 
 def _behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int) -> Iterator[ast.Call]:
