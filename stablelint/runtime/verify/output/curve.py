@@ -42,17 +42,8 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     if len(rows) < len(points) // 2:
         return None
     edges, counts = _histogram(usable, source)
-    columns = list(zip(*[row for row in rows if row], strict=True))
-    return Curve(
-        source,
-        dtype_name(value.dtype),
-        tuple(columns[0]),
-        tuple(columns[1]),
-        tuple(columns[2]),
-        tuple(columns[3]),
-        edges,
-        counts,
-    )
+    swept, original, fixed, failing = zip(*(row for row in rows if row), strict=True)
+    return Curve(source, dtype_name(value.dtype), swept, original, fixed, failing, edges, counts)
 
 
 def _small(call: Call) -> Call:

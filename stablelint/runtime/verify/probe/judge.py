@@ -12,10 +12,10 @@ from pathlib import Path
 import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.probe.plan import REGISTRY, Plan
+from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
-from stablelint.runtime.verify.probe.subject import function_of
+from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments
+from stablelint.runtime.verify.probe.subject import first_call, function_of
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 
 _SECONDS = 10.0  # for all sites
@@ -61,9 +61,7 @@ def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
     fixed_file = plan.fixes.get(watched.id)
     if watched.function is None or (failing is None and fixed_file is None):
         return None
-    place = REGISTRY.functions.get(watched.function)
-    first = RECORDER.functions.get(watched.function)
-    healthy = kept_scope(first) if first is not None else None
+    place, healthy = first_call(watched.function)
     scope = failing or healthy
     function = function_of(place, scope.arguments) if place is not None and scope is not None else None
     if place is None or function is None:

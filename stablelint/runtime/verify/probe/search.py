@@ -15,11 +15,10 @@ from types import FunctionType
 import torch
 
 from stablelint.runtime.verify.probe.look import all_finite
-from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.sample import kept
-from stablelint.runtime.verify.probe.scope import Scope, copied_arguments, kept_scope
-from stablelint.runtime.verify.probe.subject import function_of
+from stablelint.runtime.verify.probe.scope import Scope, copied_arguments
+from stablelint.runtime.verify.probe.subject import first_call, function_of
 from stablelint.runtime.verify.replay.values import Call, Context
 
 Inputs = Mapping[str, object]
@@ -45,10 +44,7 @@ def search_all(seconds: float) -> None:
 
 def _search(watched: Watched, deadline: float) -> Call | None:
     """The first candidate that goes wrong; None where the function around the target cannot be called again."""
-    number = watched.function
-    place = REGISTRY.functions.get(number) if number is not None else None
-    first = RECORDER.functions.get(number) if number is not None else None
-    scope = kept_scope(first) if first is not None else None
+    place, scope = first_call(watched.function)
     function = function_of(place, scope.arguments) if place is not None and scope is not None else None
     if function is None or scope is None:
         return None

@@ -7,7 +7,9 @@ import sys
 from collections.abc import Mapping
 from types import FunctionType
 
-from stablelint.runtime.verify.probe.plan import Function
+from stablelint.runtime.verify.probe.plan import REGISTRY, Function
+from stablelint.runtime.verify.probe.recorder import RECORDER
+from stablelint.runtime.verify.probe.scope import Scope, kept_scope
 
 # A function that uses one of these names does more than compute; it is not called again.
 _EFFECTS = frozenset(
@@ -15,6 +17,14 @@ _EFFECTS = frozenset(
     "all_reduce broadcast add_scalar fit send recv put".split()
 )
 _WRAPPERS = 4  # decorators around a function that name what they wrap
+
+
+def first_call(number: int | None) -> tuple[Function | None, Scope | None]:
+    """The place of the function of that number, and a copy of the arguments of its first call, as far as there is one."""
+    if number is None:
+        return None, None
+    scope = RECORDER.functions.get(number)
+    return REGISTRY.functions.get(number), kept_scope(scope) if scope is not None else None
 
 
 def function_of(place: Function, scope: Mapping[str, object]) -> FunctionType | None:

@@ -69,7 +69,7 @@ class Maker:
     """Makes objects of classes that are seen from one module, and remembers how."""
 
     def __init__(self, scope: Mapping[str, object], project: Project) -> None:
-        self.scope, self._project = namespace(scope), project
+        self.scope, self.project = namespace(scope), project
         self.known = Known(project.settings, self.objects)
         self._made: dict[type, list[str]] = {}
         self._depth = 0
@@ -91,7 +91,7 @@ class Maker:
 
     def examples(self, name: str) -> list[Example]:
         """How the project calls what has this name, where the names in these calls are known here."""
-        found = self._project.examples(name) if name else []
+        found = self.project.examples(name) if name else []
         there = {*self.scope, *dir(builtins), "f"}
         return [each for each in found if names_read(ast.parse(f"f({each.text})")) <= there]
 
@@ -149,7 +149,7 @@ class Maker:
             with limited(_SECONDS):
                 constructor(kind, text, self.scope)()
         except Exception as error:  # a constructor may raise anything
-            failure = failure_of(error, self._project.lines)
+            failure = failure_of(error, self.project.lines)
             if supplied(failure.message):
                 return self._failure(kind, text)
             self.error = self.error or failure.message.partition("\n")[0]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.verify.enclosing import Function, enclosing
+from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.probe.transform import END, HELPERS, SNAP
 
 NAME = "_stablelint_part"
@@ -49,7 +49,8 @@ def part_around(
     is a parameter, too.
     """
     scope = enclosing(tree, row)
-    own = _own_names(scope) if scope is not None else set[str]()
+    own = {each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)} if scope else set[str]()
+    own |= _stored(scope.body) if scope else set()
     there = {*known, *dir(builtins), *HELPERS.values()} - own
     body = [each for each in (scope or tree).body if scope is not None or not isinstance(each, _LOADED)]
     statements, _ = _sliced(deepcopy(body), row, there)
@@ -66,10 +67,6 @@ def part_around(
     node = ast.FunctionDef(NAME, ast.arguments([], lacking, None, [], [], None, []), kept, [])
     ast.fix_missing_locations(ast.copy_location(node, statements[0]))
     return Part(node, _Bare().visit(deepcopy(node)), rows, left_out.spelled)
-
-
-def _own_names(scope: Function) -> set[str]:
-    return {each.arg for each in ast.walk(scope.args) if isinstance(each, ast.arg)} | _stored(scope.body)
 
 
 def _sliced(body: Sequence[ast.stmt], row: int, known: Collection[str]) -> tuple[list[ast.stmt], set[str]]:

@@ -59,15 +59,10 @@ def _ordered(paths: Iterable[str]) -> list[str]:
 def _settings(trees: Iterable[ast.Module]) -> dict[str, str]:
     """The values, as text, that the options of the project's command lines have where nobody gives them.
 
-    Those that its configurations write, too: fields of data classes, and attributes of what is no `self`; and where
-    there is none of these, the defaults of parameters.
+    Those that its configurations write, too: fields of data classes, and attributes of what is no `self`.
     """
-    nodes = [node for tree in trees for node in ast.walk(tree)]
     found: dict[str, str] = {}
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef):
-            found |= _defaults_of(node)
-    for node in nodes:
+    for node in (node for tree in trees for node in ast.walk(tree)):
         found |= _settings_of(node)
     return found
 
@@ -145,28 +140,6 @@ def _is_call_of(called: ast.expr, owner: str, method: str, values: Mapping[str, 
             break
         made = made.func.value
     return isinstance(made, ast.Call) and _is_call_of(made.func, owner, "", values)
-
-
-def _defaults_of(node: ast.FunctionDef) -> dict[str, str]:
-    """Defaults of parameters that say more than a number does."""
-    positional = [*node.args.posonlyargs, *node.args.args]
-    pairs = [
-        *zip(reversed(positional), reversed(node.args.defaults), strict=False),
-        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-    ]
-    return {
-        arg.arg: ast.unparse(default)
-        for arg, default in pairs
-        if isinstance(default, ast.Tuple | ast.List | ast.Attribute)
-        and (_is_dotted(default) or is_literal(default))
-    }
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    """Whether it is a name of torch's, as `nn.Tanh`."""
-    return (
-        re.fullmatch(r"(torch\.)?(nn\.\w+|relu|tanh|float\d+|functional\.\w+)", ast.unparse(node)) is not None
-    )
 
 
 def _settings_of(node: ast.AST) -> dict[str, str]:

@@ -116,7 +116,7 @@ def try_sites(
         unended = {job.id: asdict(FunctionShown(why=UNENDED)) for job in group}
         report.write_text(json.dumps(shown_by_job | unended), encoding="utf-8")
         try:
-            shown_by_job |= _Trial(module, source, place, group, maker, project, deadline).run()
+            shown_by_job |= _Trial(module, source, place, group, maker, deadline).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
             why = f"internal error: {type(error).__name__}: {error}"
             shown_by_job |= {job.id: asdict(FunctionShown(why=why)) for job in group}
@@ -135,11 +135,10 @@ class _Trial:
         place: Around | None,
         jobs: Sequence[Job],
         maker: Maker,
-        project: Project,
         deadline: float,
     ) -> None:
         self._module, self._source, self._place, self._jobs = module, source, place, jobs
-        self._maker, self._project = maker, project
+        self._maker = maker
         self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
@@ -218,7 +217,7 @@ class _Trial:
                 self._vary(subject, changed)
 
     def _vary(self, subject: Subject, arguments: Arguments) -> None:
-        for _, changed in variants(arguments):
+        for changed in variants(arguments):
             if self._is_over():
                 return
             self._try(MadeCall(subject, changed, self._grad), "varied")
@@ -249,7 +248,7 @@ class _Trial:
             ):
                 _feel(call(call.subject.function)[0])
         except (Exception, SystemExit) as raised:
-            error = failure_of(raised, self._project.lines)
+            error = failure_of(raised, self._maker.project.lines)
             if supplied(error.message):
                 return self._try(call, origin)
         if error is None and RECORDER.mocked:

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from stablelint.runtime.verify.witness.arguments import Argument, Arguments, Shape
 
 
-def variants(arguments: Arguments) -> Iterator[tuple[str, Arguments]]:
-    """What is special, and the arguments: the plain ones first, those of one changed argument before those of all."""
-    floating = [index for index, each in enumerate(arguments) if each.floating]
-    masks = [
-        index for index, each in enumerate(arguments) if each.kind in ("mask", "weights") and not each.given
-    ]
-    for index in masks:
-        for name, filled in (("an empty mask", "zeros"), ("a full mask", "ones")):
-            suffix = ", dtype=torch.bool" if arguments[index].kind == "mask" else ""
-            text = f"torch.{filled}({_sides(arguments[index].shape)}{suffix})"
-            yield name, _with(arguments, index, text)
-    for name, spelled in _CHANGES:
-        for index in floating:
-            yield name, _with(arguments, index, _text(arguments[index], spelled))
-        if len(floating) > 1:
-            changed = {index: _text(arguments[index], spelled) for index in floating}
-            yield (
-                f"{name} everywhere",
-                tuple(
-                    replace(each, given=changed[index]) if index in changed else each
-                    for index, each in enumerate(arguments)
-                ),
-            )
-    for index, each in enumerate(arguments):
-        if each.kind == "labels" and not each.given:
-            for number in (1, -100):
-                text = (
-                    f"torch.full(({_sides(each.shape)},), {number})"
-                    if each.shape
-                    else f"torch.tensor({number})"
-                )
-                yield f"labels of {number}", _with(arguments, index, text)
-    for size, name in ((1, "one element"), (0, "an empty batch")):
-        yield name, tuple(_cut(each, size) for each in arguments)
-    for side in range(1, max((len(each.shape) for each in arguments), default=0)):
-        yield "a side of one element", tuple(_narrow(each, side) for each in arguments)
+def variants(arguments: Arguments) -> Iterator[Arguments]:
+    """The arguments with what is special: masks first, then one changed argument before all of them, then sizes."""
+    drawn = {index: each for index, each in enumerate(arguments) if not each.given}
+    for index, each in drawn.items():
+        kind = ", dtype=torch.bool" if each.kind == "mask" else ""
+        for filled in ("zeros", "ones") if each.kind in ("mask", "weights") else ():
+            yield _with(arguments, {index: f"torch.{filled}({_sides(each.shape)}{kind})"})
+    for spelled in _CHANGES:
+        changed = {index: _text(each, spelled) for index, each in drawn.items() if each.floating}
+        yield from (_with(arguments, {index: text}) for index, text in changed.items())
+        if len(changed) > 1:
+            yield _with(arguments, changed)
+    for index, each in drawn.items():
+        sides = f"({_sides(each.shape)},)" if each.shape else "()"
+        for number in (1, -100) if each.kind == "labels" else ():
+            yield _with(arguments, {index: f"torch.full({sides}, {number})"})
+    rank = max((len(each.shape) for each in arguments), default=0)
+    for side, size in ((0, 1), (0, 0), *((side, 1) for side in range(1, rank))):
+        yield tuple(_sized(each, side, size) for each in arguments)
 
 
 def simplified(arguments: Arguments) -> Arguments:
@@ -65,38 +48,37 @@ def _zero_row(shape: Shape) -> str:
     return f"torch.cat([torch.zeros(1, {rest}), torch.ones({shape[0] - 1}, {rest})])"
 
 
-_CHANGES = (
-    ("zeros", lambda shape: f"torch.zeros({_sides(shape)})"),
-    ("a constant", lambda shape: f"torch.ones({_sides(shape)})"),
-    ("a zero row", _zero_row),
-    ("negative values", lambda shape: f"-torch.ones({_sides(shape)})"),
-    ("large values", lambda shape: f"100 * torch.ones({_sides(shape)})"),
-    ("large negative values", lambda shape: f"-100 * torch.ones({_sides(shape)})"),
-    ("one large value", lambda shape: f"200 * torch.eye({shape[-2]}, {shape[-1]}).expand({_sides(shape)})"
-     if len(shape) > 1 else f"torch.linspace(0, 200, {shape[0]})" if shape else "torch.tensor(200.0)"),
-    ("very large values", lambda shape: f"1e4 * torch.ones({_sides(shape)})"),
-    ("large half-precision values", lambda shape: f"(300 * torch.ones({_sides(shape)})).half()"),
-    ("small half-precision values", lambda shape: f"(1e-4 * torch.ones({_sides(shape)})).half()"),
-)  # fmt: skip
+def _one_large(shape: Shape) -> str:
+    if len(shape) > 1:
+        return f"200 * torch.eye({shape[-2]}, {shape[-1]}).expand({_sides(shape)})"
+    return f"torch.linspace(0, 200, {shape[0]})" if shape else "torch.tensor(200.0)"
 
 
-def _text(argument: Argument, spelled: object) -> str:
-    assert callable(spelled)
-    one = str(spelled(argument.shape))
+_CHANGES: tuple[Callable[[Shape], str], ...] = (
+    lambda shape: f"torch.zeros({_sides(shape)})",
+    lambda shape: f"torch.ones({_sides(shape)})",
+    _zero_row,
+    lambda shape: f"-torch.ones({_sides(shape)})",
+    lambda shape: f"100 * torch.ones({_sides(shape)})",
+    lambda shape: f"-100 * torch.ones({_sides(shape)})",
+    _one_large,
+    lambda shape: f"1e4 * torch.ones({_sides(shape)})",
+    lambda shape: f"(300 * torch.ones({_sides(shape)})).half()",
+    lambda shape: f"(1e-4 * torch.ones({_sides(shape)})).half()",
+)
+
+
+def _text(argument: Argument, spelled: Callable[[Shape], str]) -> str:
+    one = spelled(argument.shape)
     return f"[{one}, {one}]" if argument.kind == "several" else one
 
 
-def _with(arguments: Arguments, index: int, text: str) -> Arguments:
-    return (*arguments[:index], replace(arguments[index], given=text), *arguments[index + 1 :])
+def _with(arguments: Arguments, texts: Mapping[int, str]) -> Arguments:
+    return tuple(replace(each, given=texts.get(index, each.given)) for index, each in enumerate(arguments))
 
 
-def _cut(argument: Argument, size: int) -> Argument:
-    shaped = argument.shape and not argument.given
-    return replace(argument, shape=(size, *argument.shape[1:])) if shaped else argument
-
-
-def _narrow(argument: Argument, side: int) -> Argument:
+def _sized(argument: Argument, side: int, size: int) -> Argument:
     shape = argument.shape
     if len(shape) <= side or argument.given:
         return argument
-    return replace(argument, shape=(*shape[:side], 1, *shape[side + 1 :]))
+    return replace(argument, shape=(*shape[:side], size, *shape[side + 1 :]))
