@@ -29,9 +29,7 @@ names_a_setting = _says(
     r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"
 )
 names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
-names_a_whole_number = _says(
-    r"(^|_)(pos|positions?|coords?|coordinates?|counts?|lengths?|durations?|degrees?)(_|$)"
-)
+names_a_logarithm = _says(r"(^|_)(log|ln)_?(vars?|variances?|stds?|stdvs?|sigmas?|scales?)\d*(_|$)|^logs\d*$")
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
 # Where code stands.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.evidence.fact import raises
+import ast
+
+from stablelint.analysis.evidence.fact import lowers, raises
+from stablelint.analysis.evidence.forms.cancelling import summands
 from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
@@ -57,3 +60,24 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
+
+
+@raises
+def union(s: Subject) -> bool:
+    """divides a part by a sum from which the part is subtracted, as a union is"""
+    if s.site.value.op != "div" or s.operand is None:
+        return False
+    part = stripped(s.site.value.operands["input"]).key
+    return any(factor < 0 and term.key == part for factor, term in summands(s.operand))
+
+
+@raises
+def returned(s: Subject) -> bool:
+    """is returned by the statement"""
+    return isinstance(s.site.statement, ast.Return)
+
+
+@lowers
+def updates(s: Subject) -> bool:
+    """changes a variable in place"""
+    return isinstance(s.site.statement, ast.AugAssign)

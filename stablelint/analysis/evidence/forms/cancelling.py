@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from stablelint.analysis.evidence import vocabulary as words
-from stablelint.analysis.values.families import CONDITIONS, LOGARITHMS
-from stablelint.analysis.values.relations.squares import root_of
+from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import behind, stripped
+from stablelint.analysis.values.views import stripped
 from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.operations import having
 
 _PRODUCTS = having("product")
 _FUSED = having("fused")  # a product added to what stands first
-_SIZES = having("norm") | {"abs"}
-_COUNTED = CONDITIONS | {"one_hot", "bincount"}
 _LIFTS = having("raise")
 _LEAVES = having("given") | {"const"}
 TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
@@ -29,33 +25,6 @@ def is_squared_distance(value: Value) -> bool:
     products = [factor for factor, term in terms if term.op in _PRODUCTS | _FUSED]
     squares = [factor for factor, term in terms if term.op not in _PRODUCTS | _FUSED]
     return products == [-2.0] and squares == [1.0, 1.0]
-
-
-def is_size(value: Value, depth: int = _DEPTH) -> bool:
-    """An absolute value, a sum or mean of what is not negative, a square: of any size, and no count of something."""
-    value = stripped(value)
-    if depth and value.op == "div":
-        return is_size(value.operands["input"], depth - 1)
-    if depth == 0 or value.kind is Kind.NUMBER or value.interval.lo != 0:
-        return False
-    if value.op in _SIZES and value.first is not None and _is_whole(stripped(value.first)):
-        return False
-    if value.op in _SIZES or value.op.endswith("_loss"):
-        return True
-    if value.op in ("sum", "mean"):
-        return not any(v.op in _COUNTED for v in behind(value, lambda _: False))
-    if value.op == "phi":
-        return all(is_size(path, depth - 1) for path in value.operands.values())
-    if value.op in ("index", "mul"):
-        parts = [v for n, v in value.operands.items() if n != "index" and v.kind is not Kind.NUMBER]
-        return len(parts) == 1 and is_size(parts[0], depth - 1)
-    return root_of(value) is not None
-
-
-def _is_whole(value: Value) -> bool:
-    """Whether a value is called, or made of, whole numbers: the digits of 1 plus a whole number are all there."""
-    made = {v.op for v in behind(value, lambda _: False)}
-    return words.names_a_whole_number(value.name) or ("arange" in made and made.isdisjoint({"div", "mul"}))
 
 
 def is_own_logarithm(value: Value) -> bool:

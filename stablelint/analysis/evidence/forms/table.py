@@ -14,7 +14,6 @@ from stablelint.analysis.evidence.forms.cancelling import (
 from stablelint.analysis.evidence.forms.compared import is_sum_of_compared
 from stablelint.analysis.evidence.forms.laid_out import is_laid_out
 from stablelint.analysis.evidence.forms.log_scales import log_scales
-from stablelint.analysis.evidence.forms.logarithms import is_log_of_ratio, is_log_of_size
 from stablelint.analysis.evidence.forms.magnified import (
     is_guarded_by_nothing,
     is_magnified,
@@ -211,18 +210,6 @@ FORMS = (
         in_metric=True,
     ),
     Form(_of_site(_is_entropy), "a value times its own logarithm is 0 * -inf where it is 0"),
-    Form(
-        _of_site(is_log_of_size),
-        "a size may be small, and adding 1 first loses its digits",
-        in_metric=True,
-        despite_where=True,
-    ),
-    Form(
-        _of_site(is_log_of_ratio),
-        "a quotient may be small, and adding 1 first loses its digits",
-        in_metric=True,
-        despite_where=True,
-    ),
     Form(
         _is_pooled,
         "this pools a sequence of any length, and with one position the unbiased estimate divides by zero",
