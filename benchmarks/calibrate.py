@@ -313,11 +313,17 @@ def flawed() -> list[str]:
     return sorted(code for code, rule in rules.items() if rule.forward is None and rule.backward is None)
 
 
+@cache
+def judgements() -> list[Record]:
+    """The judged rows of rules that can find flaws."""
+    codes = set(flawed())
+    return [r for r in read(JUDGEMENTS) if r["code"] in codes]
+
+
 def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
     """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it."""
     judged, family, drawn = Counter[Any](), Counter[Any](), Counter[Any]()
-    codes = flawed()
-    for r in (r for r in read(JUDGEMENTS) if r["code"] in codes):
+    for r in judgements():
         judged[r["code"], r["verdict"] != "noise"] += 1
         family[r["code"][:3], r["verdict"] != "noise"] += 1
     for r in rows:

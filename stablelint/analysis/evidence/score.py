@@ -62,6 +62,7 @@ def reasons(subject: Subject) -> tuple[Reason, ...]:
     table = measured.flaws if subject.is_flaw else measured.facts
     found = [Reason(f.name, f.sentence, table.get(f.name, 0.0)) for f in all_facts() if f.holds(subject)]
     if subject.is_flaw:
+        found = [reason for reason in found if reason.weight]
         found.append(_of_rule(subject.site.rule.code))
     return tuple(sorted(found, key=lambda reason: (-abs(reason.weight), reason.fact)))
 

@@ -28,8 +28,6 @@ names_a_setting = _says(
     r"(^|_)(temp|temperature|tau|t|scale|scaling|gamma|beta|lambda|sigma|lr|rate|factor|ratio|momentum|decay|step_?size|"
     r"alpha|theta|max|min|warmup\w*|accum\w*)(_|\d|$)"
 )
-names_a_spread = _says(r"(^|_)(std|stds|var|vars|variance|variances|sigma|norm|norms|scale)(_|$)")
-names_a_logarithm = _says(r"(^|_)(log|ln)_?(vars?|variances?|stds?|stdvs?|sigmas?|scales?)\d*(_|$)|^logs\d*$")
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
 # Where code stands.

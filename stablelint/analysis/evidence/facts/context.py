@@ -7,8 +7,6 @@ from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.places import is_objective, places
 from stablelint.analysis.evidence.subject import Subject
 
-_SHORT, _LONG = 8, 40  # statements
-
 
 @raises
 def in_loss(s: Subject) -> bool:
@@ -45,29 +43,10 @@ def in_body(s: Subject) -> bool:
     return s.function is None
 
 
-@raises
-def in_short_function(s: Subject) -> bool:
-    """stands in a short function"""
-    return s.function is not None and s.function.outline.statements <= _SHORT
-
-
-@lowers
-def in_long_function(s: Subject) -> bool:
-    """stands in a long function"""
-    return s.function is not None and s.function.outline.statements > _LONG
-
-
 @lowers
 def guards_in_file(s: Subject) -> bool:
     """the file guards other operations by a small constant"""
     return words.says_a_small_constant(s.module.source.text)
-
-
-@raises
-def guards_in_function(s: Subject) -> bool:
-    """the function guards other operations by a small constant"""
-    around = s.module.source.segment(s.function.node) if s.function is not None else ""
-    return words.says_a_small_constant(around)
 
 
 @lowers

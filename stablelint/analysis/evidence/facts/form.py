@@ -71,12 +71,6 @@ def union(s: Subject) -> bool:
     return any(factor < 0 and term.key == part for factor, term in summands(s.operand))
 
 
-@raises
-def returned(s: Subject) -> bool:
-    """is returned by the statement"""
-    return isinstance(s.site.statement, ast.Return)
-
-
 @lowers
 def updates(s: Subject) -> bool:
     """changes a variable in place"""

@@ -7,7 +7,7 @@ from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import HANDED_OVER, SQUASHING
 from stablelint.analysis.values.masks import DRAWN
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Value
 from stablelint.numerics.interval import TOP
 
 
@@ -29,12 +29,6 @@ def _names(subject: Subject) -> list[str]:
 def squashed(s: Subject) -> bool:
     """is made by a sigmoid, softmax or exponential"""
     return any(v.op in SQUASHING for v in s.chain)
-
-
-@raises
-def tensor(s: Subject) -> bool:
-    """is known to be a tensor"""
-    return s.operand is not None and s.operand.kind is Kind.TENSOR
 
 
 @lowers
@@ -68,24 +62,6 @@ def unknown(s: Subject) -> bool:
 
 
 @lowers
-def behind_another(s: Subject) -> bool:
-    """comes from an expression that is told itself"""
-    return s.site.behind is not None
-
-
-@lowers
 def called_setting(s: Subject) -> bool:
     """is called a setting"""
     return any(map(words.names_a_setting, _names(s)))
-
-
-@raises
-def called_spread(s: Subject) -> bool:
-    """is called a norm, spread or scale"""
-    return any(map(words.names_a_spread, _names(s)))
-
-
-@raises
-def called_logarithm(s: Subject) -> bool:
-    """exponentiates what is called the logarithm of a scale"""
-    return s.site.value.op == "exp" and any(words.names_a_logarithm(v.name) for v in s.behind_operand)

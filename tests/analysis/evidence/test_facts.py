@@ -1,0 +1,40 @@
+"""What facts hold of a line of code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+
+CATALOG = load_catalog(entry_points=False)
+
+
+def facts_of(code: str, root: Path) -> set[str]:
+    """The facts of the only finding in a file."""
+    text = f"import torch\n\n{code}\n".encode()
+    (found,) = check_source(text, "part.py", CATALOG, AnalysisOptions(root=root)).diagnostics
+    return {reason.fact for reason in found.because}
+
+
+@pytest.mark.parametrize(
+    ("fact", "holds", "fails"),
+    [
+        ("union", "return both / (a + b - both)", "return both / (a + b - a * b)"),
+        ("drawn", "return torch.rand(3).log()", "return a.log()"),
+        ("updates", "a /= b", "a = a / b"),
+    ],
+)
+def test_a_fact_holds_of_one_line_and_not_of_another(
+    fact: str, holds: str, fails: str, tmp_path: Path
+) -> None:
+    head = "def part(a, b, both):\n    "
+    assert fact in facts_of(head + holds, tmp_path)
+    assert fact not in facts_of(head + fails, tmp_path)
+
+
+def test_the_body_of_a_file_is_where_no_function_is(tmp_path: Path) -> None:
+    assert "in_body" in facts_of("part = torch.rand(3).log()", tmp_path)
+    assert "in_body" not in facts_of("def part(a):\n    return a.log()", tmp_path)
