@@ -6,15 +6,23 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stablelint.catalog import contract, keys, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
-from stablelint.catalog.rule import DTYPES, FixTemplate, Rule
+from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.catalog.variants import Constant, variants
 from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
+
+# By the shape of a key: the type of its value, what an error calls it, and what stands where it is not given.
+_SHAPES: Mapping[str, tuple[type, str, object]] = {
+    "string": (str, "a string", ""),
+    "boolean": (bool, "true or false", False),
+    "table": (dict, "a table, `[{0}]`", {}),
+    "tables": (list, "an array of tables, `[[{0}]]`", ()),
+}
 
 SECTIONS = ("Why is this bad?", "Fix safety", "Examples")
 
@@ -70,73 +78,46 @@ def _check_sections(text: str) -> None:
 
 
 def _rule(table: Mapping[str, object], head: page.Head, text: str, path: str, family: str) -> Rule:
-    _check_keys(table, keys.PAGE, "a rule page")
-    code = _string(table, "code", required=True)
-    if not _CODE.fullmatch(code):
-        raise RuleError(f"a code is upper-case letters and a number, such as SL101, not `{code}`", key="code")
-    requires = _table(table, "requires")
-    _check_keys(requires, keys.REQUIRES, "[requires]")
-    rule = Rule(
-        code=code,
+    given = _read(table, keys.PAGE, "a rule page")
+    if not _CODE.fullmatch(given["code"]):
+        message = f"a code is upper-case letters and a number, such as SL101, not `{given['code']}`"
+        raise RuleError(message, key="code")
+    if given["matcher"] and not _MATCHER.fullmatch(given["matcher"]):
+        message = f"a matcher is `stablelint.matchers.module:function`, not `{given['matcher']}`"
+        raise RuleError(message, key="matcher")
+    if not given["pattern"] and not given["matcher"]:
+        raise RuleError("a rule has a `pattern` or a `matcher`", key="code")
+    requires = _read(given.pop("requires"), keys.REQUIRES, "[requires]")
+    forward, backward = requires["forward"] or None, requires["backward"] or None
+    need = forward or backward
+    return Rule(
         name=head.name,
         family=family,
         summary=head.summary,
         path=path,
         text=text,
-        severity=Severity(_choice(table, "severity", "error", [s.value for s in Severity])),
-        enabled=_boolean(table, "enabled", True),
-        patterns=_strings(table, "pattern"),
-        absent=_strings(table, "absent"),
-        where=_strings(table, "where"),
-        forward=_string(requires, "forward") or None,
-        backward=_string(requires, "backward") or None,
-        dtypes=_dtypes(table),
-        message=_string(table, "message"),
-        fixes=tuple(fix for entry in _tables(table, "fix") for fix in _fixes(entry)),
-        matcher=_matcher(table),
-        expect=_choice(table, "expect", "non-finite", keys.EXPECTATIONS),
-        replaces=_strings(table, "replaces"),
-        operands=tuple(_tables(table, "operands")),
-        sample=_table(table, "sample"),
+        severity=Severity(given.pop("severity")),
+        patterns=given.pop("pattern"),
+        forward=forward,
+        backward=backward,
+        message=given.pop("message") or (f"needs {need}" if need else head.summary.rstrip(".")),
+        fixes=tuple(fix for entry in given.pop("fix") for fix in _fixes(entry)),
+        matcher=given.pop("matcher") or None,
+        **given,
     )
-    if not rule.patterns and rule.matcher is None:
-        raise RuleError("a rule has a `pattern` or a `matcher`", key="code")
-    return rule if rule.message else _with_message(rule)
-
-
-def _with_message(rule: Rule) -> Rule:
-    from dataclasses import replace
-
-    need = rule.forward or rule.backward
-    return replace(rule, message=f"needs {need}" if need else rule.summary.rstrip("."))
 
 
 def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
     """All rewrites that one `[[fix]]` stands for."""
-    _check_keys(table, keys.FIX, "[[fix]]")
-    kind = _choice(table, "kind", "replace", keys.FIX_KINDS)
-    fix = FixTemplate(
-        replace=_string(table, "replace", required=kind not in ("delete", "move-before")),
-        applicability=Applicability(_choice(table, "applicability", None, [a.value for a in Applicability])),
-        message=_string(table, "message"),
-        when=_strings(table, "when"),
-        kind=kind,
-        dtypes=_dtypes(table),
-        redefines=_boolean(table, "redefines", False),
-        constructor=_string(table, "constructor") or None,
-        reader=_string(table, "reader") or None,
-        floating=_strings(table, "floating"),
-        single=_strings(table, "single"),
-    )
-    targets = [name.removeprefix("$") for name in _strings(table, "target") if name]
-    return variants(fix, targets, _constant(_table(table, "constant")))
-
-
-def _constant(table: Mapping[str, object]) -> Constant | None:
-    if not table:
-        return None
-    _check_keys(table, keys.CONSTANT, "[fix.constant]")
-    return Constant(_string(table, "replace", required=True), _dtypes(table), _string(table, "message"))
+    given = _read(table, keys.FIX, "[[fix]]")
+    if not given["replace"].strip() and given["kind"] not in ("delete", "move-before"):
+        raise RuleError("`replace` is missing", key="replace")
+    targets = [name.removeprefix("$") for name in given.pop("target") if name]
+    constant = given.pop("constant")
+    read = _read(constant, keys.CONSTANT, "[fix.constant]") if constant else None
+    given["applicability"] = Applicability(given["applicability"])
+    given |= {name: given[name] or None for name in ("constructor", "reader")}
+    return variants(FixTemplate(**given), targets, Constant(**read) if read else None)
 
 
 def _check(rule: Rule) -> None:
@@ -193,14 +174,6 @@ def _at(key: str, parse: Callable[[str], T], text: str) -> T:
         raise
 
 
-def _matcher(table: Mapping[str, object]) -> str | None:
-    text = _string(table, "matcher")
-    if text and not _MATCHER.fullmatch(text):
-        message = f"a matcher is `stablelint.matchers.module:function`, not `{text}`"
-        raise RuleError(message, key="matcher")
-    return text or None
-
-
 def _check_matcher(matcher: str) -> None:
     """Looks a matcher up by the text of its module, which stays unimported."""
     module, name = matcher.removeprefix("stablelint.matchers.").split(":")
@@ -210,58 +183,38 @@ def _check_matcher(matcher: str) -> None:
         raise RuleError(f"there is no matcher `{matcher}`", key="matcher", hint=nearest(name, there))
 
 
-def _dtypes(table: Mapping[str, object]) -> tuple[str, ...]:
-    names = _strings(table, "dtypes")
-    for name in names:
-        if name not in DTYPES:
-            raise RuleError(f"unknown dtype `{name}`", key="dtypes", hint=nearest(name, DTYPES))
-    return names or DTYPES
+def _read(table: Mapping[str, object], known: Mapping[str, keys.Key], where: str) -> dict[str, Any]:
+    """What a table says of each key that it may have, or the key's default, in the key's shape."""
+    _check_keys(table, known, where)
+    return {name: _value(table.get(name), name, key, where) for name, key in known.items()}
 
 
-def _string(table: Mapping[str, object], key: str, *, required: bool = False) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str):
-        raise RuleError(f"`{key}` is a string", key=key)
-    if required and not value.strip():
-        raise RuleError(f"`{key}` is missing", key=key)
-    return value
-
-
-def _strings(table: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = table.get(key, [])
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-        raise RuleError(f"`{key}` is a string or a list of strings", key=key)
-    return tuple(values)
-
-
-def _boolean(table: Mapping[str, object], key: str, default: bool) -> bool:
-    value = table.get(key, default)
-    if not isinstance(value, bool):
-        raise RuleError(f"`{key}` is true or false", key=key)
-    return value
-
-
-def _choice(table: Mapping[str, object], key: str, default: str | None, known: Iterable[str]) -> str:
-    known = tuple(known)
-    value = table.get(key, default)
+def _value(value: object, name: str, key: keys.Key, where: str) -> object:
+    if value is None and key.required:
+        listed = f": one of {', '.join(key.values)}" if key.values else ""
+        raise RuleError(f"`{name}` is missing{listed}", key=where.strip("[]"))
+    if key.shape == "strings":
+        return _strings(value, name, key)
+    kind, shape, default = _SHAPES[key.shape]
     if value is None:
-        raise RuleError(f"`{key}` is missing: one of {', '.join(known)}", key="fix")
-    if not isinstance(value, str) or value not in known:
-        message = f"`{key}` is one of {', '.join(known)}, not `{value}`"
-        raise RuleError(message, key=key, hint=nearest(str(value), known))
-    return value
+        return key.default if kind is str else key.default == "true" if kind is bool else default
+    tables = value if isinstance(value, list) else ()
+    if not isinstance(value, kind) or not all(isinstance(item, dict) for item in tables):
+        raise RuleError(f"`{name}` is {shape.format(name)}", key=name)
+    if key.values and value not in key.values:
+        message = f"`{name}` is one of {', '.join(key.values)}, not `{value}`"
+        raise RuleError(message, key=name, hint=nearest(str(value), key.values))
+    if key.required and not str(value).strip():
+        raise RuleError(f"`{name}` is missing", key=name)
+    return tuple(tables) if kind is list else value
 
 
-def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise RuleError(f"`{key}` is a table, `[{key}]`", key=key)
-    return value
-
-
-def _tables(table: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise RuleError(f"`{key}` is an array of tables, `[[{key}]]`", key=key)
-    return value
+def _strings(value: object, name: str, key: keys.Key) -> tuple[str, ...]:
+    """One string or a list of them; those of a closed set are all of it where none is named."""
+    items = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise RuleError(f"`{name}` is a string or a list of strings", key=name)
+    for item in items:
+        if key.values and item not in key.values:
+            raise RuleError(f"unknown dtype `{item}`", key=name, hint=nearest(item, key.values))
+    return tuple(items) or key.values

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TextIO, TypeVar
+from typing import TextIO
 
 from stablelint.cli.main import FAILED
 from stablelint.cli.options import print_problems
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
-
-N = TypeVar("N", int, float)
 
 
 def add_report(parser: argparse.ArgumentParser, page: str) -> argparse._ArgumentGroup:
@@ -53,21 +51,6 @@ def hand_over(
     if options.html:
         write_file(options.html, page(), problems)
     return problems
-
-
-def number(kind: type[N], is_one: Callable[[N], bool], wanted: str) -> Callable[[str], N]:
-    """A type of options: numbers of a kind for which `is_one` holds; else the error says that it is not `wanted`."""
-
-    def read(text: str) -> N:
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not is_one(value):
-            raise argparse.ArgumentTypeError(f"not {wanted}: {text}")
-        return value
-
-    return read
 
 
 def write_file(path: str, text: str, problems: list[Problem], mode: str = "w") -> None:

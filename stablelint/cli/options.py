@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from stablelint.cli.main import FAILED
 from stablelint.config import ConfigError, load, override
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from stablelint.report.context import Context
 
 
+N = TypeVar("N", int, float)
+
+
 def codes(text: str) -> tuple[str, ...]:
     """`SL101,SL2` as a tuple."""
     return tuple(code.strip() for code in text.split(",") if code.strip())
@@ -34,6 +37,21 @@ def _rules(text: str) -> tuple[str, ...]:
     if not (named := codes(text)):
         raise argparse.ArgumentTypeError("no rule is named")
     return named
+
+
+def number(kind: type[N], is_one: Callable[[N], bool], wanted: str) -> Callable[[str], N]:
+    """A type of options: numbers of a kind for which `is_one` holds; else the error says that it is not `wanted`."""
+
+    def read(text: str) -> N:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not is_one(value):
+            raise argparse.ArgumentTypeError(f"not {wanted}: {text}")
+        return value
+
+    return read
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +96,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         help="likely (default): show these findings in full, the rest a line each; possible: all in full",
     )
     group.add_argument(
-        "--min-confidence", type=_share, metavar="P", help="leave out findings below this confidence (0 to 1)"
+        "--min-confidence",
+        type=number(float, lambda share: 0 <= share <= 1, "a number from 0 to 1"),
+        metavar="P",
+        help="leave out findings below this confidence (0 to 1)",
     )
 
 
@@ -89,25 +110,12 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", type=Path, metavar="FOLDER", help="keep the cache here")
     group.add_argument(
-        "--jobs", "-j", type=_count, metavar="N", help="number of processes (default: one for each processor)"
+        "--jobs",
+        "-j",
+        type=number(int, lambda count: count >= 1, "a number of processes"),
+        metavar="N",
+        help="number of processes (default: one for each processor)",
     )
-
-
-def _count(text: str) -> int:
-    count = int(text) if text.isdecimal() else 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
-    return count
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0.0 <= share <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return share
 
 
 def _per_file(text: str) -> tuple[tuple[str, str], ...]:

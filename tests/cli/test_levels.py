@@ -81,7 +81,7 @@ def test_a_fix_for_what_is_merely_possible_is_written_on_demand_alone(run: Run, 
 def test_a_confidence_is_a_number_from_0_to_1(run: Run, project: Path, share: str) -> None:
     outcome = run("check", f"--min-confidence={share}")
     assert outcome.code == 2
-    assert f"'{share}' is not a number from 0 to 1" in outcome.err
+    assert f"not a number from 0 to 1: {share}" in outcome.err
     (project / "pyproject.toml").write_text("[tool.stablelint]\nmin-confidence = 1.5\n")
     assert 'pyproject.toml:2:1: "min-confidence"' in run("check").err
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stablelint.cli.handover import add_report, failed, hand_over, number
+from stablelint.cli.handover import add_report, failed, hand_over
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
-from stablelint.cli.options import context_of, print_problems
+from stablelint.cli.options import context_of, number, print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.cli.handover import add_report, hand_over, number
+from stablelint.cli.handover import add_report, hand_over
 from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
@@ -19,6 +19,7 @@ from stablelint.cli.options import (
     add_running,
     add_selection,
     context_of,
+    number,
     open_session,
     print_problems,
     request_of,

@@ -12,24 +12,11 @@ from stablelint.report.cells import one_line
 from stablelint.runtime.verify.outcome import Curve
 
 # Colours of the drawing, each replaced by a custom property of the page.
+_NAMES = ("ink", "muted", "grid", "before", "after", "bad-soft", "bars")
 _INK, _MUTED, _GRID, _BEFORE, _AFTER, _BAD, _BARS = (
-    "#010101",
-    "#020202",
-    "#030303",
-    "#040404",
-    "#050505",
-    "#060606",
-    "#070707",
+    f"#{number:02}{number:02}{number:02}" for number in range(1, 8)
 )
-_PROPERTIES = {
-    _INK: "--ink",
-    _MUTED: "--muted",
-    _GRID: "--grid",
-    _BEFORE: "--before",
-    _AFTER: "--after",
-    _BAD: "--bad-soft",
-    _BARS: "--bars",
-}
+_PROPERTIES = dict(zip((_INK, _MUTED, _GRID, _BEFORE, _AFTER, _BAD, _BARS), _NAMES, strict=True))
 _LINEAR = 1e-12  # magnitudes below this share one linear stretch around 0
 _LINEAR_SIGNED = 1e-6
 
@@ -71,7 +58,7 @@ def _svg(figure: Any, label: str, prefix: str) -> str:
     text = held.getvalue()
     text = text[text.index("<svg") :]
     for colour, name in _PROPERTIES.items():
-        text = text.replace(colour, f"var({name})")
+        text = text.replace(colour, f"var(--{name})")
     # one page holds many drawings: their ids must not collide
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
