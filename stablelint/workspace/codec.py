@@ -1,6 +1,6 @@
 """Findings as JSON values: what the cache stores and what worker processes send.
 
-Compact on purpose (arrays, spans as four numbers): a cached run is spent reading them.
+Compact on purpose (arrays without names): a cached run is spent reading them.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def encode(diagnostic: Diagnostic) -> Json:
     return [
         diagnostic.code,
         diagnostic.name,
-        _encode_span(diagnostic.span),
+        diagnostic.span,
         diagnostic.message,
-        diagnostic.severity.value,
-        diagnostic.status.value,
-        diagnostic.level.value,
+        diagnostic.severity,
+        diagnostic.status,
+        diagnostic.level,
         diagnostic.expression,
         diagnostic.confidence,
-        [[reason.fact, reason.sentence, reason.weight] for reason in diagnostic.because if reason.weight],
-        [[step.text, _encode_span(step.span), step.filename] for step in diagnostic.derivation],
-        _encode_fix(diagnostic.fix) if diagnostic.fix else None,
+        [reason for reason in diagnostic.because if reason.weight],
+        diagnostic.derivation,
+        diagnostic.fix,
         diagnostic.fix_withheld,
         diagnostic.discharged_by,
         diagnostic.url,
-        list(diagnostic.assumes),
+        diagnostic.assumes,
     ]
 
 
@@ -57,7 +57,7 @@ def decode(value: Json, filename: str) -> Diagnostic:
         code=code,
         name=name,
         filename=filename,
-        span=_decode_span(span),
+        span=_span(span),
         message=message,
         severity=Severity(severity),
         status=Status(status),
@@ -65,7 +65,7 @@ def decode(value: Json, filename: str) -> Diagnostic:
         expression=expression,
         confidence=float(confidence),
         because=tuple(Reason(*reason) for reason in because),
-        derivation=tuple(Step(text, _decode_span(place), other) for text, place, other in steps),
+        derivation=tuple(Step(text, _span(place), other) for text, place, other in steps),
         fix=_decode_fix(fix) if fix else None,
         fix_withheld=withheld,
         discharged_by=by,
@@ -76,7 +76,7 @@ def decode(value: Json, filename: str) -> Diagnostic:
 
 def encode_places(places: Passes) -> Json:
     """What is passed, by place."""
-    return [[*place, [[p.path, p.row, p.text] for p in passed]] for place, passed in sorted(places.items())]
+    return [[*place, passed] for place, passed in sorted(places.items())]
 
 
 def decode_places(value: Json) -> Passes:
@@ -86,8 +86,7 @@ def decode_places(value: Json) -> Passes:
 
 def encode_problem(problem: Problem) -> Json:
     """The problem without its file name."""
-    position = problem.position
-    return [problem.message, position and [position.row, position.column], problem.hint]
+    return [problem.message, problem.position, problem.hint]
 
 
 def decode_problem(value: Json, filename: str) -> Problem:
@@ -96,21 +95,12 @@ def decode_problem(value: Json, filename: str) -> Problem:
     return Problem(message, filename, Position(*position) if position else None, hint)
 
 
-def _encode_span(span: Span) -> Json:
-    return [span.start.row, span.start.column, span.end.row, span.end.column]
-
-
-def _decode_span(value: Json) -> Span:
-    row, column, end_row, end_column = value
-    return Span(Position(row, column), Position(end_row, end_column))
-
-
-def _encode_fix(fix: Fix) -> Json:
-    edits = [[_encode_span(edit.span), edit.content, edit.filename] for edit in fix.edits]
-    return [fix.applicability.value, fix.message, edits, fix.caution]
+def _span(value: Json) -> Span:
+    start, end = value
+    return Span(Position(*start), Position(*end))
 
 
 def _decode_fix(value: Json) -> Fix:
     applicability, message, edits, caution = value
-    decoded = tuple(Edit(_decode_span(span), content, filename) for span, content, filename in edits)
+    decoded = tuple(Edit(_span(span), content, filename) for span, content, filename in edits)
     return Fix(Applicability(applicability), message, decoded, caution)
