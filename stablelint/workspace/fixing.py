@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem, Span
+from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
@@ -24,6 +25,8 @@ from stablelint.workspace.suppress import UNUSED_CODE, mentions
 
 if TYPE_CHECKING:
     from stablelint.codemod.fixpoint import Diagnose
+
+_PLACE = attrgetter("sort_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +170,14 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
         examined = cache(partial(examiner.findings, path=path))
         found = partial(_findings, examined, wanted, path)
         idle = partial(_idle, examined, wanted, path)
-        accept = _Acceptance(examiner, scope, wanted, before, found(before))
+        accept = _acceptance(examiner, scope, wanted, before, found(before))
         first = fix_source(before, _sparing(found, wanted, scope), accept)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
         second = fix_source(first.source, _sparing(idle, wanted, scope), accept)
     except UnreadableError as error:
         return Problem(str(error), path)
     after = second.source
-    left = unknown(wanted.known, sorted((*found(after), *idle(after)), key=_place), scope.root)
+    left = unknown(wanted.known, sorted((*found(after), *idle(after)), key=_PLACE), scope.root)
     return FileFix(
         filename=path,
         before=before,
@@ -189,7 +192,7 @@ def _sparing(diagnose: Diagnose, wanted: Wanted, scope: Scope) -> Diagnose:
     """`diagnose`, with the known findings stripped of their fixes: they are seen, and stay as they are."""
 
     def diagnosed(source: bytes) -> list[Diagnostic]:
-        found = sorted(diagnose(source), key=_place)
+        found = sorted(diagnose(source), key=_PLACE)
         new = unknown(wanted.known, found, scope.root)
         kept = {id(item) for item in new}
         spared = (replace(item, fix=None, fix_withheld=None, proposals=()) for item in found)
@@ -198,29 +201,16 @@ def _sparing(diagnose: Diagnose, wanted: Wanted, scope: Scope) -> Diagnose:
     return diagnosed if wanted.known else diagnose
 
 
-def _place(item: Diagnostic) -> tuple[str, Span, str]:
-    return item.sort_key
-
-
-class _Acceptance:
+def _acceptance(
+    examiner: Examiner, scope: Scope, wanted: Wanted, before: bytes, found: Sequence[Diagnostic]
+) -> Callable[[Diagnostic], bool]:
     """Decides on single fixes; the evidence is read against the file as it was when it was gathered."""
+    if not wanted.verified:
+        return wanted.accepts
+    from stablelint.workspace.runs.evidence import proof_of, proved
 
-    def __init__(
-        self, examiner: Examiner, scope: Scope, wanted: Wanted, before: bytes, found: Sequence[Diagnostic]
-    ) -> None:
-        self._wanted = wanted
-        self._proved = None
-        if wanted.verified:
-            from stablelint.workspace.runs.evidence import proved
-
-            self._proved = proved(before, found, Path(scope.root), examiner.catalog)
-
-    def __call__(self, item: Diagnostic) -> bool:
-        from stablelint.workspace.runs.evidence import proof_of
-
-        if not self._wanted.accepts(item):
-            return False
-        return self._proved is None or proof_of(item) in self._proved
+    passed = proved(before, found, Path(scope.root), examiner.catalog)
+    return lambda item: wanted.accepts(item) and proof_of(item) in passed
 
 
 # What a check of a text finds, and the comments in it that silence nothing.

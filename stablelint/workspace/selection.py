@@ -6,29 +6,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import eq
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.workspace.globs import PathPatterns
 
+if TYPE_CHECKING:
+    from stablelint.catalog.catalog import Entry
+    from stablelint.catalog.rule import Rule
+
 ALL = "ALL"
-
-
-class Described(Protocol):
-    """What selection needs to know of a rule."""
-
-    @property
-    def code(self) -> str:
-        """SL101."""
-
-    @property
-    def name(self) -> str:
-        """unguarded-log."""
-
-    @property
-    def enabled(self) -> bool:
-        """Whether the rule is on by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +59,7 @@ class Selection:
 
 
 def resolve(
-    settings: Settings, given: Selectors, rules: Mapping[str, Described]
+    settings: Settings, given: Selectors, rules: Mapping[str, Entry]
 ) -> tuple[Selection, tuple[Problem, ...]]:
     """The selection, and a problem for every selector that names no rule."""
     resolver = _Resolver(rules)
@@ -101,7 +89,7 @@ def resolve(
 
 
 class _Resolver:
-    def __init__(self, rules: Mapping[str, Described]) -> None:
+    def __init__(self, rules: Mapping[str, Entry]) -> None:
         self._rules = rules
         self._by_name = {rule.name: code for code, rule in rules.items()}
         self.settings: Settings | None = None
@@ -155,7 +143,7 @@ class _Resolver:
         return Problem(f'unknown rule "{selector}" in {where}', *place, hint=hint)
 
 
-def nearest(selector: str, rules: Mapping[str, Described]) -> str | None:
+def nearest(selector: str, rules: Mapping[str, Entry] | Mapping[str, Rule]) -> str | None:
     """A hint that names the rule closest to a code or name that does not exist."""
     from difflib import get_close_matches
 
