@@ -255,7 +255,10 @@ def _scaler_of(fit: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
 
 def _refitted(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
     """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split."""
-    calls = (n for n in nodes_in(root, ast.Call) if called(n) == "fit_transform" and not loop_around(n, root))
+    kept = (
+        n for n in nodes_in(root, ast.Call) if called(n) == "fit_transform" and not _keeps_nothing(n, root)
+    )
+    calls = (n for n in kept if not loop_around(n, root))
     fits = [n for n in sorted(calls, key=start) if n.args and receiver(n) is not None]
     halves = _halves(root)
     for i, fit in enumerate(fits):
@@ -266,6 +269,13 @@ def _refitted(root: ast.AST, review: Review, rule: Rule) -> Iterator[Site]:
         ]
         if same or any((_data_of(f), _data_of(fit)) in halves for f in before):
             yield site_at(review, rule, fit, message=_REFITTED)
+
+
+def _keeps_nothing(fit: ast.Call, root: ast.AST) -> bool:
+    """Whether a transformer keeps nothing of what it is fitted to: one that looks at each row by itself."""
+    of = receiver(fit)
+    made = bound_to(ast.unparse(of), fit, root) if of is not None else None
+    return made is not None and called(made) in ("Normalizer", "Binarizer", "FunctionTransformer")
 
 
 def _is_renewed(name: str, first: ast.Call, second: ast.Call, root: ast.AST) -> bool:
