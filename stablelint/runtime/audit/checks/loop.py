@@ -184,7 +184,7 @@ def trained_in_training_mode(run: Run) -> Outcome | None:
     return passed(counted(len(calls), "pass")) if calls else None
 
 
-@check(needs="an evaluation of a model with dropout or batch norm")
+@check(needs="an evaluation of a model with dropout or batch norm (`--batches` brings it near)")
 def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
     """The model is in evaluation mode while it is evaluated."""
     calls = [one for one in run.forwards if _is_evaluation(run, one) and _switchable(one.root)]
@@ -206,7 +206,7 @@ def _is_evaluation(run: Run, call: Forward) -> bool:
     return foreign or (not call.grad and call.scored)
 
 
-@check(needs="an evaluation")
+@check(needs="an evaluation (`--batches` brings it near)")
 def evaluated_without_gradients(run: Run) -> Outcome | None:
     """Evaluation keeps no graph."""
     calls = [one for one in run.forwards if _is_evaluation(run, one)]
