@@ -29,6 +29,7 @@ _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
+_SCALING = frozenset("mul add sub div neg".split())
 _DEPTH = 8
 
 
@@ -66,9 +67,9 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
             made_from = _reach(branches, lambda v: v.op not in CREATIONS)
             found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
         elif value.op in _BOUNDING and value.first is not None:
-            bounded = _reach([value.first], lambda v: v.op in VIEWS)
-            felt = _reach([value.first], lambda v: v.op in VIEWS and _passes_gradient(v))
-            found.append(Replacement(value, bounded, felt))
+            found.append(
+                Replacement(value, *(_reach([value.first], way) for way in (_scales, _scales_gradient)))
+            )
     return found
 
 
@@ -219,9 +220,11 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
     if replacement.value.op == "nan_to_num":
         return True
     if replacement.value.op in _BOUNDING:
-        bounds = replacement.value.interval
-        ended = {end for end, to in ((-math.inf, bounds.lo), (math.inf, bounds.hi)) if to != end}
-        return not feels_gradient(site, replacement) and _produced(site) <= ended
+        produced, bounded = _produced(site), replacement.value
+        if stripped(bounded.operands["input"]).key != site.value.key and "nan" not in produced:
+            produced = frozenset({-math.inf, math.inf})  # what it is scaled by may be negative
+        ended = {end for name, end in (("min", -math.inf), ("max", math.inf)) if _ends(bounded, name, end)}
+        return not feels_gradient(site, replacement) and produced <= ended
     operand = site.operand
     if replacement.test is None or operand is None:
         return False
@@ -236,6 +239,13 @@ def _hides(replacement: Replacement, site: Obligation) -> bool:
     # Any other test of the operation's own result says nothing of the operand.
     spoken = _reach([replacement.test], lambda v: v.key != site.value.key and _tells(v))
     return bool(spoken & sources)
+
+
+def _ends(bounded: Value, bound: str, infinity: float) -> bool:
+    """Whether a clamp puts an end to an infinity: by a bound that is finite, or that somebody gives."""
+    given = bounded.operands.get(bound)
+    finite = infinity not in (bounded.interval.lo, bounded.interval.hi)
+    return finite or (given is not None and given.kind is not Kind.TENSOR and given.constant() != infinity)
 
 
 def _tells(value: Value) -> bool:
@@ -351,6 +361,19 @@ def _vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:
         return False
     factors = {stripped(v).key for v in product.operands.values()} if product.op == "mul" else {product.key}
     return weights.interval.lo >= 0 and weights.key in factors
+
+
+def _scales(value: Value) -> bool:
+    """Whether a value is another in another shape, or scaled and shifted by numbers, which an infinity survives."""
+    others = list(value.operands.values())[1:]
+    scaled = value.op in _SCALING and all(
+        v.kind is not Kind.TENSOR and v.zero < Attained.SATURATION for v in others
+    )
+    return scaled or value.op in VIEWS
+
+
+def _scales_gradient(value: Value) -> bool:
+    return _scales(value) and _passes_gradient(value)
 
 
 def _passes_gradient(value: Value) -> bool:

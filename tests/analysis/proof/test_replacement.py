@@ -82,11 +82,16 @@ def test_a_test_that_keeps_what_is_bad_replaces_nothing(code: str, status: str) 
         ("torch.log(m).clamp(min=-100)", "unguarded"),
         ("(1 / m.abs()).clamp(max=100)", "discharged"),
         ("(1 / m).clamp(max=100)", "unguarded"),
+        ("(torch.log(m.abs()) * n + 1).clamp(-100, 100)", "discharged"),
+        ("(torch.log(m.abs()) * n + 1).clamp(min=-100)", "unguarded"),
+        ("torch.log(m.abs()).clamp(n, 100)", "discharged"),
+        ("torch.log(m.abs()).clamp(float('-inf'), n)", "unguarded"),
+        ("(torch.log(m.abs()) * 0).clamp(-100, 100)", "unguarded"),
         ("(m.abs() / n.abs()).clamp(max=100)", "unguarded"),
     ],
 )
 def test_a_clamp_takes_an_infinity_and_no_nan(code: str, status: str) -> None:
-    found = report(f"@torch.no_grad()\ndef f(m, n):\n    return {code}")
+    found = report(f"@torch.no_grad()\ndef f(m, n: float):\n    return {code}")
     assert {d.status.value for d in (*found.diagnostics, *found.discharged)} == {status}
-    trained = report(f"def f(m, n):\n    return {code}")
+    trained = report(f"def f(m, n: float):\n    return {code}")
     assert "discharged" not in {d.status.value for d in (*trained.diagnostics, *trained.discharged)}
