@@ -132,7 +132,6 @@ class ClassInfo:
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
     assigned_later: frozenset[str] | None = None  # see `reassigned`
     touched: dict[str, Touched] = field(default_factory=dict)  # by method, see `touches`
-    stored: dict[str, FunctionInfo] | None = None  # see `storage.stored_spread`
 
     @property
     def name(self) -> str:

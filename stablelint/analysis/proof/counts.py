@@ -13,7 +13,6 @@ _REACHED = {
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
-_HISTOGRAMS = having("scatter") | {"bincount", "histc"}
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _LENGTH = 8  # operations looked through
@@ -25,10 +24,8 @@ def is_counted(operand: Value) -> bool:
         counts(operand)
         for counts in (
             counts_its_extreme,
-            counts_everything,
             counts_its_support,
             counts_itself,
-            counts_with_fallback,
         )
     )
 
@@ -88,25 +85,6 @@ def _is_same(one: Value, other: Value) -> bool:
     return stripped(one).key == stripped(other).key
 
 
-def counts_everything(operand: Value) -> bool:
-    """Whether ones that were scattered into zeros are summed up along all that they were scattered over."""
-    total = stripped(operand)
-    dims: list[object] = []
-    while total.op == "sum" and total.first is not None:
-        dim = total.operands.get("dim")
-        dims.append(dim.constant() if dim is not None else None)
-        total = stripped(total.first)
-    if not dims or total.op not in _HISTOGRAMS:
-        return False
-    if total.op in ("bincount", "histc"):
-        return None in dims
-    into, ones = total.first, total.operands.get("src") or total.operands.get("value")
-    along = total.operands.get("dim")
-    if into is None or ones is None or not into.interval.is_point or into.interval.lo != 0.0:
-        return False
-    return ones.interval.lo > 0 and (None in dims or (along is not None and along.constant() in dims))
-
-
 def counts_its_support(operand: Value) -> bool:
     """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
 
@@ -119,22 +97,6 @@ def counts_its_support(operand: Value) -> bool:
     parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
     running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
     return any(v.op in _ORDERED and v.key in running for v in parts)
-
-
-def counts_with_fallback(operand: Value) -> bool:
-    """Whether a count is of what was chosen or, where nothing was, of something else: `s | (~s.any() & best)`."""
-    total = stripped(operand)
-    union = stripped(total.first) if total.op == "sum" and total.first is not None else total
-    if union.op not in ("logical_or", "bitwise_or"):
-        return False
-    sides = [stripped(v) for v in union.operands.values()]
-    empty = [
-        stripped(v.first).key
-        for side in sides
-        for v in behind(side, lambda v: v.op == "any")
-        if v.op == "any" and v.first is not None
-    ]
-    return any(side.key in empty for side in sides)
 
 
 def counts_itself(operand: Value) -> bool:

@@ -205,7 +205,6 @@ class Session:
     # Attributes that a base's `__init__` sets, by what decides on them; arguments by their place.
     inherited: dict[Hashable, dict[str, Value | int]] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
-    kept: dict[tuple[int, str], Value | None] = field(default_factory=dict)  # see `classes._stored`
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
@@ -233,7 +232,6 @@ class Session:
             self.mute,
             self.built,
             self.inherited,
-            self.kept,
             self.globals,
             self.lineage,
             self.instances,

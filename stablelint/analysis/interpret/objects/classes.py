@@ -13,7 +13,6 @@ from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
-from stablelint.analysis.interpret.objects.storage import stored_spread
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.families import BLANK
@@ -235,9 +234,6 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         default = ancestor.fields.get(attr)
         if default is not None:
             return _default(default, attr, ancestor, frame)
-    spread = _stored(instance, attr, frame)
-    if spread is not None:
-        return spread
     key = frame.graph.part("attribute", instance.key, attr)
     return Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
@@ -264,34 +260,9 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
     """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
-    spread = _stored(instance, attr, frame)
-    if spread is not None:
-        return spread
     key = frame.graph.part("attribute", instance.key, attr)
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
     return Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
-
-
-def _stored(instance: Value, attr: str, frame: Frame) -> Value | None:
-    """The spread of data that one method keeps for the others to divide by, as that method leaves it."""
-    info, session = instance.data[0], frame.session
-    look = (instance.key, attr)
-    if look in session.kept:
-        return session.kept[look]
-    method = stored_spread(info, attr)
-    if method is None or instance.key in session.building:
-        return None
-    session.kept[look] = None  # for what the method itself asks of the attribute
-    spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
-    try:
-        inner = run_function(method, None, instance, quiet_frame(info.module, frame))
-    finally:
-        session.budget = spent
-        del session.kept[look]
-    if inner is None:
-        return None
-    session.kept[look] = set_on(instance, inner).get(attr)
-    return session.kept[look]
 
 
 def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stablelint.analysis.interpret.operations.beliefs import belief_of
-from stablelint.analysis.interpret.operations.blends import blended, chance_of_target
+from stablelint.analysis.interpret.operations.blends import blended
 from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.values import transfer
@@ -234,8 +234,6 @@ def _extent(
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
     if blend is not None:
         interval, zero = blend
-    elif op == "add" and interval.lo < 0 and (chance := chance_of_target(operands)) is not None:
-        interval, zero, ends = chance.interval, chance.zero, chance.ends
     if not interval.contains(0.0):
         zero = Attained.NONE
     return interval, zero, ends

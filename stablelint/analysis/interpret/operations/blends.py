@@ -30,27 +30,6 @@ def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Atta
     return (interval, zero) if interval is not None else None
 
 
-def chance_of_target(operands: Mapping[str, Value]) -> Value | None:
-    """The p of `p * t + (1 - p) * (1 - t)`, which for a t of 0 or 1 is the probability of what has come to pass."""
-    products = [stripped(v) for v in operands.values()]
-    if len(products) != 2 or any(v.op != "mul" or len(v.operands) != 2 for v in products):
-        return None
-    first, second = ([stripped(v) for v in product.operands.values()] for product in products)
-    for one, other in ((first, second), (second, first)):
-        for p, t in (one, one[::-1]):
-            against = {_complement(v) for v in other}
-            if against == {p.key, t.key} and p.interval.lo >= 0 and p.interval.hi <= 1:
-                return p
-    return None
-
-
-def _complement(value: Value) -> int | None:
-    """The key of the x of which a value is `1 - x`."""
-    if value.op != "sub" or value.operands["input"].constant() != 1:
-        return None
-    return stripped(value.operands["other"]).key
-
-
 def _term(value: Value) -> tuple[Value, bool, Value | None] | None:
     """A term as its test, how that must come out, and what it is a multiple of (None for 1)."""
     mask = _mask(value)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablelint.analysis.values.attainability.operations import RULES, TAKING_NOTHING, of_any
+from stablelint.analysis.values.attainability.operations import RULES, TAKING_NOTHING, by_rule, of_any
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.numerics.interval import Interval
 
@@ -19,4 +19,4 @@ def attainability(op: str, operands: Mapping[str, Value], interval: Interval) ->
     first = next(iter(operands.values()), None)
     if first is None:
         return TAKING_NOTHING.get(op, (Attained.NONE, Attained.NONE))
-    return RULES.get(op, of_any)(op, operands, first, interval)
+    return by_rule(RULES.get(op, of_any), op, operands, first, interval)

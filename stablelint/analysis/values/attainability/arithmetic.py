@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from stablelint.analysis.values.attainability.selection import is_kept_apart, spoken_of
-from stablelint.analysis.values.relations.pairs import are_all_pairs, is_beside_diagonal
+from stablelint.analysis.values.attainability.selection import spoken_of
+from stablelint.analysis.values.relations.pairs import are_all_pairs
 from stablelint.analysis.values.relations.results import difference, is_span_on_a_path
 from stablelint.analysis.values.relations.vanishing import vanish_together
 from stablelint.analysis.values.value import Attained, Value
@@ -49,7 +49,7 @@ def _meet(a: Value, b: Value) -> bool:
     """Whether two values agree somewhere by what they are, and their difference is 0 there."""
     return (
         are_all_pairs(a, b)
-        or (_is_mean_of(b, a) and not is_kept_apart(a))
+        or _is_mean_of(b, a)
         or is_span_on_a_path(a, b)
         or _is_number_on_a_path(a, b)
         or _is_number_on_a_path(b, a)
@@ -59,8 +59,6 @@ def _meet(a: Value, b: Value) -> bool:
 def _of_sum(a: Value, b: Value, ends: Attained) -> tuple[Attained, Attained] | None:
     if _is_lifted_share(a, b):
         return min(a.zero, Attained.COINCIDENCE), min(ends, Attained.COINCIDENCE)
-    if is_beside_diagonal(a, b) or is_beside_diagonal(b, a):
-        return Attained.COINCIDENCE, ends
     if a.interval.lo >= 0 and b.interval.lo >= 0:
         drawn = stripped(a).op in _DRAWS and stripped(b).op in _DRAWS and a.key != b.key
         return min(a.zero, b.zero, Attained.COINCIDENCE if drawn else Attained.EXACT), ends

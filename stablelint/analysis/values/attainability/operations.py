@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from stablelint.analysis.values.attainability.arithmetic import combined
 from stablelint.analysis.values.attainability.rows import reduced, row_of_zeros
-from stablelint.analysis.values.attainability.selection import clamped, is_kept_apart, selected
+from stablelint.analysis.values.attainability.selection import clamped, selected
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
@@ -33,6 +33,17 @@ TAKING_NOTHING: Mapping[str, ZeroAndEnds] = {
     **dict.fromkeys(_EXTENT, (Attained.NONE, Attained.EXACT)),
     **dict.fromkeys(_EXACT, (Attained.EXACT, Attained.EXACT)),
 }
+
+
+_ATTAINED = (Attained.COINCIDENCE, Attained.EXACT)
+_TESTED = _ATTAINED  # that every element is NaN, or none, is no ordinary case
+
+
+def by_rule(
+    rule: Rule | ZeroAndEnds, op: str, operands: Operands, first: Value, interval: Interval
+) -> ZeroAndEnds:
+    """What a row of a table says: the same of all operands, or what its function makes of them."""
+    return rule if isinstance(rule, tuple) else rule(op, operands, first, interval)
 
 
 def of_any(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
@@ -90,22 +101,11 @@ def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) ->
 def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if op == "norm" and unit_length(first):
         return Attained.NONE, first.ends
-    if is_kept_apart(first):
-        return Attained.COINCIDENCE, first.ends
     return _exact(op, operands, first, interval)
 
 
-def _saturated(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return Attained.SATURATION, Attained.SATURATION
-
-
-def _of_finite_test(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return (Attained.COINCIDENCE, Attained.EXACT)  # that every element is NaN, or none, is no ordinary case
-
-
 def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    rule = _of_finite_test if stripped(first).op in FINITE_TESTS else _exact
-    return rule(op, operands, first, interval)
+    return _TESTED if stripped(first).op in FINITE_TESTS else _exact(op, operands, first, interval)
 
 
 def _of_exponential_tail(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
@@ -120,15 +120,7 @@ def _of_odd(op: str, operands: Operands, first: Value, interval: Interval) -> Ze
     """An odd function is 0 where its operand is."""
     if first.zero is Attained.EXACT:
         return first.zero, (Attained.EXACT if op in _EXTENT and op != "atan" else first.ends)
-    return _ODD_OFF_ZERO.get(op, of_any)(op, operands, first, interval)
-
-
-def _of_arctangent(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return Attained.COINCIDENCE, Attained.COINCIDENCE  # pi / 2 is reached at infinity
-
-
-def _attained(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return Attained.COINCIDENCE, Attained.EXACT
+    return by_rule(_ODD_OFF_ZERO.get(op, of_any), op, operands, first, interval)
 
 
 def _of_power(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
@@ -180,18 +172,6 @@ def _of_product(op: str, operands: Operands, first: Value, interval: Interval) -
     return of_any(op, operands, first, interval)
 
 
-def _of_clamp(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return clamped(op, operands, interval)
-
-
-def _of_choice(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return selected(operands)
-
-
-def _of_convolution(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return Attained.COINCIDENCE, Attained.NONE  # the weight may be a fixed filter
-
-
 def _of_groups(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     return (Attained.EXACT if interval.lo == 0 else Attained.NONE), first.ends  # a group without an element
 
@@ -205,10 +185,6 @@ def _is_inverse(index: Value | None) -> bool:
     """Whether an index is the one that `unique` gives back: each of its groups has an element."""
     place = stripped(index) if index is not None else None
     return place is not None and place.op == "part" and place.first is not None and place.first.op == "unique"
-
-
-def _of_spectrum(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    return Attained.EXACT, Attained.NONE  # silence
 
 
 def _of_logarithm(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
@@ -226,31 +202,34 @@ def _zero_of_logarithm(op: str, operand: Value) -> Attained:
 
 
 # Odd functions where the operand is not known to be 0.
-_ODD_OFF_ZERO: Mapping[str, Rule] = {
-    "atan": _of_arctangent,
-    **dict.fromkeys(("sin", "tanh"), _attained),
+_ODD_OFF_ZERO: Mapping[str, Rule | ZeroAndEnds] = {
+    "atan": (Attained.COINCIDENCE, Attained.COINCIDENCE),  # pi / 2 is reached at infinity
+    **dict.fromkeys(("sin", "tanh"), _ATTAINED),
     **dict.fromkeys(("expm1", "sinh"), _crossing),
     "log1p": _of_logarithm,
 }
 # A later row goes before an earlier one, where two speak of one operation.
-RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(_EXTENT, _attained),
+RULES: Mapping[str, Rule | ZeroAndEnds] = {
+    **dict.fromkeys(_EXTENT, _ATTAINED),
     **dict.fromkeys(ODD, _of_odd),
     **dict.fromkeys(_REDUCTIONS, _of_reduction),
     **dict.fromkeys(("log", "log2", "log10"), _of_logarithm),
     **dict.fromkeys(("exp", "exp2"), _of_exponential),
     **dict.fromkeys(("abs", "pow"), _of_power),
     **dict.fromkeys(("add", "sub", "mul", "div"), _of_arithmetic),
-    **dict.fromkeys(("clamp", "maximum", "minimum"), _of_clamp),
-    **dict.fromkeys(("where", "masked_fill"), _of_choice),
-    **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d"), _of_convolution),
+    **dict.fromkeys(
+        ("clamp", "maximum", "minimum"), lambda op, operands, _, lies: clamped(op, operands, lies)
+    ),
+    **dict.fromkeys(("where", "masked_fill"), lambda op, operands, first, lies: selected(operands)),
+    # The weight may be a fixed filter.
+    **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d"), (Attained.COINCIDENCE, Attained.NONE)),
     **dict.fromkeys(("index_add", "scatter_add", "scatter_reduce", "scatter"), _of_scatter),
-    **dict.fromkeys(("stft", "fft"), _of_spectrum),
+    **dict.fromkeys(("stft", "fft"), (Attained.EXACT, Attained.NONE)),  # silence
     **dict.fromkeys(("elu", "celu", "selu"), _of_exponential_tail),
     **dict.fromkeys(_ENTROPIES, _of_entropy),
     "acos": _of_angle,
     "cosh": _crossing,
-    "linear_module": _attained,
+    "linear_module": _ATTAINED,
     "matmul": _of_product,
     "scatter_sum": _of_groups,
     **dict.fromkeys(_EXACT, _exact),
@@ -258,8 +237,8 @@ RULES: Mapping[str, Rule] = {
     "arange": _of_arange,
     "relu": _of_rectified,
     "logical_not": _of_negation,
-    **dict.fromkeys(FINITE_TESTS, _of_finite_test),
-    **dict.fromkeys(having("saturate"), _saturated),
+    **dict.fromkeys(FINITE_TESTS, _TESTED),
+    **dict.fromkeys(having("saturate"), (Attained.SATURATION, Attained.SATURATION)),
     **dict.fromkeys(_KEEPING, _kept),
     "index": _of_index,
     "copy_": _of_copy,

@@ -64,17 +64,6 @@ def _asks_for_diagonal(test: Value | None) -> bool:
     return test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
 
 
-def is_kept_apart(value: Value) -> bool:
-    """Whether a selection puts something that is not 0 where its test finds the value too small."""
-    value = stripped(value)
-    test = value.operands.get("condition")
-    if value.op != "where" or test is None:
-        return False
-    spoken = spoken_of(test)
-    branches = [v for name, v in value.operands.items() if name != "condition"]
-    return all(_is_tested(v, spoken) or not v.interval.contains(0.0) or _is_solid(v) for v in branches)
-
-
 def spoken_of(test: Value) -> frozenset[int]:
     """Keys of the values that a test is made of."""
     keys: set[int] = set()
@@ -92,10 +81,3 @@ def spoken_of(test: Value) -> frozenset[int]:
 def _is_tested(value: Value, spoken: frozenset[int]) -> bool:
     """Whether a selection's own test speaks of the value: it is there to keep out what is bad."""
     return not value.is_constant and (value.key in spoken or stripped(value).key in spoken)
-
-
-def _is_solid(value: Value) -> bool:
-    """Whether each row has an element that is not 0: a unit vector put together of ones and zeros."""
-    value = stripped(value)
-    parts = value.operands.values() if value.op in ("cat", "stack") else ()
-    return any(v.kind is Kind.TENSOR and not v.interval.contains(0.0) for v in parts)

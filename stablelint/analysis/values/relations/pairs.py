@@ -54,11 +54,3 @@ def _widened(value: Value) -> tuple[int, int] | None:
     if value.first is None or not (widens or value.op == "unsqueeze"):
         return None
     return value.first.key, value.key
-
-
-def is_beside_diagonal(pairs: Value, lift: Value) -> bool:
-    """Whether the diagonal of all pairs is lifted, where each row meets itself: `distance + torch.eye(n)`."""
-    lifted = stripped(lift)
-    if lifted.op in ("mul", "div"):
-        lifted = next((stripped(v) for v in lifted.operands.values() if not v.is_constant), lifted)
-    return lifted.op in ("eye", "diag", "diag_embed") and is_of_all_pairs(pairs)
