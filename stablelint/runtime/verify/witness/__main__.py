@@ -77,9 +77,7 @@ def _apart(
         shown = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
         for each in shown.values():
             each["why"] = (
-                f"a call did not end, and was killed: {late}"
-                if late and each["why"] == UNENDED
-                else each["why"]
+                f"a call did not come to its end: {late}" if late and each["why"] == UNENDED else each["why"]
             )
         report.write_text(json.dumps(shown), encoding="utf-8")
         rows = [row for row in rows if row["id"] not in shown] if shown else []

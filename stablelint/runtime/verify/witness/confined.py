@@ -93,39 +93,45 @@ class Clock:
         self._shared = mmap.mmap(-1, mmap.PAGESIZE)
 
     def start(self, until: float, line: str) -> None:
-        """A call begins; 0 is the end of it."""
-        self._shared[: _UNTIL.size] = _UNTIL.pack(until)
-        self._shared[_UNTIL.size :] = line.encode()[: mmap.PAGESIZE - _UNTIL.size].ljust(
-            mmap.PAGESIZE - _UNTIL.size
-        )
+        """A call begins; one until 0 is the end of it."""
+        room = mmap.PAGESIZE - _UNTIL.size
+        self._shared[:] = _UNTIL.pack(until) + line.encode()[:room].ljust(room)
 
-    def overdue(self) -> str | None:
-        """The call that should have ended for a while, if there is one."""
-        (until,) = _UNTIL.unpack(self._shared[: _UNTIL.size])
-        late = until and time.perf_counter() > until + _GRACE_SECONDS
-        return self._shared[_UNTIL.size :].decode(errors="replace").strip() if late else None
+    def under_way(self) -> tuple[float, str]:
+        """Until when the call that is under way may last, and what it is; 0 where there is none."""
+        return _UNTIL.unpack_from(self._shared)[0], self._shared[_UNTIL.size :].decode(
+            errors="replace"
+        ).strip()
 
 
 CLOCK = Clock()
 
 
 def in_child(work: Callable[[], None], until: float) -> str | None:
-    """Do `work` in a forked child, which is killed at the time `until`, or with a call that does not end: that call."""
+    """Do `work` in a forked child, which is killed at the time `until`, or with a call that does not end.
+
+    Returns that call, or one that crashed it.
+    """
+    CLOCK.start(0.0, "")
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
             work()
         os._exit(0)
-    late = None
-    while late is None and time.perf_counter() < until + _GRACE_SECONDS:
-        if os.waitpid(child, os.WNOHANG)[0]:
-            return None
-        late = CLOCK.overdue()
+    while time.perf_counter() < until + _GRACE_SECONDS:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        limit, line = CLOCK.under_way()
+        if ended:
+            crashed = os.WIFSIGNALED(status) and os.WTERMSIG(status) not in (signal.SIGKILL, signal.SIGXCPU)
+            return line if limit and crashed else None
+        if limit and time.perf_counter() > limit + _GRACE_SECONDS:
+            break
         time.sleep(_LOOK_SECONDS)
+    else:
+        line = None
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    CLOCK.start(0.0, "")
-    return late
+    return line
 
 
 @contextlib.contextmanager
