@@ -25,7 +25,7 @@ from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Problem, Span
 from stablelint.server import speak
 from stablelint.server.actions import FIX_ALL, KINDS, OPEN_PAGE, actions
-from stablelint.server.projects import Project, Projects
+from stablelint.server.projects import Project, Projects, on_disk
 from stablelint.server.text import Text
 from stablelint.workspace.fixing import FileFix
 
@@ -207,7 +207,7 @@ class Server(LanguageServer):
         for item in result.diagnostics:
             if item.filename in self.known:
                 continue  # what is open is shown as it is typed
-            data = _read(item.filename)
+            data = (on_disk(item.filename) or b"").decode("utf-8", "replace")
             text = Text.of_file(
                 item.filename, speak.uri_of(item.filename), data, self.workspace.position_codec, None
             )
@@ -221,14 +221,6 @@ def _path(uri: str) -> str:
     """The path that a document has, or would have: an untitled one is a file of the current folder."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return os.path.abspath(path or uri.rpartition(":")[2].strip("/") or "untitled")
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def create() -> Server:

@@ -50,7 +50,7 @@ class Project:
         """What a check of the text finds, perhaps without fixes; the cache answers where the text lies on disk."""
         if not self.wants(path):
             return CheckResult()
-        if not path.endswith(".ipynb") and _on_disk(path) == data:
+        if not path.endswith(".ipynb") and on_disk(path) == data:
             result = check([path], self.request, self.session.catalog)
             self._received.update(result.received)
             return result
@@ -119,7 +119,8 @@ def _stamps(folder: str, settings: Settings) -> Iterator[tuple[str, int]]:
             continue
 
 
-def _on_disk(path: str) -> bytes | None:
+def on_disk(path: str) -> bytes | None:
+    """What a file holds; None where it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -232,7 +232,8 @@ class Cache:
                 file.write(b"\n".join([_encoded(self._root), *kept, *mine.values()]))
             os.replace(temporary, shard.path)
         except BaseException:
-            _remove(temporary)
+            with suppress(OSError):
+                os.unlink(temporary)
             raise
         shard.changed.clear()
 
@@ -269,8 +270,3 @@ def _stamp(path: str) -> int | None:
 def _write_once(path: str, text: str) -> None:
     with suppress(FileExistsError), open(path, "x", encoding="utf-8") as file:
         file.write(text)
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)

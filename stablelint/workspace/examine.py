@@ -78,7 +78,7 @@ class Examiner:
         from stablelint.analysis.check import AnalysisOptions
 
         self._scope = scope
-        self._catalog = catalog
+        self.catalog = catalog
         self._received = received
         full = Level.POSSIBLE if scope.observed else scope.level
         self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited)
@@ -124,16 +124,11 @@ class Examiner:
         }
         return {key: value for key, value in entry.items() if value}
 
-    @property
-    def catalog(self) -> Catalog:
-        """The rules in use."""
-        return self._catalog
-
     def report(self, data: bytes, path: str) -> FileReport:
         """What the analysis says of the file, at both levels and for all rules."""
         from stablelint.analysis.check import check_source
 
-        return check_source(data, path, self._catalog, self._options, self._received.get(path, {}))
+        return check_source(data, path, self.catalog, self._options, self._received.get(path, {}))
 
     def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
