@@ -180,7 +180,7 @@ def collect(options: argparse.Namespace) -> None:
 
 FOLDS = 10
 SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
-TO_LEARN = ("tensor", "flaw", "forms")  # draws that stand for no share of all findings
+TO_LEARN = ("tensor", "flaw", "forms", "unread")  # draws that stand for no share of all findings
 BY_CONFIDENCE = "strata"  # a draw whose rows stand for as many findings as they say, likely or not
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 BESIDE = 2.0  # what a finding beside a repair counts; chosen by the order in the files of what was left out
