@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 import tempfile
@@ -92,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
     others = (options.compiled, options.dtype, options.device, options.against)
     if options.modules and any(one is not None for one in others):
         return failed("--modules is for the command run twice as it is: the others judge operations")
+    if importlib.util.find_spec("torch") is None:
+        return failed("comparing needs torch", "pip install 'stablelint[verify]'")
     if options.command and not options.files:
         return _ended(options, _runs(options))
     if len(options.files) == 2 and not options.command:
@@ -102,14 +105,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     """The report on two runs of the command, or why there is none."""
-    try:
-        from stablelint.runtime.compare import session
-        from stablelint.runtime.compare.command import CommandFailedError, Setup
-        from stablelint.runtime.compare.recording.options import Options
-        from stablelint.runtime.plain import plain
-        from stablelint.runtime.process.words import CommandNotFoundError
-    except ImportError as error:
-        return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
+    from stablelint.runtime.compare import session
+    from stablelint.runtime.compare.command import CommandFailedError, Setup
+    from stablelint.runtime.compare.recording.options import Options
+    from stablelint.runtime.plain import plain
+    from stablelint.runtime.process.words import CommandNotFoundError
+
     start, stop = options.steps
     record = Options(start, stop, options.every, modules=options.modules)
     setup = Setup(tuple(options.command), "the command", options=record, limit=options.limit << 20)
@@ -165,12 +166,10 @@ def _saying(options: argparse.Namespace) -> Callable[[str], None]:
 
 def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
     """The tolerance report on two files, or why there is none."""
-    try:
-        from stablelint.runtime.compare.tensors import checkpoints
-        from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_named
-        from stablelint.runtime.plain import plain
-    except ImportError as error:
-        return Problem(f"comparing needs torch: {error}", hint="pip install 'stablelint[verify]'")
+    from stablelint.runtime.compare.tensors import checkpoints
+    from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_named
+    from stablelint.runtime.plain import plain
+
     try:
         first, second = (checkpoints.read(Path(file)) for file in options.files)
     except checkpoints.UnreadableError as error:

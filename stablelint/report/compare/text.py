@@ -142,13 +142,10 @@ def _chain(chain: list[Mapping[str, Any]]) -> Iterator[Part]:
 def _losses(runs: list[Mapping[str, Any]]) -> Iterator[Part]:
     pairs = list(zip(*(run["losses"] for run in runs), strict=False))
     rows = [("step", *(f"loss, {run['label']}" for run in runs), "difference")]
-    for one, other in [pair for pair in pairs if pair[0][1] != pair[1][1]][:_LOSSES]:
-        rows.append((str(one[0]), _full(one[1]), _full(other[1]), _gap(one[1], other[1])))
+    for (step, one), (_, other) in [pair for pair in pairs if pair[0][1] != pair[1][1]][:_LOSSES]:
+        gap = short(abs(one - other)) if finite(one) and finite(other) else ""
+        rows.append((str(step), _full(one), _full(other), gap))
     yield Rows(rows, (lambda: losses(runs)) if len(pairs) > 1 else None)
-
-
-def _gap(one: object, other: object) -> str:
-    return short(abs(one - other)) if finite(one) and finite(other) else ""
 
 
 def _script(script: Mapping[str, Any] | None) -> Iterator[Part]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
+from stablelint.report.context import Context
+from stablelint.report.numbers import plural
 from stablelint.report.page import page, prose
 from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown, counted
@@ -30,9 +32,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f'<p class="command"><code>{escape(" ".join(report.command))}</code></p>'
     else:
         yield "<p>No command was run: every site was replayed on boundary operands alone.</p>"
-    total = len(report.sites)
-    noun = "site" if total == 1 else "sites"
-    yield f'<p class="chips"><button class="chip" data-verdict="">{total} {noun}</button>'
+    sites = plural(len(report.sites), "site")
+    yield f'<p class="chips"><button class="chip" data-verdict="">{sites}</button>'
     for verdict in Verdict:
         if counts[verdict]:
             yield (
@@ -45,13 +46,6 @@ def _head(report: Report) -> Iterator[str]:
     if report.overhead is not None:
         yield f'<p class="aside">Probes took {report.overhead:.1%} of the command\'s time.</p>'
     yield "</header>"
-
-
-def _place(filename: str) -> str:
-    """A file as seen from here, where it lies below."""
-    here = Path.cwd()
-    path = Path(filename)
-    return str(path.relative_to(here)) if path.is_relative_to(here) else filename
 
 
 def _sentence(text: str) -> str:
@@ -78,7 +72,7 @@ def _rerun(report: Report) -> Iterator[str]:
     )
     for site in report.sites:
         if site.guilty:
-            where = f"{site.site.code} at {_place(site.site.filename)}:{site.site.span.start.row}"
+            where = f"{site.site.code} at {Context(os.getcwd()).path(site.site.filename)}:{site.site.span.start.row}"
             yield f'<p class="problem">The command is worse with the fix of {escape(where)}.</p>'
     yield "</section>"
 
@@ -92,7 +86,7 @@ def _sites(report: Report) -> Iterator[str]:
 
 def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     site = report.site
-    place = f"{_place(site.filename)}:{site.span.start.row}:{site.span.start.column}"
+    place = f"{Context(os.getcwd()).path(site.filename)}:{site.span.start.row}:{site.span.start.column}"
     yield f'<details class="site" data-verdict="{report.verdict}"{" open" if unfolded else ""}>'
     yield (
         f'<summary><span class="badge {report.verdict}">{report.verdict}</span> '
