@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 FLOAT16 = "float16"
@@ -56,6 +57,10 @@ def shows(data: bytes, fact: str) -> bool:
 
 def _in_code(pattern: re.Pattern[bytes], data: bytes) -> bool:
     """Whether a pattern is found outside comments and docstrings; few files have to be looked at twice for it."""
-    if pattern.search(data) is None:
-        return False
-    return pattern.search(_COMMENT_OR_TEXT.sub(rb"\g<text>", data)) is not None
+    return pattern.search(data) is not None and pattern.search(_code_of(data)) is not None
+
+
+@lru_cache(maxsize=1)
+def _code_of(data: bytes) -> bytes:
+    """A file without its comments and docstrings."""
+    return b"".join(filter(None, _COMMENT_OR_TEXT.split(data)))

@@ -7,16 +7,13 @@ ones can. What many ask for of the same tree is sorted by kind once, and remembe
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 _Node = TypeVar("_Node", bound=ast.AST)
 # By kind, each node with its place in the order of the walk.
 _Table = dict[type[ast.AST], list[tuple[int, Any]]]
-_BELOW: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
-_WITHIN: WeakKeyDictionary[ast.AST, _Table] = WeakKeyDictionary()
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 """What has names of its own."""
 
@@ -55,18 +52,12 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 def nodes_below(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     """The nodes of these kinds below `tree`, in the order of `descendants`."""
-    table = _BELOW.get(tree)
-    if table is None:
-        table = _BELOW[tree] = _by_kind(descendants(tree)[1:])
-    return _chosen(table, kinds)
+    return _chosen(_table(tree, "_below", lambda: descendants(tree)[1:]), kinds)
 
 
 def nodes_in(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     """The nodes of these kinds below `tree`, without those of functions and classes defined in it."""
-    table = _WITHIN.get(tree)
-    if table is None:
-        table = _WITHIN[tree] = _by_kind(_within(tree))
-    return _chosen(table, kinds)
+    return _chosen(_table(tree, "_within", lambda: _within(tree)), kinds)
 
 
 def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -75,19 +66,29 @@ def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDe
     return nodes_below(tree, *kinds)
 
 
-def _within(tree: ast.AST) -> Iterable[ast.AST]:
+def _within(tree: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
     stack = children(tree)
     while stack:
         node = stack.pop()
-        yield node
-        if type(node) not in SCOPES:
+        found.append(node)
+        kind = type(node)
+        if FIELDS[kind] and kind not in SCOPES:
             stack.extend(children(node))
+    return found
 
 
-def _by_kind(nodes: Iterable[ast.AST]) -> _Table:
-    table: _Table = {}
-    for pair in enumerate(nodes):
-        table.setdefault(type(pair[1]), []).append(pair)
+def _table(tree: ast.AST, name: str, nodes: Callable[[], list[ast.AST]]) -> _Table:
+    """The nodes by kind, which the tree itself keeps under a name."""
+    table: _Table | None = tree.__dict__.get(name)
+    if table is None:
+        table = tree.__dict__[name] = {}
+        for pair in enumerate(nodes()):
+            kind = type(pair[1])
+            if kind in table:
+                table[kind].append(pair)
+            else:
+                table[kind] = [pair]
     return table
 
 

@@ -58,10 +58,8 @@ def in_place(review: Review, rule: Rule) -> Iterator[Site]:
         storage, hidden = _storage(target, value)
         if storage.op == "parameter" and _is_detached(target):
             continue
-        if not hidden and _is_beside_forward(scope_of(frame), review.module):
-            continue
         message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
-        if message is not None:
+        if message is not None and (hidden or not _is_beside_forward(scope_of(frame), review.module)):
             yield make_site(review, rule, (value, frame), message=message)
 
 
