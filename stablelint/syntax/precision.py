@@ -31,6 +31,14 @@ _SHOWN: Mapping[str, re.Pattern[bytes]] = MappingProxyType(
     }
 )
 
+# One of which stands wherever the pattern is found, which takes longer to search for.
+_TELLING = {
+    FLOAT16: (b"half", b"float16"),
+    SOFTMAX: (b"softmax",),
+    SCALED: (b"GradScaler",),
+    UNSCALED: (b"unscale_",),
+}
+
 FACTS = tuple(_SHOWN)
 _ASIDE = re.compile(r"tests?$|testing$|test_|conftest|benchmarks?$|docs?$")  # try every precision there is
 
@@ -52,7 +60,7 @@ def shown_in(data: bytes) -> Iterator[str]:
 
 def shows(data: bytes, fact: str) -> bool:
     """Whether the code of a file shows one fact about its project."""
-    return _in_code(_SHOWN[fact], data)
+    return any(word in data for word in _TELLING[fact]) and _in_code(_SHOWN[fact], data)
 
 
 def _in_code(pattern: re.Pattern[bytes], data: bytes) -> bool:

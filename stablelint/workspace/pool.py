@@ -213,8 +213,7 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
 def _run_chunk(paths: list[str]) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
-    results: Results = []
-    for path in paths:
-        results.append((path, _guarded(_task, path)))
-    gc.collect(1)  # an analysis parts its cycles itself; this is for those that were cut off
+    results = [(path, _guarded(_task, path)) for path in paths]
+    if any(isinstance(result, Failure) for _, result in results):
+        gc.collect(1)  # an analysis parts its cycles itself, unless it is cut off
     return results

@@ -44,4 +44,12 @@ names_a_script = _says(
 )
 
 # What comments, docstrings and files say.
-says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held
+_says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held
+
+
+def says_a_small_constant(text: str) -> bool:
+    """Whether an epsilon, or a number like one, stands in a text."""
+    lower = text.lower()
+    return ("eps" in lower or "1e-" in lower) and _says_a_small_constant(text)
+
+

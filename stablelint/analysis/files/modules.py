@@ -241,7 +241,7 @@ class ModuleInfo:
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True
     may_hold_lambdas: bool = True
-    changed: frozenset[str] | None = None  # see `written_into`
+    changed: frozenset[str] | None = None  # see `is_written_into`
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
     folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 
@@ -259,13 +259,14 @@ class ModuleInfo:
             for one in self.source.tree.body
         )
 
-    @property
-    def written_into(self) -> frozenset[str]:
-        """The names in whose objects a statement of the file writes, assignments at the top level left out."""
+    def is_written_into(self, name: str) -> bool:
+        """Whether a statement of the file writes into the object of a name, assignments at the top level left out."""
+        if self.source.text.count(name) == 1:
+            return False
         if self.changed is None:
             statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
             self.changed = frozenset().union(*map(_written, statements))
-        return self.changed
+        return name in self.changed
 
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""

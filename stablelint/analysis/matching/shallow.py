@@ -38,9 +38,19 @@ class Watch:
     def observe(self, value: Value, frame: Frame) -> None:
         """Hands an operation on; raises RestsOnCallError where it depends on a call that was passed over."""
         if frame.session.passed_over and matters(value, self._words):
-            if any_unknown((value,), self._since, self._known):
+            if any_unknown((value,), self._since, self._known) and not self._is_plain_view(value):
                 raise RestsOnCallError
         self._observe(value, frame)
+
+    def _is_plain_view(self, value: Value) -> bool:
+        """Whether one size of a view is no tensor's: the order of sizes is all that can be wrong with a view."""
+        if value.op != "view":
+            return False
+        sizes = [size for name, size in value.operands.items() if name != "input"]
+        if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
+            sizes = sizes[0].data
+        known = [size for size in sizes if size.op not in ("size", "starred") and size.constant() != -1]
+        return any(not any_unknown((size,), self._since) for size in known)
 
 
 def matters(value: Value, words: Words) -> bool:

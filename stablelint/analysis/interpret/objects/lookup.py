@@ -144,7 +144,7 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     module = frame.module
     if value.kind in _NUMERIC and not module.is_constant(identifier):
         return frame.graph.unknown(identifier, kind=value.kind)
-    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and identifier in module.written_into:
+    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and module.is_written_into(identifier):
         return forgotten(value, value.node or module.source.tree, frame)
     return value
 
