@@ -40,7 +40,8 @@ _PRODUCTS = having("product") | {"masked_fill"}
 _SQUEEZED = frozenset("linear_module softmax sigmoid tanh layer_norm norm_module".split())
 
 
-@observes("normalize", "layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d")
+@observes("normalize")
+@observes("layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d", anywhere="~0")
 def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
     """`F.normalize(x)` in a normalisation layer of a file that casts to float32 and back."""
     yield from _tiny_eps(review, rule)

@@ -25,8 +25,11 @@ JOINED = "*256"
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
 RESHAPED = "view()"  # to sizes of which each may be one of a tensor's
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
+TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
+GRADED = "requires_grad"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_TINY = 1e-3
+_SMALL = 1e-3
+_LEAST = 3e-8  # what float16 does not take for 0
 _RESHAPES = frozenset({"view", "reshape"})
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -49,9 +52,9 @@ _OTHER_WORDS: Mapping[str, str] = {
     "sub": "- rsub",
     "mul": "*",
     "div": "/ ** reciprocal",
-    "pow": "** x*x square",
-    "sqrt": "** pow float_power",
-    "rsqrt": "** pow float_power",
+    "pow": "** x*x square power",
+    "sqrt": "** pow float_power power",
+    "rsqrt": "** pow float_power power",
     "matmul": "@",
     "norm": "vector_norm",
     "std": "std_mean",
@@ -251,7 +254,7 @@ def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Ma
 
 def _is_tiny(*constants: ast.Constant) -> bool:
     """Whether one of two constants may be lost beside the other."""
-    return any(isinstance(c.value, float) and abs(c.value) < _TINY for c in constants)
+    return any(isinstance(c.value, float) and abs(c.value) < _SMALL for c in constants)
 
 
 def _is_byte(node: ast.expr) -> bool:
@@ -288,16 +291,22 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.words.add(SIZED)
     if name in _RESHAPES and _takes_sizes(node):
         seen.words.add(RESHAPED)
-    if any(
-        one.arg == "dtype" and not origin(one.value, imports).startswith("torch") for one in node.keywords
-    ):
-        seen.words.add(TYPED)
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
             seen.assigned.add(written)
     if is_of_self(node.func):
         seen.called.add(name)
+
+
+def _look_at_keyword(node: ast.keyword, seen: Glance, imports: Mapping[str, str]) -> None:
+    if node.arg == "dtype":
+        if not origin(node.value, imports).startswith("torch"):
+            seen.words.add(TYPED)
+    elif node.arg == GRADED:
+        seen.words.add(GRADED)
+    elif node.arg == "eps" and origin(node.value, imports):
+        seen.words.add(TINY)
 
 
 def _takes_sizes(node: ast.Call) -> bool:
@@ -342,6 +351,8 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
             seen.words.add("large" if value < float("inf") else "inf")
         elif kind is float and value > 0.5 and 0 < abs(value - round(value)) < 1e-6:
             seen.words.add(ABSORBED)
+        elif 0 < value < _LEAST:
+            seen.words.add(TINY)
 
 
 def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -390,6 +401,7 @@ _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = 
     ast.BinOp: _look_at_operator,
     ast.AugAssign: _look_at_operator,
     ast.Call: _look_at_call,
+    ast.keyword: _look_at_keyword,
     ast.Constant: _look_at_constant,
     ast.Subscript: _look_at_subscript,
     ast.Compare: _look_at_comparison,

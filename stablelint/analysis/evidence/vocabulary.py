@@ -51,5 +51,3 @@ def says_a_small_constant(text: str) -> bool:
     """Whether an epsilon, or a number like one, stands in a text."""
     lower = text.lower()
     return ("eps" in lower or "1e-" in lower) and _says_a_small_constant(text)
-
-

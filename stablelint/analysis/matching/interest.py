@@ -120,11 +120,12 @@ def observes(*texts: str, anywhere: str = "") -> Callable[[_Matcher], _Matcher]:
     """Says of a matcher what a function must hold for it to find anything there, and what must stand in the file.
 
     Each text names operations, or calls, that stand in it together, `|` between alternatives: ``"exp|sqrt op="``.
-    Without a text the matcher looks at what other rules have found, or at the file as a whole.
+    Said twice, either suffices. Without a text the matcher looks at what other rules have found, or at the file as a whole.
     """
 
     def mark(matcher: _Matcher) -> _Matcher:
-        matcher.observes = tuple(Need(_row(text), _row(anywhere)) for text in texts)  # type: ignore[attr-defined]
+        needs = tuple(Need(_row(text), _row(anywhere)) for text in texts)
+        matcher.observes = (*getattr(matcher, "observes", ()), *needs)  # type: ignore[attr-defined]
         return matcher
 
     return mark

@@ -37,8 +37,8 @@ class Watch:
 
     def observe(self, value: Value, frame: Frame) -> None:
         """Hands an operation on; raises RestsOnCallError where it depends on a call that was passed over."""
-        if frame.session.passed_over and matters(value, self._words):
-            if any_unknown((value,), self._since, self._known) and not self._is_plain_view(value):
+        if frame.session.passed_over and matters(value, self._words) and not self._is_plain_view(value):
+            if any_unknown((value,), self._since, self._known):
                 raise RestsOnCallError
         self._observe(value, frame)
 

@@ -42,10 +42,11 @@ _DEPTH = 8
 _ASKED = "this does nothing for a loss with a graph, and hides the error of one without: no parameter gets a gradient"
 
 
-_SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter", "tensor", "randn", "rand", "zeros", "ones"))
+_WRITTEN = "|".join(("op=", "[]=", *(f"{name}_" for name in _IN_PLACE)))
+_SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 
 
-@observes(f"op=|[]= {_SAVED}", f"{'|'.join(f'{name}_' for name in _IN_PLACE)} {_SAVED}")
+@observes(f"{_WRITTEN} {_SAVED}", f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
 def in_place(review: Review, rule: Rule) -> Iterator[Site]:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
     losses = [s.value.operands["input"] for s in steps_of(review) if s.kind == "backward"]
