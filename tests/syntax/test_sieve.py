@@ -38,6 +38,8 @@ def words(text: str, imports: dict[str, str] = IMPORTS) -> set[str]:
         ("x * x", "pow"),
         ("f(x).y * f(x).y", "pow"),
         ("x.square()", "pow"),
+        ("np.power(x, y)", "pow"),
+        ("np.power(x, 0.5)", "sqrt"),
         ("a @ b", "matmul"),
         ("x.masked_fill_(m, c)", "masked_fill"),
         ("x[m] = c", "where"),
@@ -86,10 +88,19 @@ def test_what_no_rule_speaks_of_has_no_word(text: str) -> None:
         ("2**8 * x[0]", "*256"),
         ("x += y", "op="),
         ("x.add_(y)", "op="),
+        ("nn.LayerNorm(n, 1e-12)", "~0"),
+        ("torch.zeros(3, requires_grad=True)", "requires_grad"),
     ],
 )
 def test_numbers_that_matter_are_words(text: str, word: str) -> None:
     assert word in words(text)
+
+
+def test_an_eps_of_another_file_may_be_one_that_vanishes() -> None:
+    imports = IMPORTS | {"EPS": "package.constants.EPS"}
+    assert "~0" in words("nn.LayerNorm(n, eps=EPS)", imports)
+    assert "~0" not in words("nn.LayerNorm(n, eps=1e-5)", imports)
+    assert "~0" not in words("nn.LayerNorm(n, eps=config.eps)", imports)
 
 
 def test_an_initialiser_is_told_from_the_method_of_that_name() -> None:

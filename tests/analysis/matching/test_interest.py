@@ -132,3 +132,36 @@ def _inner(x):
 TABLE = {"inner": _inner}
 """
     assert kept(text, package="pkg") == ["_inner"]
+
+
+@pytest.mark.parametrize(
+    ("line", "looked_at"),
+    [
+        ("mask = torch.ones(n); mask[0] = 0", False),
+        ("mask = torch.ones(n, requires_grad=True); mask[0] = 0", True),
+        ("w = torch.rand(n); w.requires_grad_(); w += 1", True),
+        ("p = torch.sigmoid(x); p[0] = 0", True),
+    ],
+)
+def test_a_change_in_place_needs_what_a_gradient_reads_or_asks_for(line: str, looked_at: bool) -> None:
+    assert kept(f"import torch\ndef f(x, n):\n    {line}\n", package="p") == (["f"] if looked_at else [])
+
+
+@pytest.mark.parametrize(("eps", "looked_at"), [("1e-12", True), ("1e-5", False)])
+def test_a_norm_is_looked_at_where_float16_may_lose_its_eps(eps: str, looked_at: bool) -> None:
+    text = (
+        "import torch.nn as nn\nclass M(nn.Module):\n"
+        f"    def __init__(self):\n        self.norm = nn.LayerNorm(n, eps={eps})\n"
+        "    def forward(self, x):\n        return self.norm(x)\n"
+    )
+    assert ("forward" in kept(text, half=True, package="p")) is looked_at
+
+
+def test_what_a_matcher_is_said_to_observe_twice_may_be_either() -> None:
+    @observes("log")
+    @observes("exp", anywhere="half")
+    def matcher() -> list[object]:
+        return []
+
+    interest = interest_of(needs_of_matcher(matcher), {"log", "exp"}, lambda: False)
+    assert holds(interest, "log") and not holds(interest, "exp")
