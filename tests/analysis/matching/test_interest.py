@@ -164,4 +164,5 @@ def test_what_a_matcher_is_said_to_observe_twice_may_be_either() -> None:
         return []
 
     interest = interest_of(needs_of_matcher(matcher), {"log", "exp"}, lambda: False)
-    assert holds(interest, "log") and not holds(interest, "exp")
+    assert holds(interest, "log")
+    assert not holds(interest, "exp")
