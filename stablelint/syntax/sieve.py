@@ -166,7 +166,8 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, 
 
 def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> bool:
     """Whether an attribute is called like an operation and is none: a method of the class, another package's."""
-    return (node.attr in seen.called and _is_method(node)) or _is_elsewhere(node.value, imports)
+    own = node.attr in seen.called and _is_method(node)
+    return own or origin(node.value, imports).partition(".")[0] in _ELSEWHERE
 
 
 def _is_method(called: ast.Attribute) -> bool:
@@ -182,10 +183,6 @@ def _layers() -> frozenset[str]:
         for spelling, operation in operations.spellings()
         if spelling.rpartition(".")[2][0].isupper()
     )
-
-
-def _is_elsewhere(node: ast.expr, imports: Mapping[str, str]) -> bool:
-    return origin(node, imports).partition(".")[0] in _ELSEWHERE
 
 
 def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:

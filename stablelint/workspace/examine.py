@@ -117,7 +117,7 @@ class Examiner:
             "silenced": len(outcome.silenced),
             "counts": dict(report.discharge_counts),
             "assumed": report.assumed,
-            "consulted": {_absolute(path, self._scope.root): text for path, text in report.consulted.items()},
+            "consulted": {os.path.join(self._scope.root, p): text for p, text in report.consulted.items()},
             "passes": codec.encode_places(report.passes),
             "asks": sorted(report.asks),
             "received": codec.encode_places(_rested_on(self._received.get(path, {}), report)),
@@ -168,7 +168,3 @@ def _rested_on(received: Passes, report: FileReport) -> Passes:
         place: [one if one.path in named else one._replace(row=0) for one in received[place]]
         for place in received.keys() & report.asks
     }
-
-
-def _absolute(path: str, root: str) -> str:
-    return path if os.path.isabs(path) else os.path.join(root, path)

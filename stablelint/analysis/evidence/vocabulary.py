@@ -44,10 +44,4 @@ names_a_script = _says(
 )
 
 # What comments, docstrings and files say.
-_says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held
-
-
-def says_a_small_constant(text: str) -> bool:
-    """Whether an epsilon, or a number like one, stands in a text."""
-    lower = text.lower()
-    return ("eps" in lower or "1e-" in lower) and _says_a_small_constant(text)
+says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held

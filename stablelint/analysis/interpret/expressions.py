@@ -87,10 +87,6 @@ def _binop(node: ast.BinOp, frame: Frame) -> Value:
     return binary(type(node.op), evaluate(node.left, frame), evaluate(node.right, frame), node, frame)
 
 
-def _call(node: ast.Call, frame: Frame) -> Value:
-    return evaluate_call(node, frame)
-
-
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
     operand = evaluate(node.operand, frame)
     if isinstance(node.op, ast.UAdd):
@@ -287,10 +283,6 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
     return filtered
 
 
-def _lambda(node: ast.Lambda, frame: Frame) -> Value:
-    return function_value(node, frame)
-
-
 def _named(node: ast.NamedExpr, frame: Frame) -> Value:
     value = evaluate(node.value, frame)
     bind(node.target, value, frame)
@@ -331,12 +323,12 @@ _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.GeneratorExp: _comprehension,
     ast.SetComp: _comprehension,
     ast.DictComp: _dictcomp,
-    ast.Lambda: _lambda,
+    ast.Lambda: function_value,
     ast.NamedExpr: _named,
     ast.Await: _inner,
     ast.Starred: _inner,
     ast.YieldFrom: _inner,
     ast.Yield: _yield,
     ast.JoinedStr: _string,
-    ast.Call: _call,
+    ast.Call: evaluate_call,
 }

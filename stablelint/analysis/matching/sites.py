@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.interest import (
@@ -94,29 +93,20 @@ class Index:
 
 def index_of(catalog: Catalog) -> Index:
     """The compiled patterns of a catalog; compiled once."""
-    return _index(catalog.digest, _Held(catalog))
+    if catalog.digest not in _INDICES:
+        _INDICES[catalog.digest] = _index(catalog)
+    return _INDICES[catalog.digest]
 
 
-class _Held:
-    """Lets a catalog be an argument of a cached function whose key is its digest."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return 0
+_INDICES: dict[str, Index] = {}  # by the digest of the catalog
 
 
-@lru_cache(maxsize=8)
-def _index(digest: str, held: _Held) -> Index:
+def _index(catalog: Catalog) -> Index:
     by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
     sequences: list[tuple[Rule, Shape]] = []
     matchers: list[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]]] = []
     needs: list[Need] = []
-    for rule in held.catalog.rules.values():
+    for rule in catalog.rules.values():
         if rule.matcher is not None:
             matcher = matcher_named(rule.matcher)
             declared = needs_of_matcher(matcher)

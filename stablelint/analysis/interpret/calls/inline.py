@@ -110,7 +110,7 @@ def _result_of(
     function: FunctionInfo, bound: dict[str, Value], receiver: Value | None, node: ast.AST, frame: Frame
 ) -> Value:
     """What a call yields that leaves its arguments as they are: as it is remembered, or interpreted."""
-    memo = (id(function.node), receiver.key if receiver else 0, *_signature(bound))
+    memo = (id(function.node), receiver.key if receiver else 0, *(v.key for v in bound.values()))
     if isinstance(function.closure, Frame):
         memo = (*memo, *(v.key for v in function.closure.state.names.values()))
     known = frame.session.memo.get(memo)
@@ -166,10 +166,6 @@ def _is_telling(function: FunctionInfo) -> bool:
     if outline.generator or outline.textual or outline.dropped or not outline.returns:
         return False
     return function.module.mentions_torch or outline.statements <= _SMALL
-
-
-def _signature(bound: dict[str, Value]) -> list[int]:
-    return [v.key for v in bound.values()]
 
 
 def bind_call(

@@ -160,10 +160,9 @@ def register(
 
 def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     """What an object keeps and starts with zeros: training, a checkpoint or a build step fills it."""
-    made = Value(
+    return Value(
         "buffer", frame.graph.fresh(), Kind.TENSOR, dtype=value.dtype, node=value.node, module=value.module, name=name
     )  # fmt: skip
-    return made
 
 
 def is_module(info: ClassInfo) -> bool:
