@@ -44,6 +44,12 @@ PROVED = {
         "def f(x, y):\n    n = y.norm(dim=-1)\n    return x / (n + (n < 1e-4) * 1e-3)"
     ),
     "1 where it is 0": "def f(x, y):\n    y = y + (y == 0).float()\n    return x / y",
+    "a column of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[:, 0].norm()"
+    ),
+    "a row of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[0].norm()"
+    ),
 }
 NOT_PROVED = {
     "the elements themselves": (

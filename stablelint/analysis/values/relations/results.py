@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.centres import at_centre
 from stablelint.analysis.values.relations.cosines import product_of_units
+from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
@@ -431,7 +432,7 @@ def _is_scale(value: Value) -> bool:
 
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
-    "norm": (_norm_of_stacked,),
+    "norm": (norm_of_units, _norm_of_stacked),
     "vector_norm": (_norm_of_stacked,),
     "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity, _product_of_units),
     "matmul": (_product_of_units,),
