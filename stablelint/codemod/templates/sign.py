@@ -7,7 +7,6 @@ reduction='none')).mean()``.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
@@ -17,24 +16,9 @@ from stablelint.codemod.text.locate import Tree
 _REDUCTIONS = ("mean", "sum")
 
 
-@dataclass(frozen=True, slots=True)
-class _Reduction:
-    """A mean or sum of an expression, with its further arguments."""
-
-    call: ast.Call
-    name: str
-    arguments: list[ast.expr]
-
-    @property
-    def given(self) -> list[tuple[str | None, ast.expr]]:
-        """Its arguments, by keyword where they have one."""
-        positional: list[tuple[str | None, ast.expr]] = [(None, value) for value in self.arguments]
-        return [*positional, *((keyword.arg, keyword.value) for keyword in self.call.keywords)]
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is over all elements."""
-        return not self.given
+_Reduction = tuple[
+    ast.Call, str, list[ast.expr]
+]  # a mean or sum of an expression: its name, its further arguments
 
 
 def without_signs(
@@ -48,18 +32,21 @@ def without_signs(
     if not (isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub)):
         return node, expression
     reductions = _reductions(tree, node)
-    parent = tree.link(reductions[-1].call if reductions else node).parent
+    parent = tree.link(reductions[-1][0] if reductions else node).parent
     if not (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub)):
         return node, expression
     inner = expression.operand
-    own = _with_own(inner, reductions[0].name) if len(reductions) == 1 and reductions[0].is_bare else None
+    own = None
+    if len(reductions) == 1:
+        call, name, arguments = reductions[0]
+        own = None if arguments or call.keywords else _with_own(inner, name)
     return parent, own or _reduced(tree, reductions, inner, operands)
 
 
 def _reductions(tree: Tree, node: ast.expr) -> list[_Reduction]:
     """The means and sums around `node`, from the innermost out."""
     found: list[_Reduction] = []
-    while (reduction := _reduction(tree, found[-1].call if found else node)) is not None:
+    while (reduction := _reduction(tree, found[-1][0] if found else node)) is not None:
         found.append(reduction)
     return found
 
@@ -71,27 +58,28 @@ def _reduction(tree: Tree, node: ast.expr) -> _Reduction | None:
     if isinstance(above, ast.Attribute):
         call = tree.link(above).parent
         if isinstance(call, ast.Call) and call.func is above and above.attr in _REDUCTIONS:
-            return _Reduction(call, above.attr, list(call.args))
+            return call, above.attr, list(call.args)
     elif isinstance(above, ast.Call) and link.field == "args" and link.index == 0:
         function = above.func
         if isinstance(function, ast.Attribute) and function.attr in _REDUCTIONS:
-            return _Reduction(above, function.attr, list(above.args[1:]))
+            return above, function.attr, list(above.args[1:])
     return None
 
 
 def _reduced(
     tree: Tree, reductions: list[_Reduction], inner: ast.expr, operands: dict[str, Operand]
 ) -> ast.expr:
-    for depth, reduction in enumerate(reductions):
-        call = forms.called(inner, method=reduction.name)
-        for index, (keyword, value) in enumerate(reduction.given):
-            name = f"{PREFIX}_reduction{depth}_{index}"
-            operands[name] = Operand(name, bare(tree.text(value)), value, value)
-            given = ast.Name(name, ast.Load())
+    for depth, (around, name, arguments) in enumerate(reductions):
+        call = forms.called(inner, method=name)
+        given = [(None, value) for value in arguments] + [(one.arg, one.value) for one in around.keywords]
+        for index, (keyword, value) in enumerate(given):
+            placeholder = f"{PREFIX}_reduction{depth}_{index}"
+            operands[placeholder] = Operand(placeholder, bare(tree.text(value)), value, value)
+            put = ast.Name(placeholder, ast.Load())
             if keyword:
-                call.keywords.append(ast.keyword(keyword, given))
+                call.keywords.append(ast.keyword(keyword, put))
             else:
-                call.args.append(given)
+                call.args.append(put)
         inner = call
     return inner
 

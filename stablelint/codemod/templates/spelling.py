@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.nodes import root_name
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates import forms
@@ -57,10 +56,9 @@ class File:
 def spell_names(file: File, node: ast.AST, site: ast.AST) -> tuple[str, list[Edit]]:
     """The text of a template with qualified names as the file has them at `site`, and the imports that this needs."""
     added: dict[str, Edit] = {}
-    writes = any(isinstance(one, ast.Name) and one.id == f"{PREFIX}_out" for one in ast.walk(node))
 
     def spell(qualified: str) -> str:
-        qualified = qualified if writes else _preferred(file, qualified, site)
+        qualified = _preferred(file, qualified, site)
         known = file.scope.reach(qualified, site)
         if known is not None:
             return known

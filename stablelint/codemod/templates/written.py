@@ -18,15 +18,6 @@ from stablelint.syntax.operations import having
 
 # In-place methods that may stand between an operand and the in-place operation on it.
 _IN_PLACE = frozenset("clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num".split())
-# Functions among the rewrites' that take `out=`, by qualified name; tried with torch 2.
-TAKES_OUT = frozenset(
-    """
-    torch.log torch.log1p torch.exp torch.expm1 torch.sqrt torch.rsqrt torch.sigmoid torch.softmax torch.log_softmax
-    torch.logsumexp torch.logaddexp torch.logcumsumexp torch.logit torch.var torch.std torch.where
-    torch.special.erfc torch.special.log_ndtr torch.linalg.vector_norm torch.linalg.solve
-    torch.nn.functional.normalize
-    """.split()
-)
 # Operations whose result may share the memory of their operand.
 _SHARES = having("alias", "may-alias") | {"item", "tolist"}
 
@@ -121,10 +112,9 @@ def _with_method(call: ast.Call, receiver: ast.expr, method: str) -> ast.Call:
 
 
 def with_out(expression: ast.expr, original: str, out: str) -> ast.expr:
-    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it is the same one or takes it, too."""
+    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it is the same one."""
     name = forms.dotted(expression.func) if isinstance(expression, ast.Call) else None
-    if isinstance(expression, ast.Call) and name is not None:
-        if name in TAKES_OUT or name.rpartition(".")[2] == original:
-            given = ast.keyword("out", ast.Name(out, ast.Load()))
-            return ast.Call(expression.func, expression.args, [*expression.keywords, given])
+    if isinstance(expression, ast.Call) and (name or "").rpartition(".")[2] == original:
+        given = ast.keyword("out", ast.Name(out, ast.Load()))
+        return ast.Call(expression.func, expression.args, [*expression.keywords, given])
     raise Withheld("the result is written into `out=`, which the rewrite does not take")

@@ -29,12 +29,6 @@ def test_log_softmax_is_taken_from_where_the_file_takes_softmax(before: str, aft
     assert body(rewritten(source, change)) == after
 
 
-def test_a_result_that_is_written_elsewhere_is_written_by_torch() -> None:
-    source = f"{HEAD}p = F.softmax(z, 1)\ntorch.log(p, out=y)\n"
-    change = proposal(source, "torch.log(p, out=y)", "torch.log_softmax($z, dim=-1)", z="p")
-    assert body(rewritten(source, change)).endswith("torch.log_softmax(p, dim=-1, out=y)\n")
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
