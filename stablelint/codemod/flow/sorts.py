@@ -39,7 +39,10 @@ _WHOLE = frozenset(
     "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted one_hot".split()
 )
 _TABLES = ("numpy.", "pandas.", "scipy.")  # what makes arrays and tables
-_REAL_PARTS = frozenset("abs real imag angle".split())
+_REAL_PARTS = frozenset("abs real imag angle irfft irfft2 irfftn hfft".split())
+_COMPLEX = frozenset(
+    "view_as_complex polar complex fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn ihfft".split()
+)
 # Methods of tensors that arrays and other tables have as well.
 _SHARED = frozenset(
     """
@@ -220,7 +223,7 @@ def is_complex(node: ast.expr, tree: Tree) -> bool:
             attr in _REAL_PARTS
         ):
             return False
-        case ast.Call(func=ast.Attribute(attr="view_as_complex" | "polar" | "complex")):
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr in _COMPLEX:
             return True
         case ast.Name():
             given = definition(tree, node)

@@ -345,6 +345,8 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
         parent = tree.link(parent).parent
     # ``log_p.exp() * (log_p - log_q)``: the logarithm of a share, and not of a scale.
     whole = tree.link(parent).parent
+    while _is_product(tree.link(whole).parent):
+        whole = tree.link(whole).parent
     return not (isinstance(whole, ast.BinOp) and any(one is exponent for one in ast.walk(whole)))
 
 

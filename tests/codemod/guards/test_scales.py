@@ -267,6 +267,13 @@ def test_a_term_of_another_statement_is_not_bounded_with_the_exponential_of_a_sc
 BOUNDED = "    if x:\n        q = x.clamp(min=x)\n    else:\n        q = torch.clamp(x, min=x)\n"
 
 
+def test_what_multiplies_the_exponential_is_no_term_beside_it() -> None:
+    source = f"{HEAD}def f(q, d):\n    return d * (1 + q) * torch.exp(-q)\n"
+    assert "    return d * (1 + q) * torch.exp((-q).clamp(max=80.0))\n" in rewritten(
+        source, last(source, "-q", EXP)
+    )
+
+
 def test_what_has_a_lower_bound_gets_no_second_one() -> None:
     source = f"{HEAD}def f(x):\n{BOUNDED}    return torch.distributions.Normal(x, torch.exp(q))\n"
     assert "torch.exp(q.clamp(max=20.0))" in rewritten(source, last(source, "q", EXP))

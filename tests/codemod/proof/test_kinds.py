@@ -86,6 +86,18 @@ def test_what_is_complex_has_no_bound_unless_its_size_is_taken() -> None:
     assert "k.abs().clamp_min(1e-30).sqrt()" in rewritten(source, size)
 
 
+def test_a_spectrum_is_complex_and_what_is_made_of_it_again_is_not() -> None:
+    source = (
+        "import torch\ndef f(x):\n    k = torch.fft.rfft(x)\n    return torch.sqrt(k), torch.fft.irfft(k)\n"
+    )
+    assert (
+        withheld(source, bounded(source, "k", "$k.clamp_min(0)", end=source.index("), torch")))
+        == "`k` is complex"
+    )
+    again = proposal(source, "torch.fft.irfft(k)", "$k.clamp_min(0)", k="torch.fft.irfft(k)")
+    assert "torch.fft.irfft(k).clamp_min(0)" in rewritten(source, again)
+
+
 def test_the_limits_for_integers_are_those_of_what_is_computed_with_them() -> None:
     source = "import torch\ndef f(j):\n    m = torch.arange(j)\n    return torch.sqrt(j - m * (m + 1))\n"
     text = "j - m * (m + 1)"
