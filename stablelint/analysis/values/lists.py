@@ -19,17 +19,22 @@ _LONGEST = 40
 
 
 def leaves(value: Value) -> list[Value]:
-    """What a value is on one path or another."""
-    if value.op != "phi":
-        return [value]
-    return [leaf for path in value.operands.values() for leaf in leaves(path)]
+    """What a value is on one path or another, each once: paths part and meet again and again."""
+    found, pending, seen = [], [value], {id(value)}
+    while pending:
+        known = pending.pop()
+        if known.op != "phi":
+            found.append(known)
+            continue
+        new = {id(path): path for path in known.operands.values() if id(path) not in seen}
+        seen.update(new)
+        pending += reversed(new.values())
+    return found
 
 
 def is_list(value: Value) -> bool:
     """Whether a value is a list on every path."""
-    if value.op == "phi":
-        return all(is_list(v) for v in value.operands.values())
-    return value.kind is Kind.SEQUENCE or value.op == "list_of"
+    return all(leaf.kind is Kind.SEQUENCE or leaf.op == "list_of" for leaf in leaves(value))
 
 
 def held_by(value: Value) -> dict[object, Value]:

@@ -1,0 +1,21 @@
+"""What a value is on the paths that meet in it."""
+
+from __future__ import annotations
+
+from stablelint.analysis.values.lists import is_list, leaves
+from stablelint.analysis.values.value import Graph, Kind, Value
+
+
+def met(graph: Graph, *paths: Value) -> Value:
+    return Value("phi", graph.fresh(), Kind.UNKNOWN, {str(place): path for place, path in enumerate(paths)})
+
+
+def test_paths_that_meet_again_and_again_are_walked_once() -> None:
+    graph = Graph()
+    ends = [graph.sequence([]), graph.constant(1), graph.constant(2)]
+    value = met(graph, ends[0], ends[1])
+    for _ in range(100):
+        value = met(graph, value, value, ends[2])
+    assert [id(leaf) for leaf in leaves(value)] == [id(end) for end in ends]
+    assert not is_list(value)
+    assert is_list(met(graph, ends[0], met(graph, ends[0], graph.sequence([ends[1]]))))
