@@ -100,6 +100,8 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
             made = construction(site, module)
             site.anchor = made if made is not site.value.node else None
             return
+        if fix.target is None and fix.kind == "replace" and _is_for(fix, site):
+            return  # what replaces the whole belongs where the whole stands
         if fix.target is None or fix.target not in site.match.bindings or fix.kind != "replace":
             continue
         if fix.constructor is not None or fix.reader is not None:
@@ -112,6 +114,12 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
         if target is not None and not encloses(site.node, target[0]):
             site.anchor = target[0]
         return
+
+
+def _is_for(fix: FixTemplate, site: Site) -> bool:
+    """Whether a rewrite is one for the form of the operation and the element type that a site has."""
+    names = parse_template(fix.replace or "...").metavariables
+    return _suits_dtype(fix, site) and not site.match.through and bool(names & site.match.bindings.keys())
 
 
 def _are_keywords(text: str, names: frozenset[str]) -> bool:
