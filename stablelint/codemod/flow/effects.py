@@ -117,8 +117,9 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         return dtype_source(node.operand, imported)
     if isinstance(node, ast.Subscript):
-        of_mapping = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-        return node if of_mapping and is_cheap(node) else dtype_source(node.value, imported)
+        # An item of a list or a dict has a type that the container has not; a part of a tensor has the tensor's.
+        part = isinstance(node.slice, ast.Tuple | ast.Slice | ast.Compare) or _is_inverted(node.slice)
+        return dtype_source(node.value, imported) if part else node if is_cheap(node) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
         if is_number(node.left):
             return dtype_source(node.right, imported)
@@ -132,6 +133,10 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
             return dtype_source(receiver, imported)
         return dtype_source(node.args[0], imported) if node.args else None
     return None
+
+
+def _is_inverted(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert)
 
 
 def evaluated_before(tree: Tree, node: ast.expr) -> list[ast.AST] | None:
