@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stablelint.catalog import Catalog, Rule, RuleError, load_catalog
 from stablelint.catalog.discover import builtin_folder
-from stablelint.cli.main import CLEAN, FAILED, FINDINGS
+from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import Change, setting_added
 from stablelint.codemod.text.apply import WriteRefused

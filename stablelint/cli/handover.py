@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TextIO
 
-from stablelint.cli.main import FAILED
+from stablelint.cli.exit_codes import FAILED
 from stablelint.cli.options import print_problems
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from stablelint import __version__
-
-CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS, INTERRUPTED
 
 # What fails for want of room, files or memory is no bug.
 _OF_THE_MACHINE = frozenset(

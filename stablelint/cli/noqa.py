@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
-from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.report.numbers import plural

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from stablelint.cli.main import FAILED
+from stablelint.cli.exit_codes import FAILED
 from stablelint.config import ConfigError, load, override
 from stablelint.diagnostic import Level, Problem, Severity
 from stablelint.syntax.content import NOTEBOOK

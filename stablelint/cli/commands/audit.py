@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
+from stablelint.cli.exit_codes import FAILED, FINDINGS
 from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over
-from stablelint.cli.main import FAILED, FINDINGS
 from stablelint.cli.options import context_of, number, print_problems
 from stablelint.diagnostic import Problem
 

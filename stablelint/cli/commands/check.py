@@ -9,8 +9,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.known import add_baseline, known_findings, without_known
-from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
     add_paths,

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.handover import add_report, failed, hand_over
-from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import context_of, number, print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import BASELINE, Change, changes
 from stablelint.codemod.text.apply import WriteRefused

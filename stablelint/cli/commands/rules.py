@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems, program_rules
 from stablelint.config import Settings, load
 

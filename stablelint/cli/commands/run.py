@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stablelint.cli.exit_codes import FAILED, FINDINGS
 from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over, write_file
-from stablelint.cli.main import FAILED, FINDINGS
 from stablelint.cli.options import context_of, number, print_problems
 from stablelint.config import load
 from stablelint.diagnostic import Problem

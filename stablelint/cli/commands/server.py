@@ -6,7 +6,7 @@ import argparse
 import gc
 import sys
 
-from stablelint.cli.main import CLEAN, FAILED
+from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.handover import add_report, hand_over
-from stablelint.cli.main import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import (
     Session,
     add_paths,
