@@ -148,7 +148,7 @@ def _ends_with(cause: Site, site: Site, way: Sequence[Value]) -> bool:
     ranges = {**site.ranges, site.judgement.operand: interval}
     left = judge(*contracts_of(site.rule), site.match.bindings, ranges, site.gradient)
     if left.status.is_open:
-        site.behind, site.judgement, site.ranges = cause, left, ranges
+        site.judgement, site.ranges = left, ranges
     return not left.status.is_open
 
 

@@ -54,7 +54,6 @@ class Site:
     # The same expression as other patterns of the rule read it.
     readings: list[Site] = field(default_factory=list)
     replaced: Site | None = None  # of a rule that this one replaces, about an operand of the same expression
-    behind: Site | None = None  # what makes its operand, is told itself, and mended would leave this one open
 
     @property
     def operand(self) -> Value | None:
