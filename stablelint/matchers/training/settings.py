@@ -74,8 +74,9 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
 def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     tree = review.module.source.tree
-    helpers = {f.name for f in functions_below(tree) if _seeds_what_it_is_given(f, review.module)}
-    for root in functions_of(review, "manual_seed", "backward"):
+    roots = list(functions_of(review, "manual_seed", "backward"))
+    helpers = {f.name for f in functions_below(tree) if roots and _seeds_what_it_is_given(f, review.module)}
+    for root in roots:
         for call in nodes_in(root, ast.Call):
             seeds = qualified(call.func, review.module) in _SEEDS or called(call) in helpers
             loop = loop_around(call, root) if seeds and len(call.args) == 1 else None
