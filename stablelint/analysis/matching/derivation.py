@@ -161,6 +161,8 @@ def _cause(value: Value) -> Value | None:
     if value.op in _REASONS and value.op not in ("std", "norm", "var", "exp"):
         return None
     operands = [v for name, v in value.operands.items() if name not in SELECTORS and _may_cause(v)]
+    if value.op == "phi" and not value.interval.is_bounded:  # a path that is bounded does not lead there
+        operands = [v for v in operands if not v.interval.is_bounded] or operands
     best = max(operands, key=lambda v: max(v.zero, v.ends), default=None)
     if best is None or len(operands) == 1:
         return best

@@ -42,6 +42,12 @@ def test_calls_what_several_paths_make_by_no_single_path() -> None:
     assert steps[-1] == "`x.abs()` lies in [0, inf)"
 
 
+def test_tells_of_the_path_that_has_no_bound() -> None:
+    steps = _chain("s = torch.tanh(x)\nif flag:\n    s = torch.randn(3)\nreturn torch.exp(100 * s)")
+    assert "a normal sample is unbounded" in steps
+    assert not any(step.startswith("tanh") for step in steps)
+
+
 def test_tells_what_the_message_tells_where_a_setting_keeps_its_default() -> None:
     code = (
         "def f(x, eps=1e-7):\n    u = torch.rand_like(x)\n    return torch.log(-torch.log(u + eps) + eps)\n"
