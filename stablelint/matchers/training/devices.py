@@ -1,0 +1,163 @@
+"""Where tensors are: those that were moved to a device, and those made on the CPU."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stablelint.analysis.matching.interest import observes
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.matchers.common import make_site, observed, qualified, scope_of
+from stablelint.matchers.names import Function
+from stablelint.matchers.training.shapes import Shapes
+from stablelint.matchers.tree import ancestors, mentions
+from stablelint.syntax.operations import having
+
+if TYPE_CHECKING:
+    from stablelint.analysis.matching.review import Review
+    from stablelint.analysis.matching.sites import Site
+    from stablelint.catalog.rule import Rule
+
+_CREATIONS = having("create") | {"tensor"}
+_COPYING = frozenset(("from_numpy", "as_tensor"))
+_LIKE = having("like")
+_RESHAPING = having("layout", "copy", "total", "row", "join") | set(
+    "float double half bfloat16 type int long bool index one_hot".split()
+)
+# Operations that take tensors of one device only.
+_MIXING = (
+    *"add sub mul div matmul bmm maximum minimum where cat stack mse_loss l1_loss smooth_l1_loss cross_entropy".split(),
+    *"nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div linear_module".split(),
+)
+_ELEMENTWISE = having("elementwise")
+_DEFAULTS = ("set_default_device", "set_default_tensor_type")
+_ORIGINS = 12  # operations between a tensor and where it was made
+
+
+@observes("|".join(_MIXING) + " to|cuda " + "|".join((*_CREATIONS, "from_numpy", "as_tensor")))
+def made_on_cpu(review: Review, rule: Rule) -> Iterator[Site]:
+    """`x.to(device) + torch.randn(8)`: a tensor made on the CPU meets one that was moved."""
+    if review.module.mentions(*_DEFAULTS):
+        return
+    shapes = Shapes()
+    for pair in observed(review, *_MIXING):
+        value, frame = pair
+        if _under_device(value.node, scope_of(frame)):
+            continue
+        tensors = _tensors_of(value)
+        moved = next((v for v in tensors if _device(v) == "moved"), None)
+        made = next(
+            (
+                v
+                for v in tensors
+                if _device(v) == "cpu" and shapes.of(v).dims + (0,) * (not shapes.of(v).whole)
+            ),
+            None,
+        )
+        if moved is None or made is None:
+            continue
+        origin = _origin(made)
+        if _is_buffer(origin):
+            continue
+        bindings = {"x": moved, "made": origin}
+        anchor = origin.node if origin.module is review.module else value.node
+        yield make_site(review, rule, pair, bindings, shown=_is_surely_moved(moved), anchor=anchor)
+
+
+def _tensors_of(value: Value) -> list[Value]:
+    found: list[Value] = []
+    for name, operand in value.operands.items():
+        found.extend(operand.data if name == "tensors" and operand.kind is Kind.SEQUENCE else [operand])
+    return [v for v in found if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+
+
+def _device(value: Value, depth: int = _ORIGINS) -> str:
+    """`moved`, `cpu`, or nothing where it is not known."""
+    if depth == 0:
+        return ""
+    if value.op in ("to", "cuda"):
+        return _target(value, depth)
+    if value.op in _CREATIONS:
+        return _made(value)
+    if value.op == "cpu":
+        return "cpu"
+    if value.op in _LIKE | _RESHAPING and value.operands:
+        tensors = _tensors_of(value)
+        return _device(tensors[0], depth - 1) if tensors else ""
+    if value.op in _ELEMENTWISE or value.op in ("linear_module", "norm_module", "layer_output", "matmul"):
+        places = {_device(v, depth - 1) for v in _tensors_of(value)}
+        if "moved" in places:
+            return "moved"
+        return "cpu" if places == {"cpu"} and value.op in _ELEMENTWISE else ""
+    return ""
+
+
+def _target(value: Value, depth: int) -> str:
+    """Where `.to(…)` or `.cuda()` puts a tensor; a cast leaves it where it is."""
+    if value.op == "to" and not isinstance(value.data, Value):
+        return _device(value.first, depth - 1) if value.first is not None else ""
+    if isinstance(value.data, Value) and _names_type(value.data):
+        return _device(value.first, depth - 1) if value.first is not None else ""
+    place = value.data.constant() if isinstance(value.data, Value) else None
+    if isinstance(value.data, Value) and value.data.kind is Kind.TENSOR:
+        return _device(value.data, depth - 1)
+    return "cpu" if place == "cpu" else "moved"
+
+
+def _names_type(given: Value) -> bool:
+    """Whether what `.to(…)` is given is an element type: `.to(x.dtype)`, or a name for one."""
+    return isinstance(given.node, ast.expr) and ast.unparse(given.node).endswith("dtype")
+
+
+def _made(value: Value) -> str:
+    """Where a call that makes a tensor puts it; `x.new_zeros(…)` and `torch.zeros_like(x)` follow x."""
+    node = value.node
+    if not isinstance(node, ast.Call) or value.module is None or "..." in value.operands:
+        return ""
+    package, _, name = qualified(node.func, value.module).rpartition(".")
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if package != "torch" or name not in _CREATIONS | _COPYING or None in given:
+        return ""
+    if "device" in given:
+        device, known = given["device"], value.operands.get("device")
+        if isinstance(device, ast.Constant):
+            return "cpu" if device.value in ("cpu", None) else "moved"
+        named = known is not None and not known.assumed and known.constant() == "cpu"
+        return "cpu" if named else "moved"
+    # `as_tensor` of a tensor leaves it where it is
+    return "cpu" if name != "as_tensor" else ""
+
+
+def _origin(value: Value) -> Value:
+    """The call that made a tensor."""
+    while value.op not in _CREATIONS | {"cpu"}:
+        inner = next((v for v in _tensors_of(value) if _device(v) == "cpu"), None)
+        if inner is None:
+            break
+        value = inner
+    return value
+
+
+def _is_buffer(made: Value) -> bool:
+    """Whether a tensor is made where buffers are registered: it moves with its module."""
+    if made.node is None or made.module is None:
+        return False
+    around = ancestors(made.node, made.module.source.tree)
+    return any(isinstance(outer, Function) and mentions(outer, "register_buffer") for outer in around)
+
+
+def _is_surely_moved(value: Value) -> bool:
+    """Whether a tensor was moved to a GPU by name."""
+    if value.op == "cuda":
+        return True
+    if value.op == "to" and isinstance(value.data, Value):
+        return str(value.data.constant() or "").startswith("cuda")
+    return any(_is_surely_moved(v) for v in _tensors_of(value) if _device(v) == "moved")
+
+
+def _under_device(node: ast.AST | None, root: ast.AST) -> bool:
+    """Whether a `with torch.device(…)` around a call says where tensors are made."""
+    around = ancestors(node, root) if node is not None else ()
+    heads = (item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items)
+    return any(mentions(head, "device", "Device") for head in heads)
