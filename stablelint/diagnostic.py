@@ -137,10 +137,8 @@ class Binding(NamedTuple):
 class Proposal:
     """A fix as the rule states it: a template over the site's bindings, not yet text.
 
-    `span` is the expression (or statement) that the template replaces. In `bindings`, "..." holds the further
-    arguments for a template's ``...``; a keyword argument whose metavariable is missing is left out. An `inline`
-    proposal is withheld where an operand would have to be bound to a name first. Its places are in the file `filename`,
-    or where that is None in the file of the finding.
+    `span` is the expression (or statement) that the template replaces. The proposal's places are in the file
+    `filename`, or where that is None in the file of the finding.
 
     `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
     of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. It is
@@ -158,7 +156,6 @@ class Proposal:
         None  # the statement beside which an insertion is made; the operation that takes an object
     )
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
-    inline: bool = False
     program: tuple[Span | None, ...] = ()
     literals: tuple[Span | None, ...] = ()
     floating: tuple[str, ...] = ()

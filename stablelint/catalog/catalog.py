@@ -38,14 +38,20 @@ class Entry:
 class Catalog:
     """Rules by code, and what is wrong with the pages that are not among them.
 
-    `digest` changes when any byte of any page does. It is known without parsing a page, which a run that is
-    answered from the cache need not do.
+    `digest` changes when any byte of any page does, and catalogs of one digest are equal. It is known without
+    parsing a page, which a run that is answered from the cache need not do.
     """
 
     def __init__(self, sources: tuple[Source, ...], digest: str, problems: tuple[Problem, ...] = ()) -> None:
         self.sources = sources
         self.digest = digest
         self._unread = problems
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Catalog) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @cached_property
     def index(self) -> Mapping[str, Entry]:
@@ -121,6 +127,13 @@ def _decode(source: Source) -> str:
 
 
 def _refuse_duplicate(rule: Rule, earlier: Rule | None) -> None:
-    if earlier is not None:
-        what = f"code {rule.code}" if rule.code == earlier.code else f"name `{rule.name}`"
-        raise RuleError(f"the {what} is taken by {earlier.path}", line=1)
+    if earlier is None:
+        return
+    from stablelint.catalog.page import split
+    from stablelint.catalog.validate import line_of
+
+    if rule.code == earlier.code:
+        message, line = f"the code {rule.code} is taken by {earlier.path}", line_of("code", split(rule.text))
+    else:
+        message, line = f"the name `{rule.name}` is taken by {earlier.path}", 1
+    raise RuleError(message, line=line)

@@ -73,6 +73,15 @@ class Comparison:
             return False
         return any(interval.subset_of(region) for region in self._regions(fmt))
 
+    def allowed(self, fmt: FloatFormat) -> Interval:
+        """The smallest interval that holds every allowed finite operand.
+
+        ``abs(x) >= c`` leaves a hole that one interval cannot show, so it becomes "not 0"; `proved_by` knows the hole.
+        """
+        region, *further = self._regions(fmt)
+        nonzero = self.value(fmt) > 0 or self.op == ">"
+        return Interval(-math.inf, math.inf, nonzero=nonzero) if further else region
+
     def _regions(self, fmt: FloatFormat) -> tuple[Interval, ...]:
         bound, inf = self.value(fmt), math.inf
         strict = self.op in ("<", ">")
@@ -97,32 +106,9 @@ class Contract:
         """The metavariables the contract speaks of."""
         return frozenset(comparison.variable for comparison in self.comparisons)
 
-    def allowed(self, fmt: FloatFormat) -> dict[str, Interval]:
-        """For each metavariable the smallest interval that holds every allowed finite operand.
-
-        ``abs(x) >= c`` leaves a hole that one interval cannot show, so it becomes "not 0" here; `proved`
-        knows the hole.
-        """
-        found: dict[str, Interval] = {}
-        for comparison in self.comparisons:
-            regions = comparison._regions(fmt)
-            if len(regions) > 1:
-                region = Interval(
-                    -math.inf, math.inf, nonzero=comparison.value(fmt) > 0 or comparison.op == ">"
-                )
-            else:
-                region = regions[0]
-            earlier = found.get(comparison.variable)
-            found[comparison.variable] = region if earlier is None else _meet(earlier, region)
-        return found
-
     def holds(self, values: Mapping[str, float], fmt: FloatFormat) -> bool:
         """Whether the operands satisfy every comparison whose metavariable is among them."""
         return all(c.holds(values[c.variable], fmt) for c in self.comparisons if c.variable in values)
-
-    def proved(self, ranges: Mapping[str, Interval], fmt: FloatFormat) -> bool:
-        """Whether the ranges leave no operand that breaks a comparison over one of them."""
-        return all(c.proved_by(ranges[c.variable], fmt) for c in self.comparisons if c.variable in ranges)
 
     def about(self, variable: str) -> tuple[Comparison, ...]:
         """The comparisons over one metavariable."""
@@ -255,9 +241,3 @@ def _check_constant(node: ast.expr, text: str) -> None:
 def _undefined(name: str, text: str) -> RuleError:
     message = f"undefined name `{name}` in `{text}`: a bound is made of numbers, tiny, eps and max"
     return RuleError(message, hint=nearest(name, CONSTANTS))
-
-
-def _meet(one: Interval, other: Interval) -> Interval:
-    lo, lo_open = max((one.lo, one.lo_open), (other.lo, other.lo_open))
-    hi, closed = min((one.hi, not one.hi_open), (other.hi, not other.hi_open))
-    return Interval(lo, hi, lo_open, not closed, nonzero=one.nonzero or other.nonzero)

@@ -76,11 +76,6 @@ FIX: Mapping[str, Key] = {
         "The metavariable whose expression is replaced; without it, the whole match. A fix for several is written "
         "for the first.",
     ),
-    "constant": Key(
-        "table",
-        "The same fix with a number where `replace` asks for a limit of the element type: for operands that have no "
-        "name of their own and are shown to be in single precision or better.",
-    ),
     "dtypes": Key(
         "strings", "The element types for which the fix's constants are right.", DTYPES, default="all"
     ),
@@ -96,12 +91,6 @@ FIX: Mapping[str, Key] = {
     ),
 }
 
-CONSTANT: Mapping[str, Key] = {
-    "replace": Key("string", "The new Python, with a number.", required=True),
-    "dtypes": Key("strings", "The element types for which the number is right.", DTYPES, default="all"),
-    "message": Key("string", "What the fix does then, where that is something else."),
-}
-
 
 def reference() -> str:
     """The reference of a page, in Markdown: keys, conditions and the names of a contract."""
@@ -115,7 +104,6 @@ def _reference() -> Iterator[str]:
         ("Keys of a page", PAGE),
         ("Keys of `[requires]`", REQUIRES),
         ("Keys of `[[fix]]`", FIX),
-        ("Keys of `[fix.constant]`", CONSTANT),
     ):
         yield from (f"## {title}", "", "| key | is | means |", "| --- | --- | --- |")
         for name, key in table.items():
@@ -163,7 +151,7 @@ def schema() -> dict[str, object]:
     tables: dict[str, object] = {
         "requires": _object(REQUIRES),
         "sample": {"type": "object"},
-        "fix": {"type": "array", "items": _object(FIX, {"constant": _object(CONSTANT)})},
+        "fix": {"type": "array", "items": _object(FIX)},
         "operands": {"type": "array", "items": {"type": "object"}},
     }
     return {

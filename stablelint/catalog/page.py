@@ -14,8 +14,6 @@ from stablelint.catalog.errors import RuleError
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^`\n]*)$")
 _MARKER = re.compile(r"#\s*error\b(?:\s*:\s*(?P<text>.*))?")
-_FENCED = re.compile(r"^(`{3,})[^`\n]*\n.*?^\1`*[ \t]*$", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"^## +(.+?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,6 @@ def split(text: str) -> Head:
     except ValueError:
         raise RuleError("the toml block is not closed", line=at + 1) from None
     return Head(name, summary, "\n".join(lines[at + 1 : end]), at + 2)
-
-
-def headings(text: str) -> tuple[str, ...]:
-    """The titles of the page's sections, in order; what stands in fenced blocks is not a title."""
-    return tuple(_HEADING.findall(_FENCED.sub("", text)))
 
 
 def sections(text: str) -> dict[str, str]:

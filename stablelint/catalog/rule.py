@@ -17,9 +17,8 @@ class FixTemplate:
 
     `target` names the metavariable whose expression is replaced (None: the whole match); `dtypes` the
     element types for which its constants are right. `redefines` tells that it changes healthy values too, on
-    purpose. `inline` closes it to operands that would need a name of their own, because it uses them twice.
-    `constructor` is for an operation that an object applies (``self.loss(...)``): the class of which the object is to
-    be made as well. `reader` is what the whole match becomes where `target` is a step of a model that goes. A safe one
+    purpose. `constructor` is for an operation that an object applies (``self.loss(...)``): the class of which the object
+    is to be made as well. `reader` is what the whole match becomes where `target` is a step of a model that goes. A safe one
     is so for operands of which those in `floating` hold real floating-point numbers, those in `single` in single
     precision or better. Among those open to a match the first is the best.
     """
@@ -32,7 +31,6 @@ class FixTemplate:
     target: str | None = None
     dtypes: tuple[str, ...] = DTYPES
     redefines: bool = False
-    inline: bool = False
     constructor: str | None = None
     reader: str | None = None
     floating: tuple[str, ...] = ()
@@ -76,6 +74,11 @@ class Rule:
     operands: tuple[Mapping[str, object], ...] = ()
     sample: Mapping[str, object] = field(default_factory=dict)
     url: str = ""
+
+    @property
+    def has_contract(self) -> bool:
+        """Whether it states an obligation, rather than a form that is a flaw by itself."""
+        return self.forward is not None or self.backward is not None
 
     @property
     def metavariables(self) -> frozenset[str]:

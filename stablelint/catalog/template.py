@@ -52,5 +52,8 @@ def parse_template(text: str) -> Template:
         raise RuleError(f"not Python with metavariables: {error.msg}: `{text.strip()}`") from None
     if not tree.body:
         raise RuleError("the template is empty")
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    if any(isinstance(one, ast.Constant) and one.value is ... for call in calls for one in call.args):
+        raise RuleError("`...` belongs in the pattern; a template names the arguments that it keeps")
     uses = Counter(match[1] for match in METAVARIABLE.finditer(text))
     return Template(text, tree, tuple(sorted(uses.items())))

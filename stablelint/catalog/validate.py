@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from stablelint.catalog import contract, keys, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import FixTemplate, Rule
-from stablelint.catalog.variants import Constant, variants
+from stablelint.catalog.variants import for_targets
 from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def parse_rule(text: str, path: str, family: str, builtin: bool = False) -> Rule
         if not builtin:
             _check(rule)
     except RuleError as error:
-        error.line = error.line or _line_of(error.key, head)
+        error.line = error.line or line_of(error.key, head)
         raise
     return rule
 
@@ -61,7 +61,8 @@ def _toml_error(error: tomllib.TOMLDecodeError, head: page.Head) -> RuleError:
     return RuleError(f"not TOML: {_TOML_PLACE.sub('', str(error)).lower()}", line=line)
 
 
-def _line_of(key: str | None, head: page.Head) -> int:
+def line_of(key: str | None, head: page.Head) -> int:
+    """The line of a page on which a key of its toml block stands; else that on which the block begins."""
     for index, line in enumerate(head.table.split("\n")):
         if key and re.match(rf"\s*\[*\s*{re.escape(key)}\b", line):
             return head.table_line + index
@@ -69,7 +70,7 @@ def _line_of(key: str | None, head: page.Head) -> int:
 
 
 def _check_sections(text: str) -> None:
-    titles = page.headings(text)
+    titles = page.sections(text)
     missing = [title for title in SECTIONS if title not in titles]
     if missing:
         named = ", ".join(f"`## {title}`" for title in missing)
@@ -113,11 +114,9 @@ def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
     if not given["replace"].strip() and given["kind"] not in ("delete", "move-before"):
         raise RuleError("`replace` is missing", key="replace")
     targets = [name.removeprefix("$") for name in given.pop("target") if name]
-    constant = given.pop("constant")
-    read = _read(constant, keys.CONSTANT, "[fix.constant]") if constant else None
     given["applicability"] = Applicability(given["applicability"])
     given |= {name: given[name] or None for name in ("constructor", "reader")}
-    return variants(FixTemplate(**given), targets, Constant(**read) if read else None)
+    return for_targets(FixTemplate(**given), targets)
 
 
 def _check(rule: Rule) -> None:

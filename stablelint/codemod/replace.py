@@ -16,8 +16,7 @@ from stablelint.codemod.guards.alias import without_alias
 from stablelint.codemod.layout.placed import placed
 from stablelint.codemod.proof.kinds import check_kind
 from stablelint.codemod.proof.sharing import check_reuse
-from stablelint.codemod.templates import clamps, constants, forms, written
-from stablelint.codemod.templates.constants import WHOLE
+from stablelint.codemod.templates import clamps, forms, limits, written
 from stablelint.codemod.templates.hoist import Hoisted, hoist
 from stablelint.codemod.templates.instantiate import instantiate, uses
 from stablelint.codemod.templates.names import by_name
@@ -30,7 +29,6 @@ from stablelint.codemod.templates.operand import (
     check_order,
     flat,
     operand_of,
-    parse_operand,
     placeholder,
 )
 from stablelint.codemod.templates.sign import without_signs
@@ -45,18 +43,21 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 
 
-def replace_expression(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
-    """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully."""
+def replace_expression(file: File, proposal: Proposal, node: ast.expr, inline: bool = False) -> list[Edit]:
+    """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully.
+
+    `inline` asks for a form that gives no operand a name of its own.
+    """
     clamp = bound.at_clamp(file.tree, proposal, node)
     if clamp is not None:
-        return _replaced(file, *clamp)
-    return _replaced(file, proposal, node)
+        return _replaced(file, *clamp, inline)
+    return _replaced(file, proposal, node, inline)
 
 
-def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
+def _replaced(file: File, proposal: Proposal, node: ast.expr, inline: bool) -> list[Edit]:
     operands = operands_for(file, proposal, node)
-    check_kind(file, node, proposal.template, operands)
-    template = proposal.template
+    template = limits.sized(proposal.template, operands, file.is_scripted)
+    check_kind(file, node, template, operands)
     alias = without_alias(file.tree, node, template, operands)
     if alias is not None:
         return draft.edits(file.tree, alias)
@@ -64,33 +65,25 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr) -> list[Edit]:
         check_reuse(file.tree, node, operands.values())
     expression = forms.parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
-    if "..." in template:
-        expression = forms.with_rest(expression, *_rest(file, proposal, node, operands))
-    named = uses(encode(template)[0])
-    if named and not any(name in operands for name in named):
-        raise Withheld("the fix is for another form of the operation")
-    if any(name not in operands for name in named):
-        expression = forms.without_unbound(expression, operands)
     if "-" in template:
         expression = forms.without_double_negation(expression, operands)
-    if "finfo" in template or "dtype" in template:
-        expression = constants.with_constants(
-            expression, operands, file.imported_at(node), file.is_scripted, proposal.inline
-        )
+    if ".dtype" in template:
+        expression = limits.with_types(expression, operands, file.imported_at(node))
     expression = clamps.merged(file.tree, node, expression, operands)
     expression = _in_form(file, node, expression, operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
         expression = written.as_written_into(expression, _receiver(file, node, operands), writer)
     whole, expression = without_signs(file.tree, node, expression, operands)
-    return _finish(file, node, whole, expression, operands, proposal.inline)
+    return _finish(file, node, whole, expression, operands, inline)
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
     """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
     operands = operands_for(file, proposal, node)
-    expression = forms.without_unbound(forms.parse_template(proposal.template), operands)
-    expression = constants.with_constants(expression, operands, file.imported_at(node), file.is_scripted)
+    template = limits.sized(proposal.template, operands, file.is_scripted)
+    expression = forms.parse_template(template)
+    expression = limits.with_types(expression, operands, file.imported_at(node))
     refusal = "the assignment is made in place, and the rewrite has no such form"
     if not isinstance(expression, ast.BinOp):
         raise Withheld(refusal)
@@ -106,51 +99,14 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
     used = set(uses(encode(proposal.template)[0]))
     operands: dict[str, Operand] = {}
     for name, binding in proposal.bindings.items():
-        if name == "..." or (binding.text is None and placeholder(name) not in used):
+        if binding.text is None and placeholder(name) not in used:
             continue
         operand = operand_of(name, binding, file.tree, proposal.span)
         check_bound(file.tree, node, operand)
         if operand.node is not None and is_whole(operand.node, file.tree):
-            operand = replace(operand, dtype=WHOLE)
+            operand = replace(operand, dtype=limits.WHOLE)
         operands[placeholder(name)] = by_name(file.tree, node, operand)
     return operands
-
-
-def _rest(
-    file: File, proposal: Proposal, node: ast.expr, operands: dict[str, Operand]
-) -> tuple[list[ast.expr], list[ast.keyword]]:
-    """Arguments of the site for the template's ``...``; their operands are added to `operands`.
-
-    They are those of the binding called "...", or else the call's own keyword arguments that hold no operand
-    (which of its positional arguments the pattern has consumed cannot be told here).
-    """
-    given = proposal.bindings.get("...")
-    call = node if given is None else parse_operand(f"f({given.text or ''})")
-    if "..." not in proposal.template or not isinstance(call, ast.Call):
-        return [], []
-    bound = [operand.span for operand in operands.values() if operand.span is not None]
-    args: list[ast.expr] = []
-    keywords: list[ast.keyword] = []
-    for item in (*(call.args if given is not None else ()), *call.keywords):
-        value = item
-        if isinstance(item, ast.keyword | ast.Starred):
-            value = item.value
-        assert isinstance(value, ast.expr)
-        name = f"{PREFIX}_rest{len(args) + len(keywords)}"
-        if given is not None:
-            operand = Operand(name, ast.unparse(value), value)
-        else:
-            span = file.tree.source.span(file.tree.start(value), file.tree.end(value))
-            if any(span.contains(other) for other in bound):
-                continue
-            operand = Operand(name, bare(file.tree.text(value)), value, value, span)
-        operands[name] = operand
-        placed = ast.Name(name, ast.Load())
-        if isinstance(item, ast.keyword):
-            keywords.append(ast.keyword(item.arg, placed))
-        else:
-            args.append(ast.Starred(placed, ast.Load()) if isinstance(item, ast.Starred) else placed)
-    return args, keywords
 
 
 def _in_form(
@@ -159,17 +115,14 @@ def _in_form(
     expression: ast.expr,
     operands: dict[str, Operand],
 ) -> ast.expr:
-    """The template in the form of the original: in place, with `out=`, or as a method."""
+    """The template in the form of the original: in place, or as a method."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
         methods = _methods(node, file.imported_at(node))
         return forms.with_methods(expression, methods) if methods else expression
     name = last_name(node.func)
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     if "out" in keywords:
-        out = f"{PREFIX}_out"
-        value = keywords["out"]
-        operands[out] = Operand(out, bare(file.tree.text(value)), value, value)
-        return written.with_out(expression, name, out)
+        raise Withheld("the result is written into `out=`, which the rewrite does not take")
     inplace = keywords.get("inplace")
     if inplace is not None and not (isinstance(inplace, ast.Constant) and inplace.value is False):
         raise Withheld("the original works in place (`inplace=`)")
@@ -292,17 +245,17 @@ class _Writing:
         None where the template does not, or where no name can be given before the statement.
         """
         scope = self.file.scope
-        repeated = constants.repeated(self.code, lambda name: name in scope.names_at(self.node))
+        repeated = limits.repeated(self.code, lambda name: name in scope.names_at(self.node))
         if repeated is None:
             return None
         code, asked, wish = repeated
         try:
             text, tree = instantiate(asked, self.operands)
             assert isinstance(tree.body[0], ast.Expr)
-            operand = Operand(constants.LIMITS, text, tree.body[0].value)
-            limits = hoist(self.file.tree, scope, operand, self.node, self.region, wish)
-            known = {**self.operands, constants.LIMITS: limits.operand}
-            _, changes = replace(self, code=code, operands=known, hoisted=[*self.hoisted, limits]).changes()
+            operand = Operand(limits.LIMITS, text, tree.body[0].value)
+            named = hoist(self.file.tree, scope, operand, self.node, self.region, wish)
+            known = {**self.operands, limits.LIMITS: named.operand}
+            _, changes = replace(self, code=code, operands=known, hoisted=[*self.hoisted, named]).changes()
         except Withheld:
             return None
         return changes

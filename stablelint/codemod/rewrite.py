@@ -155,7 +155,7 @@ class Rewriter:
             if definition is not None:
                 moved, value = definition
                 with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, replace(moved, inline=True), value)
+                    return replace_expression(self._file, moved, value, inline=True)
                 with contextlib.suppress(Withheld):
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)

@@ -11,6 +11,7 @@ from stablelint.catalog.pattern import encode
 from stablelint.codemod.calls import delete_item
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates.instantiate import instantiate, uses
+from stablelint.codemod.templates.limits import sized
 from stablelint.codemod.templates.operand import check_computed_once, check_evaluation
 from stablelint.codemod.templates.spelling import File, spell_names
 from stablelint.codemod.text import draft
@@ -99,12 +100,13 @@ def anchor_of(tree: Tree, proposal: Proposal) -> ast.stmt:
 def _statements(
     file: File, proposal: Proposal, site: ast.stmt
 ) -> tuple[list[Edit], list[str], list[ast.stmt]]:
+    operands = operands_for(file, proposal, site)
+    template = sized(proposal.template, operands, file.is_scripted)
     try:
-        module = ast.parse(encode(proposal.template)[0].strip())
+        module = ast.parse(encode(template)[0].strip())
     except (SyntaxError, RuleError) as error:
         raise Withheld("the fix is not made of statements") from error
     code, imports = spell_names(file, module, site)
-    operands = operands_for(file, proposal, site)
     text, tree = instantiate(code, operands)
     if any("\n" in operand.text and '"""' in operand.text for operand in operands.values()):
         raise Withheld("an operand holds a string of several lines")

@@ -23,8 +23,8 @@ CONTRACTS = (
 
 
 def test_a_chain_is_two_comparisons() -> None:
-    allowed = contract.parse("0 < x <= 1").allowed(FLOAT32)
-    assert allowed == {"x": Interval(0.0, 1.0, lo_open=True, hi_open=False)}
+    above, below = (one.allowed(FLOAT32) for one in contract.parse("0 < x <= 1").comparisons)
+    assert above.meet(below) == Interval(0.0, 1.0, lo_open=True, hi_open=False)
 
 
 def test_constants_are_those_of_the_dtype() -> None:
@@ -35,16 +35,16 @@ def test_constants_are_those_of_the_dtype() -> None:
 
 
 def test_a_hole_around_zero_is_known_to_proofs() -> None:
-    parsed = contract.parse("abs(y) >= 0.5")
-    assert parsed.proved({"y": Interval(0.5, 2.0)}, FLOAT32)
-    assert parsed.proved({"y": Interval(-2.0, -0.5)}, FLOAT32)
-    assert not parsed.proved({"y": Interval(-2.0, 2.0, nonzero=True)}, FLOAT32)
-    assert parsed.allowed(FLOAT32)["y"].nonzero
+    (apart,) = contract.parse("abs(y) >= 0.5").comparisons
+    assert apart.proved_by(Interval(0.5, 2.0), FLOAT32)
+    assert apart.proved_by(Interval(-2.0, -0.5), FLOAT32)
+    assert not apart.proved_by(Interval(-2.0, 2.0, nonzero=True), FLOAT32)
+    assert apart.allowed(FLOAT32).nonzero
 
 
 def test_nan_breaks_every_contract() -> None:
     assert not contract.parse("x < 1").holds({"x": math.nan}, FLOAT32)
-    assert not contract.parse("x < 1").proved({"x": Interval(0.0, 0.5, nan=True)}, FLOAT32)
+    assert not contract.parse("x < 1").comparisons[0].proved_by(Interval(0.0, 0.5, nan=True), FLOAT32)
 
 
 def test_what_a_pattern_does_not_bind_is_not_asked() -> None:
@@ -97,13 +97,14 @@ def test_the_interval_of_allowed_operands_holds_each_of_them(
 ) -> None:
     parsed, operand = contract.parse(text), round_to(value, fmt)
     if math.isfinite(operand) and parsed.holds({"x": operand}, fmt):
-        assert parsed.allowed(fmt)["x"].contains(operand)
+        assert all(one.allowed(fmt).contains(operand) for one in parsed.comparisons)
 
 
 @given(text=st.sampled_from(CONTRACTS), fmt=FORMAT, value=st.floats(allow_nan=False, allow_infinity=False))
 def test_a_point_is_proved_exactly_when_it_holds(text: str, fmt: FloatFormat, value: float) -> None:
     parsed, point = contract.parse(text), Interval(value, value, nonzero=value != 0)
-    assert parsed.proved({"x": point}, fmt) == parsed.holds({"x": value}, fmt)
+    proved = all(one.proved_by(point, fmt) for one in parsed.comparisons)
+    assert proved == parsed.holds({"x": value}, fmt)
 
 
 @given(fmt=FORMAT, value=st.floats(allow_nan=False, allow_infinity=False))

@@ -152,6 +152,8 @@ def test_a_duplicate_code_names_the_page_that_has_it(tmp_path: Path) -> None:
     problem = _only(catalog.problems)
     assert problem.filename == str(tmp_path / "b.md")
     assert str(tmp_path / "a.md") in problem.message
+    assert problem.position is not None
+    assert PAGE.split("\n")[problem.position.row - 1].startswith("code = ")
 
 
 def test_a_page_that_is_not_text_is_refused(tmp_path: Path) -> None:

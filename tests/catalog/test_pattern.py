@@ -78,6 +78,8 @@ def test_a_bad_template_is_refused() -> None:
         parse_template("$x.clamp_min(")
     with pytest.raises(RuleError, match="belongs in the pattern"):
         parse_template("f($x, k=$k?)")
+    with pytest.raises(RuleError, match="belongs in the pattern"):
+        parse_template("f($x, ...)")
 
 
 def test_a_predicate_is_parsed_into_its_parts() -> None:

@@ -13,6 +13,7 @@ from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import loads, readers, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, number
+from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
@@ -21,7 +22,6 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name, last_name
 
-_WIDEST = ".clamp(max=80.0)"  # what an exponential bears; its square, one operation later, does not
 _LOG_SCALE = ".clamp(max=20.0)"
 _BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
@@ -48,7 +48,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     operand = operand_of_clamp(proposal, node)
     if operand is None:
         return None
-    if proposal.template == f"${operand}{_WIDEST}":
+    if proposal.template == widest(operand):
         inner, limits = _halved(node), _BOTH_SIDES
         if inner is None:
             inner, limits = node, _OF_STD
@@ -124,7 +124,7 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal
 def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> list[str]:
     """The names that an exponent is made of, where one has a reader that must agree with the exponential."""
     operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
-    if operand is None or function is None or proposal.template != f"${operand}{_WIDEST}":
+    if operand is None or function is None or proposal.template != widest(operand):
         return []
     names = [] if any(map(_is_log_of_share, _logarithms(node))) else _logarithms(node)
     is_beside = any(_is_beside(tree, one, node) for name in names for one in readers(function, name))
@@ -137,7 +137,7 @@ def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[dra
     operand = operand_of_clamp(proposal, node)
     given = proposal.template
     node = _of_logarithm(node)
-    if operand is None or not isinstance(node, ast.Attribute) or given != f"${operand}{_WIDEST}":
+    if operand is None or not isinstance(node, ast.Attribute) or given != widest(operand):
         return None
     statement = tree.statement(node)
     region = draft.whole_lines(tree, statement)

@@ -205,7 +205,7 @@ class _Match:
     def _texts(self) -> list[ast.expr]:
         """The operands as the rewrite writes them."""
         given = (binding.text for binding in self._proposal.bindings.values())
-        return [parse_operand(text) for text in given if text and text != "..."]
+        return [parse_operand(text) for text in given if text]
 
     def _types(self) -> Iterator[str]:
         root = self._operations[-1]

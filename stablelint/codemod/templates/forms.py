@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
@@ -81,32 +81,6 @@ def transform(expression: ast.expr, rewrite: _Rewrite) -> ast.expr:
     result = _Transform(rewrite).visit(expression)
     assert isinstance(result, ast.expr)
     return result
-
-
-def without_unbound(expression: ast.expr, bound: Mapping[str, Operand]) -> ast.expr:
-    """Drop keyword arguments whose metavariable is not bound: the site does not give them."""
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Call):
-            node.keywords = [
-                one
-                for one in node.keywords
-                if not is_placeholder(one.value) or identifier(one.value) in bound
-            ]
-    return expression
-
-
-def with_rest(expression: ast.expr, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
-    """Put the site's further arguments in place of ``...``, keywords that the template gives itself left out."""
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Call) and any(map(_is_rest, node.args)):
-            given = {one.arg for one in node.keywords if one.arg}
-            node.args = [new for one in node.args for new in (args if _is_rest(one) else [one])]
-            node.keywords += [one for one in keywords if one.arg not in given]
-    return expression
-
-
-def _is_rest(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is Ellipsis
 
 
 def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:

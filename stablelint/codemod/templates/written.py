@@ -1,4 +1,4 @@
-"""Rewrites of what writes into a tensor: in-place methods, ``inplace=True`` and ``out=``.
+"""Rewrites of what writes into a tensor: in-place methods and ``inplace=True``.
 
 Expressions are the template's, with metavariables as placeholders.
 """
@@ -109,12 +109,3 @@ def _in_place_chain(node: ast.expr, receiver: str) -> ast.Call | None:
 
 def _with_method(call: ast.Call, receiver: ast.expr, method: str) -> ast.Call:
     return ast.Call(ast.Attribute(receiver, method, ast.Load()), call.args, call.keywords)
-
-
-def with_out(expression: ast.expr, original: str, out: str) -> ast.expr:
-    """Hand ``out=`` on to the rewrite's outermost call; Withheld unless it is the same one."""
-    name = forms.dotted(expression.func) if isinstance(expression, ast.Call) else None
-    if isinstance(expression, ast.Call) and (name or "").rpartition(".")[2] == original:
-        given = ast.keyword("out", ast.Name(out, ast.Load()))
-        return ast.Call(expression.func, expression.args, [*expression.keywords, given])
-    raise Withheld("the result is written into `out=`, which the rewrite does not take")

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from stablelint.codemod.templates.limits import widest
 from stablelint.diagnostic import Binding, Position, Proposal, Span
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
-EXP = "$x.clamp(max=80.0)"
+EXP = widest("x")
 SCALE = "$x.clamp_min(1e-6)"
 
 

@@ -1,0 +1,140 @@
+"""Limits of an element type, of which the page of a rule speaks: as the number that people write, or as asked of a tensor.
+
+A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
+to be in single precision or better, and in TorchScript, which knows no `finfo`; everywhere else half precision may
+arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.effects import dtype_source, is_cheap
+from stablelint.codemod.templates.forms import code, identifier, is_placeholder, parse_code, transform
+from stablelint.codemod.templates.instantiate import uses
+from stablelint.codemod.templates.operand import Operand
+from stablelint.codemod.withheld import Withheld
+from stablelint.numerics.formats import FORMATS
+
+WHOLE = "integers"
+UPCAST = "upcast"  # something that it is made of was cast to single precision, and it perhaps cast back under a name
+LIMITS = f"{PREFIX}_limits"
+_HALF = ("float16", "bfloat16")
+# Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
+_NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "tiny ** (1 / 3)": "1e-6", "eps": "1e-6"}
+_ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
+_SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
+_LIMIT = re.compile(
+    r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* (0\.5|\(1 / 3\)))?)"
+)
+_LARGER = re.compile(r"max\(\$\w+, (?P<limit>torch\.finfo\(\$(?P<of>\w+)\.dtype\)[^()]*)\)")
+_EXPONENT = re.compile(
+    r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
+)
+_ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
+
+
+def widest(operand: str) -> str:
+    """The bound of what an exponential bears, as a page has it."""
+    return f"${operand}.clamp(max=math.log(torch.finfo(${operand}.dtype).max) - 1)"
+
+
+def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False) -> str:
+    """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
+
+    The largest exponent is a number in any case: that of single precision, where nothing is known. In half precision
+    the larger of a number and a limit is the limit.
+    """
+
+    def known(found: re.Match[str]) -> str | None:
+        operand = operands.get(PREFIX + found["of"])
+        if operand is None or operand.dtype == UPCAST:
+            return "float32" if operand is not None and not is_cheap(operand.tree) else None
+        return "float32" if operand.dtype == WHOLE else operand.dtype if operand.dtype in FORMATS else None
+
+    def number(found: re.Match[str]) -> str:
+        limit, sum_ = found["limit"], found["sum"] or ""
+        kind = known(found)
+        if scripted and limit in _SCRIPTED:
+            if kind in _HALF:
+                raise Withheld("TorchScript knows no `torch.finfo`")
+            return sum_ + _SCRIPTED[limit]
+        numbers = _ADDENDS if sum_ and kind == "float32" else _NUMBERS if not sum_ else {}
+        return sum_ + numbers[limit] if limit in numbers and kind in ("float32", "float64") else found[0]
+
+    def exponent(found: re.Match[str]) -> str:
+        largest = FORMATS[known(found) or "float32"].max
+        bound = (math.log if found["log"] == "log" else math.log2)(largest) - 1
+        digit = 10 ** math.floor(math.log10(bound))
+        return f"{'-' * bool(found['negative'])}{bound // digit * digit}"
+
+    if "finfo" not in template:
+        return template
+    template = _LARGER.sub(lambda one: one["limit" if known(one) == "float16" else 0], template)
+    return _LIMIT.sub(number, _EXPONENT.sub(exponent, template))
+
+
+def with_types(
+    expression: ast.expr, operands: dict[str, Operand], imported: Callable[[str], bool]
+) -> ast.expr:
+    """Ask for an element type where that costs nothing.
+
+    An operand that is not cheap to write twice is replaced in ``$x.dtype`` by its type, or by a part of it that has the
+    same type; such parts are added to `operands`. `imported` tells modules from tensors. Raises Withheld where an
+    operand would be computed for the sake of its type alone.
+    """
+    used = Counter(uses(code(expression)))
+
+    def rewrite(node: ast.expr) -> ast.expr | None:
+        if not isinstance(node, ast.Attribute) or node.attr != "dtype" or not is_placeholder(node.value):
+            return None
+        name = identifier(node.value)
+        return parse_code(_dtype(name, operands, imported, used)) if name in operands else None
+
+    return transform(expression, rewrite)
+
+
+def repeated(code: str, is_taken: Callable[[str], bool]) -> tuple[str, str, str] | None:
+    """A template that asks for limits of one element type more than once, with `LIMITS` in their place.
+
+    With it comes what `LIMITS` stands for, and a name for that: one limit, or where there are several, or its
+    name is taken, all of them. None where nothing is asked for twice.
+    """
+    asked = _ASKED.findall(code)
+    if len(asked) < 2:
+        return None
+    types, limits = {item for item, _ in asked}, {item for _, item in asked}
+    if len(types) > 1:
+        return None
+    owner, one = types.pop(), limits.pop()
+    if not limits and not is_taken(one):
+        return code.replace(f"{owner}.{one}", LIMITS), f"{owner}.{one}", one
+    return code.replace(owner, LIMITS), owner, "finfo"
+
+
+def _dtype(
+    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
+) -> str:
+    operand = operands[name]
+    if operand.dtype == WHOLE:
+        return (
+            "torch.float32"  # `finfo` knows no integers; what is computed with these is of the default type
+        )
+    if is_cheap(operand.tree) and not isinstance(operand.tree, ast.UnaryOp):
+        return f"{name}.dtype"
+    if operand.dtype in FORMATS:
+        return f"torch.{operand.dtype}"
+    source = dtype_source(operand.tree, imported)
+    if source is None:
+        if used[name] == 1:
+            raise Withheld(f"`{operand.shown}` would be computed again for its type")
+        return f"{name}.dtype"
+    part = f"{name}_part"
+    text = ast.get_source_segment(f"(\n{operand.text}\n)", source)
+    operands[part] = Operand(part, text or ast.unparse(source), source)
+    return f"{part}.dtype"

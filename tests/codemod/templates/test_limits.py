@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from stablelint.catalog import load_catalog
+from stablelint.catalog.rule import DTYPES
+from stablelint.codemod.templates.limits import sized, widest
+from stablelint.codemod.templates.operand import Operand, placeholder
+from stablelint.diagnostic import Binding
+from stablelint.runtime.rules.laws import Law, laws
+from tests.codemod.support import CLAMPED_LOG, HEAD, proposal, rewritten, span_of
+
+
+def of_type(dtype: str | None, *names: str) -> dict[str, Operand]:
+    """Operands of an element type, by placeholder."""
+    return {placeholder(one): Operand(one, one, ast.Name(one), dtype=dtype) for one in names}
+
+
+def with_numbers() -> Iterator[Law]:
+    """The laws of all pages, of their fixes with numbers in the place of limits."""
+    for rule in load_catalog(entry_points=False).rules.values():
+        for dtype in rule.dtypes:
+            for fix in rule.fixes:
+                number = sized(fix.replace, of_type(dtype, *rule.metavariables))
+                if number != fix.replace and dtype in fix.dtypes:
+                    fixes = (replace(fix, replace=number),)
+                    yield from (
+                        one for one in laws(replace(rule, fixes=fixes, dtypes=(dtype,))) if one.fix == 0
+                    )
+
+
+@pytest.mark.parametrize("law", list(with_numbers()), ids=lambda law: law.title)
+def test_a_number_cures_as_the_limit_does_and_leaves_healthy_values(law: Law) -> None:
+    assert law.check() is None
+
+
+@pytest.mark.parametrize("dtype", [None, *DTYPES])
+def test_an_exponent_has_a_round_bound_of_its_type(dtype: str | None) -> None:
+    bounds = {"float16": "10.0", "float64": "700.0"}
+    assert sized(widest("x"), of_type(dtype, "x")) == f"$x.clamp(max={bounds.get(dtype or '', '80.0')})"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bound"),
+    [
+        ("float32", "1e-30"),
+        ("float16", "torch.finfo(x.dtype).tiny"),
+        ("upcast", "torch.finfo(x.dtype).tiny"),
+        (None, "torch.finfo(x.dtype).tiny"),
+    ],
+)
+def test_single_precision_gets_a_number_and_half_its_limit(dtype: str, bound: str) -> None:
+    source = f"{HEAD}def f(x):\n    return torch.log(x)\n"
+    x = Binding("x", span_of(source, "x", start=source.index("log(")), dtype)
+    fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x=x))
+    assert f"torch.log(x.clamp_min({bound}))" in fixed
+
+
+def test_the_larger_of_a_number_and_a_limit_of_float16_is_the_limit() -> None:
+    limit = "torch.finfo($x.dtype).tiny ** 0.5"
+    assert sized(f"max($eps, {limit})", of_type("float16", "x")) == limit
+    assert sized(f"max($eps, {limit})", of_type(None, "x")) == f"max($eps, {limit})"
+
+
+@pytest.mark.parametrize("mark", ["@torch.jit.script\n", "# torch.jit.is_scripting()\n"])
+def test_a_file_for_torchscript_gets_numbers_where_others_ask_for_the_type(mark: str) -> None:
+    source = f"{HEAD}{mark}def f(x: torch.Tensor):\n    return torch.log(x)\n"
+    fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x="x"))
+    assert "torch.log(x.clamp_min(1e-30))" in fixed
+
+
+def test_other_files_ask_for_the_type() -> None:
+    source = f"{HEAD}def f(x: torch.Tensor):\n    return torch.log(x)\n"
+    fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x="x"))
+    assert "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))" in fixed
+
+
+@pytest.mark.parametrize(
+    ("item", "written"),
+    [
+        ("x[:, 0]", "torch.log(x[:, 0].clamp_min(torch.finfo(x.dtype).tiny))"),
+        ("x[x > 0]", "torch.log(x[x > 0].clamp_min(torch.finfo(x.dtype).tiny))"),
+        ("x[0]", "torch.log(x[0].clamp_min(torch.finfo(x[0].dtype).tiny))"),
+        (
+            "x[i]",
+            "selected = x[i]\n    return torch.log(selected.clamp_min(torch.finfo(selected.dtype).tiny))",
+        ),
+    ],
+)
+def test_a_part_of_a_tensor_has_its_type_and_an_item_of_a_list_its_own(item: str, written: str) -> None:
+    source = f"{HEAD}def f(x, i):\n    return torch.log({item})\n"
+    assert written in rewritten(source, proposal(source, f"torch.log({item})", CLAMPED_LOG, x=item))
