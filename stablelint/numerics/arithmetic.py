@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from stablelint.numerics.ends import End, from_ends, high_end, low_end
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import Interval, interned
+from stablelint.numerics.interval import End, Interval, from_ends, interned
 from stablelint.numerics.powers import power
 
 __all__ = ["absolute", "add", "div", "maximum", "minimum", "mul", "neg", "power", "sub"]
@@ -41,8 +40,8 @@ def add(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     opposite = (a.contains(math.inf) and b.contains(-math.inf)) or (
         a.contains(-math.inf) and b.contains(math.inf)
     )
-    lo, lo_open = _sum_of_ends(low_end(a), low_end(b), -math.inf)
-    hi, hi_open = _sum_of_ends(high_end(a), high_end(b), math.inf)
+    lo, lo_open = _sum_of_ends(a.low_end, b.low_end, -math.inf)
+    hi, hi_open = _sum_of_ends(a.high_end, b.high_end, math.inf)
     if lo == hi:
         lo_open = hi_open = False
     nan, integral = a.nan or b.nan or opposite, a.integral and b.integral
@@ -69,7 +68,7 @@ def sub(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
 def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     """`a * b` of operands that vary independently; 0 times an attainable infinity is NaN."""
     nan = a.nan or b.nan or _zero_meets_infinity(a, b) or _zero_meets_infinity(b, a)
-    corners = [_product(x, y) for x in (low_end(a), high_end(a)) for y in (low_end(b), high_end(b))]
+    corners = [_product(x, y) for x in (a.low_end, a.high_end) for y in (b.low_end, b.high_end)]
     nonzero = not a.contains(0.0) and not b.contains(0.0)
     product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
     return replace(product, integral=True) if a.integral and b.integral else product
@@ -109,8 +108,8 @@ def div(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     nan = a.nan or b.nan or both_infinite or (a.contains(0.0) and b.contains(0.0))
     ends: list[End] = []
     for part in _signed_parts(b):
-        for x in (low_end(a), high_end(a)):
-            for y in (low_end(part), high_end(part)):
+        for x in (a.low_end, a.high_end):
+            for y in (part.low_end, part.high_end):
                 ends.extend(_quotient(x, y, math.copysign(1.0, part.lo + part.hi)))
     if b.contains(0.0):
         ends.extend(_over_zero(a, b))
@@ -153,7 +152,7 @@ def _over_zero(a: Interval, b: Interval) -> list[End]:
 
 def minimum(a: Interval, b: Interval) -> Interval:
     """The smaller of `a` and `b`, NaN where either is; exact in every format."""
-    lo, lo_open = min(low_end(a), low_end(b))
+    lo, lo_open = min(a.low_end, b.low_end)
     hi, hi_shut = min((a.hi, not a.hi_open), (b.hi, not b.hi_open))
     return Interval(
         lo,

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stablelint.numerics.ends import End, from_ends
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import ANYTHING, Interval
+from stablelint.numerics.interval import ANYTHING, End, Interval, from_ends
 
 Function = Callable[[float], float]
 
@@ -65,10 +64,7 @@ class Monotone:
         inside, nan = restrict(x, self.domain, self.undefined)
         if inside is None:
             return ANYTHING
-        ends = [
-            end_image(self.function, (inside.lo, inside.lo_open), self.attains),
-            end_image(self.function, (inside.hi, inside.hi_open), self.attains),
-        ]
+        ends = [end_image(self.function, end, self.attains) for end in (inside.low_end, inside.high_end)]
         nonzero = self.strict and inside.nonzero and self.function(0.0) == 0
         return from_ends(ends, fmt, nonzero, nan)
 
@@ -87,10 +83,7 @@ class Valley:
         inside, nan = restrict(x, (-math.inf, math.inf), self.undefined)
         if inside is None:
             return ANYTHING
-        ends = [
-            end_image(self.function, (inside.lo, inside.lo_open), self.attains),
-            end_image(self.function, (inside.hi, inside.hi_open), self.attains),
-        ]
+        ends = [end_image(self.function, end, self.attains) for end in (inside.low_end, inside.high_end)]
         if inside.lo < self.bottom < inside.hi:
             ends.append((self.function(self.bottom), not inside.contains(self.bottom)))
         return from_ends(ends, fmt, nan=nan)

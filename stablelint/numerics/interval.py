@@ -8,10 +8,14 @@ infinity. The empty set has no interval: an operation that may give it returns N
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from stablelint.numerics.formats import FloatFormat, round_to
+
+End = tuple[float, bool]
+"""The value of an end, and whether it is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,16 @@ class Interval:
         if math.isnan(value):
             return replace(TOP, nan=True)
         return Interval(value, value, integral=math.isfinite(value) and float(value).is_integer())
+
+    @property
+    def low_end(self) -> End:
+        """The low end."""
+        return self.lo, self.lo_open
+
+    @property
+    def high_end(self) -> End:
+        """The high end."""
+        return self.hi, self.hi_open
 
     @property
     def is_point(self) -> bool:
@@ -235,3 +249,15 @@ BOOLEAN = Interval(0.0, 1.0, integral=True)
 COUNT = Interval(0.0, math.inf, hi_open=True, integral=True)
 AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True, integral=True)
 """Whole numbers from 0: indices, counts, sizes."""
+
+
+def from_ends(ends: Iterable[End], fmt: FloatFormat, nonzero: bool = False, nan: bool = False) -> Interval:
+    """The interval spanned by `ends`, rounded to `fmt`; `ANYTHING` without an end: each result is NaN."""
+    known = list(ends)
+    if not known:
+        return ANYTHING
+    lo, lo_open = min(known)
+    hi, hi_shut = max((value, not is_open) for value, is_open in known)
+    if lo == hi:
+        return Interval(lo, hi, nan=nan).rounded(fmt)
+    return interned(lo, hi, lo_open, not hi_shut, nonzero and lo < 0 < hi, nan, False).rounded(fmt)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from stablelint.numerics.ends import End, from_ends, high_end, low_end
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.functions import BOTH, NEVER, Monotone, Valley, end_image
-from stablelint.numerics.interval import ANYTHING, Interval
+from stablelint.numerics.interval import ANYTHING, End, Interval, from_ends
 
 
 def power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
@@ -79,7 +78,7 @@ def _negative_whole_power(base: Interval, exponent: float, fmt: FloatFormat) -> 
     ends: list[End] = []
     for low, high in _sides(base):
         part = base.without_nan().meet(Interval(low, high))
-        for end in () if part is None else (low_end(part), high_end(part)):
+        for end in () if part is None else (part.low_end, part.high_end):
             value, is_open = end_image(lambda x: real_power(x, exponent), end, NEVER)
             ends.append((-abs(value) if odd and high == 0 else abs(value), is_open))
     if odd and base.contains(0.0) and base.is_point:
@@ -105,8 +104,8 @@ def _nonnegative_power(base: Interval, exponent: Interval, fmt: FloatFormat) -> 
     ):
         return Interval(0.0, math.inf, nan=base.nan or exponent.nan)
     values: list[End] = []
-    for x, x_open in (low_end(base), high_end(base)):
-        for y, y_open in (low_end(exponent), high_end(exponent)):
+    for x, x_open in (base.low_end, base.high_end):
+        for y, y_open in (exponent.low_end, exponent.high_end):
             value = real_power(x, y)
             claimed = (value == 0 and x == 0) or (math.isinf(value) and x in (0.0, math.inf))
             is_open = x_open or y_open if math.isfinite(value) and value != 0 else claimed and x_open

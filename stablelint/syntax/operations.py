@@ -28,14 +28,6 @@ class Operation:
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleOperation:
-    """An `nn` class that applies `operation`; `parameters` are its constructor's, in order."""
-
-    operation: str
-    parameters: tuple[str, ...]
-
-
 @cache
 def _operations() -> tuple[dict[str, Operation], dict[str, Operation], dict[str, Operation]]:
     functions: dict[str, Operation] = {}
@@ -58,13 +50,11 @@ def _operations() -> tuple[dict[str, Operation], dict[str, Operation], dict[str,
 
 
 @cache
-def _modules() -> dict[str, ModuleOperation]:
-    table: dict[str, ModuleOperation] = {}
+def _modules() -> dict[str, Operation]:
+    table: dict[str, Operation] = {}
     for row in MODULES.strip().splitlines():
-        name, operation, *parameters = row.split()
-        table[f"torch.nn.{name}"] = ModuleOperation(
-            operation, tuple(parameters[0].split(",")) if parameters else ()
-        )
+        name, operation, *given = row.split()
+        table[f"torch.nn.{name}"] = Operation(operation, tuple(given[0].split(",") if given else ()))
     return table
 
 
@@ -92,23 +82,22 @@ def canonical(name: str) -> Operation | None:
     return _operations()[2].get(name)
 
 
-def module(qualified_name: str) -> ModuleOperation | None:
-    """The operation that an instance of an `nn` class applies."""
+def module(qualified_name: str) -> Operation | None:
+    """The operation that an instance of an `nn` class applies, with the parameters of the class's constructor."""
     return _modules().get(qualified_name.replace("torch.nn.modules.", "torch.nn."))
 
 
 def applying(function: str) -> str | None:
     """The `nn` class whose instances apply a function, qualified as it is; None where there is none."""
     operation = function.rpartition(".")[2]
-    return next((name for name, found in _modules().items() if found.operation == operation), None)
+    return next((name for name, found in _modules().items() if found.name == operation), None)
 
 
 def spellings() -> Iterator[tuple[str, str]]:
     """Every spelling in the tables (a qualified function or class, or a bare method), and its operation."""
     functions, methods, _ = _operations()
-    for table in (functions, methods):
+    for table in (functions, methods, _modules()):
         yield from ((spelling, operation.name) for spelling, operation in table.items())
-    yield from ((spelling, found.operation) for spelling, found in _modules().items())
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, shown_in, shows_half
+from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, shown_in, show
         ("s = '#'; model.half()", {FLOAT16}),
         ('"""Not for torch.float16:\nit\'s tried with GradScaler()."""', set()),
         ("x = x.halfway()", set()),
+        ("scaler.unscale_(optimizer)", {UNSCALED}),
+        ("my_unscale_(optimizer)", set()),
     ],
 )
 def test_facts_stand_in_code(line: str, facts: set[str]) -> None:

@@ -180,6 +180,13 @@ def test_operands_may_change_places(name: str) -> None:
     assert torch.equal(function(X, Y), function(Y, X))
 
 
+@every("linear")
+def test_a_straight_line_beside_numbers(name: str) -> None:
+    function, numbers = getattr(torch, name), () if name == "neg" else (2.0,)
+    between = (function(X, *numbers) + function(Y, *numbers)) / 2
+    torch.testing.assert_close(function((X + Y) / 2, *numbers), between)
+
+
 @every("odd")
 def test_zero_where_the_operand_is_and_there_alone(name: str) -> None:
     assert result(name, torch.zeros(1)).item() == 0

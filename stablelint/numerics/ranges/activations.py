@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.functions import BELOW, Monotone, total
 from stablelint.numerics.interval import TOP, UNIT, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
-from stablelint.numerics.ranges.elementary import through_exp
 
 _ZERO = Interval.point(0.0)
 _SELU_SCALE = 1.0507009873554805
@@ -36,26 +34,13 @@ def _hardsigmoid(call: Call) -> Interval:
     return sixth.image(call.x, call.fmt)
 
 
-def _leaky(call: Call, slope: float) -> Interval:
-    if slope < 0:
-        return TOP.with_nan(call.x.nan)
-    return Monotone(lambda x: x if x >= 0 else x * slope).image(call.x, call.fmt)
-
-
 def _leaky_relu(call: Call) -> Interval:
     slope = call.number("negative_slope", 0.01)
     if slope == 0:
         return _relu(call).with_nan(call.x.contains(-math.inf))
-    return _leaky(call, slope)
-
-
-def _prelu(call: Call) -> Interval:
-    """x where it is positive, weight * x elsewhere; the weight is the second operand."""
-    below = call.x.meet(Interval(-math.inf, 0.0))
-    above = arithmetic.maximum(call.x, _ZERO)
-    if below is None:
-        return call.x
-    return above.join(arithmetic.mul(below, call.operand(1, "weight"), call.fmt))
+    if slope < 0:
+        return TOP.with_nan(call.x.nan)
+    return Monotone(lambda x: x if x >= 0 else x * slope).image(call.x, call.fmt)
 
 
 def _elu(call: Call, alpha: float, scale: float, stretch: float = 1.0) -> Interval:
@@ -81,28 +66,6 @@ def _softplus(call: Call) -> Interval:
         return x if x * beta > threshold else scalars.softplus(beta * x) / beta
 
     return Monotone(total(function), attains=BELOW).image(call.x, call.fmt)
-
-
-def _shrunk(call: Call) -> Interval:
-    """softshrink, hardshrink: x moved towards 0, or 0 itself."""
-    return replace(call.x, integral=False).join(_ZERO)
-
-
-def _threshold(call: Call) -> Interval:
-    """x above the threshold, `value` elsewhere."""
-    threshold, value = call.operand(1, "threshold"), call.operand(2, "value")
-    above = call.x.meet(Interval(threshold.lo, math.inf, lo_open=True)) if threshold.lo < math.inf else None
-    return value.with_nan(call.x.nan) if above is None else above.join(value)
-
-
-def _tanhshrink(call: Call) -> Interval:
-    return Monotone(lambda x: x - math.tanh(x)).image(call.x, call.fmt).join(_ZERO)
-
-
-def _glu(call: Call) -> Interval:
-    """The first half of the operand times the sigmoid of the second."""
-    gate = through_exp(call, "sigmoid")
-    return arithmetic.mul(call.x, gate, call.fmt)
 
 
 def _dropout(call: Call) -> Interval:
@@ -144,11 +107,10 @@ def _logsumexp(call: Call) -> Interval:
     )
 
 
-def _logaddexp(call: Call, base: float) -> Interval:
-    a, b = call.x, call.operand(1, "other")
-    shift = Interval(0.0, math.log(2) / math.log(base))
-    larger = arithmetic.maximum(a, b)
-    return arithmetic.add(larger, shift, call.fmt)
+def _logaddexp(call: Call) -> Interval:
+    """The larger operand, and at most log 2 more."""
+    larger = arithmetic.maximum(call.x, call.operand(1, "other"))
+    return arithmetic.add(larger, Interval(0.0, math.log(2)), call.fmt)
 
 
 ACTIVATIONS: Mapping[str, Transfer] = {
@@ -157,26 +119,16 @@ ACTIVATIONS: Mapping[str, Transfer] = {
     "hardtanh": _hardtanh,
     "hardsigmoid": _hardsigmoid,
     "leaky_relu": _leaky_relu,
-    "rrelu": lambda call: _relu(call).join(_leaky(call, 1 / 8)).join(_leaky(call, 1 / 3)),
-    "prelu": _prelu,
     "elu": lambda call: _elu(call, call.number("alpha", 1.0), 1.0),
     "selu": lambda call: _elu(call, _SELU_ALPHA, _SELU_SCALE),
     "celu": _celu,
     "softplus": _softplus,
-    "softshrink": _shrunk,
-    "hardshrink": _shrunk,
-    "tanhshrink": _tanhshrink,
-    "threshold": _threshold,
-    "glu": _glu,
     "dropout": _dropout,
-    "feature_dropout": _dropout,
-    "alpha_dropout": lambda call: TOP.with_nan(call.x.nan),
     "softmax": _softmax,
     "softmin": lambda call: _softmax(Call((arithmetic.neg(call.x),), call.params, call.fmt)),
     "gumbel_softmax": lambda call: UNIT.with_nan(_breaks_softmax(call.x)),
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
     "logcumsumexp": _logsumexp,
-    "logaddexp": lambda call: _logaddexp(call, math.e),
-    "logaddexp2": lambda call: _logaddexp(call, 2.0),
+    "logaddexp": _logaddexp,
 }

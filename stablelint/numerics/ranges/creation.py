@@ -16,23 +16,6 @@ def _constant(value: Interval) -> Transfer:
     return lambda call: value
 
 
-def _full(call: Call) -> Interval:
-    """`full(size, fill_value)`: the last operand, or the parameter."""
-    if call.operands:
-        return call.operands[-1]
-    return call.operand(0, "fill_value")
-
-
-def _tensor(call: Call) -> Interval:
-    """`tensor(data)`: any of the operands, which are the elements."""
-    if not call.operands:
-        return call.operand(0, "data")
-    result = call.operands[0]
-    for other in call.operands[1:]:
-        result = result.join(other)
-    return result.rounded(call.fmt)
-
-
 def _arange(call: Call) -> Interval:
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`, over whole numbers or not."""
     bounds = call.operands
@@ -83,29 +66,15 @@ def _uniform(call: Call) -> Interval:
     return Interval(spanned.lo, spanned.hi, spanned.lo_open, spanned.hi_open)
 
 
-_ZERO, _ONE = Interval.point(0.0), Interval.point(1.0)
-
 CREATION: Mapping[str, Transfer] = {
-    **{name: _constant(_ZERO) for name in ["zeros", "zeros_like", "new_zeros", "zero_"]},
-    **{name: _constant(_ONE) for name in ["ones", "ones_like", "new_ones"]},
-    **{name: _constant(_HALF_OPEN_UNIT) for name in ["rand", "rand_like"]},
-    **{
-        name: _constant(TOP) for name in ["randn", "randn_like", "normal", "empty", "empty_like", "new_empty"]
-    },
-    **{name: _constant(BOOLEAN) for name in ["eye", "one_hot", "bernoulli"]},
-    **{
-        name: _constant(COUNT)
-        for name in ["randperm", "multinomial", "poisson", "tril_indices", "triu_indices"]
-    },
-    **dict.fromkeys(["full", "full_like", "new_full", "fill_"], _full),
-    **{name: _constant(POSITIVE) for name in ("exponential_",)},
-    "tensor": _tensor,
-    "new_tensor": _tensor,
-    "scalar_tensor": _tensor,
+    **dict.fromkeys(["rand", "rand_like"], _constant(_HALF_OPEN_UNIT)),
+    **dict.fromkeys(["randn", "randn_like", "normal", "empty", "empty_like"], _constant(TOP)),
+    **dict.fromkeys(["eye", "one_hot", "bernoulli"], _constant(BOOLEAN)),
+    **dict.fromkeys(["randperm", "multinomial"], _constant(COUNT)),
+    "exponential_": _constant(POSITIVE),
     "arange": _arange,
     "linspace": _linspace,
     "logspace": _logspace,
     "randint": _randint,
-    "randint_like": _randint,
     "uniform_": _uniform,
 }

@@ -9,7 +9,7 @@ from dataclasses import replace
 from stablelint.numerics import arithmetic, functions
 from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.functions import ABOVE, BELOW, BOTH, Monotone, Valley, total
-from stablelint.numerics.interval import SIGNED_UNIT, TOP, UNIT, Interval
+from stablelint.numerics.interval import SIGNED_UNIT, TOP, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
 
@@ -29,7 +29,7 @@ SHAPES: Mapping[str, Monotone | Valley] = {
     "rsqrt": Monotone(total(lambda x: 1 / math.sqrt(x), at_0=math.inf), domain=_POSITIVE_AXIS),
     "square": Valley(total(lambda x: x * x), 0.0),
     "sigmoid": Monotone(scalars.sigmoid, attains=BOTH),
-    "log_sigmoid": Monotone(scalars.logsigmoid, attains=ABOVE),
+    "logsigmoid": Monotone(scalars.logsigmoid, attains=ABOVE),
     "softsign": Monotone(scalars.softsign, undefined=BOTH),
     "tanh": Monotone(math.tanh),
     "asin": Monotone(math.asin, domain=_SIGNED),
@@ -49,8 +49,6 @@ SHAPES: Mapping[str, Monotone | Valley] = {
     "silu": Valley(scalars.silu, -1.2784645427610738, attains=BELOW, undefined=BELOW),
     "mish": Valley(scalars.mish, -1.1924312145154063, attains=BELOW, undefined=BELOW),
     "hardswish": Valley(scalars.hardswish, -1.5, attains=BELOW, undefined=BELOW),
-    "rad2deg": Monotone(math.degrees),
-    "deg2rad": Monotone(math.radians),
 }
 
 _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
@@ -62,7 +60,7 @@ _TAN = Monotone(math.tan)
 _LGAMMA = Valley(total(math.lgamma, at_0=math.inf, at_inf=math.inf), 1.4616321449683623)
 
 
-def of_shape(shape: Monotone | Valley) -> Transfer:
+def _of_shape(shape: Monotone | Valley) -> Transfer:
     """The transfer function of a table entry."""
     return lambda call: shape.image(call.x, call.fmt)
 
@@ -177,21 +175,8 @@ def _negated_entropy(x: float) -> float:
     return 0.0 if x == 0 else math.inf if math.isinf(x) else x * math.log(x)
 
 
-def _sinc(call: Call) -> Interval:
-    """sin(πx) / (πx), whose least value is -0.21723…"""
-    ends = [abs(end) for end in (call.x.lo, call.x.hi) if call.x.contains(end)]
-    overflows = any(end > call.fmt.max / math.pi for end in ends)
-    return Interval(-0.2172336282112217, 1.0, nan=call.x.nan or overflows).rounded(call.fmt)
-
-
-def _bessel_i0(call: Call) -> Interval:
-    nan = call.x.nan or call.x.contains(math.inf) or call.x.contains(-math.inf)
-    top = total(math.exp)(max(abs(call.x.lo), abs(call.x.hi)))
-    return Interval(1.0, top, nan=nan).rounded(call.fmt)
-
-
 ELEMENTARY: Mapping[str, Transfer] = {
-    **{name: of_shape(shape) for name, shape in SHAPES.items()},
+    **{name: _of_shape(shape) for name, shape in SHAPES.items()},
     "gelu": _gelu,
     "sigmoid": lambda call: through_exp(call, "sigmoid"),
     "silu": lambda call: through_exp(call, "silu"),
@@ -201,16 +186,10 @@ ELEMENTARY: Mapping[str, Transfer] = {
     "sin": lambda call: _oscillating(call, math.sin, math.pi / 2),
     "cos": lambda call: _oscillating(call, math.cos, 0.0),
     "tan": _tan,
-    "sinc": _sinc,
     "logit": _logit,
     "lgamma": _lgamma,
     "digamma": _digamma,
     "entr": _entr,
-    "i0": _bessel_i0,
-    "i0e": lambda call: UNIT.with_nan(call.x.nan or not call.x.subset_of(TOP)),
-    "erfcx": lambda call: Interval(0.0, math.inf, nan=call.x.nan),
     "abs": lambda call: arithmetic.absolute(call.x),
     "neg": lambda call: arithmetic.neg(call.x),
-    "positive": lambda call: call.x,
-    "reciprocal": lambda call: arithmetic.div(Interval.point(1.0), call.x, call.fmt),
 }

@@ -121,41 +121,13 @@ def _clamp(call: Call) -> Interval:
     return result if high is None else arithmetic.minimum(result, high)
 
 
-def _extremum(pick: Callable[[Interval, Interval], Interval]) -> Transfer:
-    """maximum, or minimum: of two operands, or of one operand's elements."""
-
-    def transfer(call: Call) -> Interval:
-        other = call.optional(1, "other")
-        return call.x if other is None else pick(call.x, other)
-
-    return transfer
-
-
-def _quiet_extremum(pick: Callable[[Interval, Interval], Interval]) -> Transfer:
-    """fmax, or fmin: NaN only where both operands are, else the operand that is not."""
-
-    def transfer(call: Call) -> Interval:
-        a, b = call.x, call.operand(1, "other")
-        result = pick(a, b).without_nan()
-        result = result.join(b.without_nan()) if a.nan else result
-        result = result.join(a.without_nan()) if b.nan else result
-        return result.with_nan(a.nan and b.nan)
-
-    return transfer
-
-
 def _where(call: Call) -> Interval:
-    """Either branch; with three operands the first is the condition."""
-    branches = call.operands[1:] if len(call.operands) > 2 else call.operands
-    first = branches[0] if branches else call.operand(9, "input")
-    return first.join(branches[1] if len(branches) > 1 else call.operand(9, "other"))
+    """Either branch; the first operand is the condition."""
+    return call.operand(1, "input").join(call.operand(2, "other"))
 
 
 def _masked_fill(call: Call) -> Interval:
-    value = call.operands[2] if len(call.operands) > 2 else call.named("value")
-    if value is None:
-        value = call.operand(1, "value")
-    return call.x.join(value)
+    return call.x.join(call.operand(2, "value"))
 
 
 def _nan_to_num(call: Call) -> Interval:
@@ -191,15 +163,6 @@ def _fused(function: _TWO_OPERANDS) -> Transfer:
     return transfer
 
 
-def _hypot(call: Call) -> Interval:
-    a, b = arithmetic.absolute(call.x), arithmetic.absolute(call.operand(1, "other"))
-    squares = [arithmetic.power(each, Interval.point(2.0), call.fmt) for each in (a, b)]
-    larger = arithmetic.maximum(a, b)
-    root = SHAPES["sqrt"].image(arithmetic.add(squares[0], squares[1], call.fmt), call.fmt)
-    # Libraries scale the operands: the root neither underflows nor overflows before its result does.
-    return Interval(larger.lo, max(root.hi, larger.hi), larger.lo_open, root.hi_open, nan=a.nan or b.nan)
-
-
 def _atan2(call: Call) -> Interval:
     y, x = call.x, call.operand(1, "other")
     lo, hi = (-math.pi if y.lo <= 0 else 0.0), (math.pi if y.hi >= 0 else 0.0)
@@ -229,21 +192,16 @@ def _boolean(call: Call) -> Interval:
     return BOOLEAN
 
 
-_COMPARISONS = (
-    "eq ne lt le gt ge isnan isinf isfinite isposinf isneginf isclose isin signbit logical_and logical_or "
-    "logical_not logical_xor equal allclose"
-)
+_TRUTH_VALUES = "eq ne lt le gt ge isnan isinf isfinite isclose logical_and logical_or logical_not"
 
 ELEMENTWISE: Mapping[str, Transfer] = {
-    **dict.fromkeys(_COMPARISONS.split(), _boolean),
+    **dict.fromkeys(_TRUTH_VALUES.split(), _boolean),
     "add": _scaled_binary(arithmetic.add),
     "sub": _scaled_binary(arithmetic.sub),
-    "rsub": lambda call: arithmetic.sub(call.operand(1, "other"), call.x, call.fmt),
     "mul": _binary(arithmetic.mul),
     "div": _div,
     "floor_divide": _floor_divide,
     "pow": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
-    "float_power": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
     "fmod": _fmod,
     "remainder": _remainder,
     "floor": _rounding(math.floor),
@@ -253,23 +211,15 @@ ELEMENTWISE: Mapping[str, Transfer] = {
     "frac": _frac,
     "sign": _sign,
     "copysign": _copysign,
-    "heaviside": lambda call: Interval(0.0, 1.0).join(call.operand(1, "values")),
     "clamp": _clamp,
-    "clamp_min": lambda call: arithmetic.maximum(call.x, call.operand(1, "min")),
-    "clamp_max": lambda call: arithmetic.minimum(call.x, call.operand(1, "max")),
-    "maximum": _extremum(arithmetic.maximum),
-    "minimum": _extremum(arithmetic.minimum),
-    "max": _extremum(arithmetic.maximum),
-    "min": _extremum(arithmetic.minimum),
-    "fmax": _quiet_extremum(arithmetic.maximum),
-    "fmin": _quiet_extremum(arithmetic.minimum),
+    "maximum": lambda call: arithmetic.maximum(call.x, call.operand(1, "other")),
+    "minimum": lambda call: arithmetic.minimum(call.x, call.operand(1, "other")),
     "where": _where,
     "masked_fill": _masked_fill,
     "nan_to_num": _nan_to_num,
     "lerp": _lerp,
     "addcmul": _fused(arithmetic.mul),
     "addcdiv": _fused(arithmetic.div),
-    "hypot": _hypot,
     "atan2": _atan2,
     "xlogy": _x_times("log"),
     "xlog1py": _x_times("log1p"),

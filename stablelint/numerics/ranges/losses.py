@@ -40,11 +40,6 @@ def _at_least_zero(call: Call) -> Interval:
     return Interval(0.0, math.inf, hi_open=not infinite, nan=infinite or any(each.nan for each in operands))
 
 
-def _cross_entropy(call: Call) -> Interval:
-    """-log_softmax at the target: reaches 0; weights are taken to be ≥ 0."""
-    return _at_least_zero(call)
-
-
 def _nll(call: Call) -> Interval:
     if call.named("weight") is not None:
         return TOP.with_nan(call.x.nan)
@@ -71,19 +66,12 @@ def _unknown_sign(call: Call) -> Interval:
     return TOP if finite else Interval(-math.inf, math.inf, nan=True)
 
 
-_NONNEGATIVE = (
-    "ctc_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss "
-    "triplet_margin_loss cosine_embedding_loss soft_margin_loss multilabel_soft_margin_loss "
-    "triplet_margin_with_distance_loss"
-)
-
 LOSSES: Mapping[str, Transfer] = {
-    **dict.fromkeys(_NONNEGATIVE.split(), _at_least_zero),
-    **dict.fromkeys(["smooth_l1_loss", "huber_loss"], _at_least_zero),
+    # -log_softmax at the target reaches 0; weights are taken to be at least 0.
+    **dict.fromkeys(["cross_entropy", "ctc_loss", "smooth_l1_loss", "huber_loss"], _at_least_zero),
     **dict.fromkeys(["kl_div", "poisson_nll_loss", "gaussian_nll_loss"], _unknown_sign),
     "mse_loss": _mse,
     "l1_loss": _l1,
-    "cross_entropy": _cross_entropy,
     "nll_loss": _nll,
     "binary_cross_entropy": _bce,
     "binary_cross_entropy_with_logits": _bce_with_logits,

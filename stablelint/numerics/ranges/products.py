@@ -78,21 +78,18 @@ def _standardized(call: Call) -> Interval:
 
 
 def _weighted_mean(call: Call) -> Interval:
-    """Pooling and attention: weighted means of the values, the weights in [0, 1] and of sum 1."""
+    """Attention: weighted means of the values, the weights in [0, 1] and of sum 1."""
     value = call.operand(2, "value")
     scores = arithmetic.mul(call.x, call.operand(1, "key"), call.fmt)
     return Interval(value.lo, value.hi, value.lo_open, value.hi_open, nan=value.nan or scores.nan)
 
 
-_CONTRACTIONS = "matmul mm bmm mv dot inner outer vdot chain_matmul kron tensordot ger"
-_AFFINE = "linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d"
-
 PRODUCTS: Mapping[str, Transfer] = {
-    **dict.fromkeys(_CONTRACTIONS.split(), _contraction),
-    **dict.fromkeys(_AFFINE.split(), _affine),
-    **dict.fromkeys(["addmm", "addmv", "baddbmm", "addbmm", "addr"], _added_contraction),
-    **dict.fromkeys(["cdist", "pairwise_distance", "dist", "pdist"], _distance),
-    **dict.fromkeys(["batch_norm", "layer_norm", "group_norm", "instance_norm", "rms_norm"], _standardized),
+    **dict.fromkeys(["matmul", "outer"], _contraction),
+    **dict.fromkeys(["linear", "conv1d", "conv2d", "conv3d"], _affine),
+    **dict.fromkeys(["addmm", "baddbmm"], _added_contraction),
+    **dict.fromkeys(["cdist", "pairwise_distance"], _distance),
+    **dict.fromkeys(["batch_norm", "layer_norm", "group_norm"], _standardized),
     "einsum": _einsum,
     "cosine_similarity": _cosine,
     "normalize": _normalize,

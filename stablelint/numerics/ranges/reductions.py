@@ -95,7 +95,7 @@ def _std(call: Call) -> Interval:
 def _norm(call: Call) -> Interval:
     """At least the least magnitude, where its square does not underflow; `p` may be 0 or infinite."""
     magnitude = arithmetic.absolute(call.x)
-    order = call.number("p", call.number("ord", 2.0))
+    order = call.number("p", 2.0)
     if order == 0:
         return COUNT
     if math.isinf(order):
@@ -119,10 +119,6 @@ def _sum(call: Call) -> Interval:
     return sum_of(call.x, call)
 
 
-def _nansum(call: Call) -> Interval:
-    return sum_of(call.x.join(_ZERO).without_nan() if call.x.nan else call.x, call)
-
-
 def _count(call: Call) -> Interval:
     return COUNT
 
@@ -131,33 +127,14 @@ def _boolean(call: Call) -> Interval:
     return BOOLEAN
 
 
-def _peak_to_peak(call: Call) -> Interval:
-    x = call.x
-    infinite = not x.without_nan().subset_of(TOP)
-    width = x.hi - x.lo
-    top = width if not math.isnan(width) else math.inf
-    return Interval(0.0, top, hi_open=math.isinf(top) and not infinite, nan=x.nan or infinite).rounded(
-        call.fmt
-    )
-
-
-_COUNTS = (
-    "argmax argmin argsort count_nonzero numel nelement size len bincount searchsorted bucketize nonzero "
-    "unique_counts dim ndimension"
-)
-
 REDUCTIONS: Mapping[str, Transfer] = {
-    **dict.fromkeys(_COUNTS.split(), _count),
-    **dict.fromkeys(
-        ["amax", "amin", "cummax", "cummin", "kthvalue", "mode", "sort", "topk", "nanmedian", "unique"],
-        _element,
-    ),
-    **dict.fromkeys(["median", "quantile", "nanquantile"], _between),
+    **dict.fromkeys("argmax argmin argsort count_nonzero bincount nonzero dim".split(), _count),
+    **dict.fromkeys(["amax", "amin", "cummax", "unique"], _element),
+    **dict.fromkeys(["median", "quantile"], _between),
     "any": _boolean,
     "all": _boolean,
     "sum": _sum,
     "cumsum": _sum,
-    "nansum": _nansum,
     "trace": _sum,
     "mean": _mean,
     "nanmean": _nanmean,
@@ -166,6 +143,4 @@ REDUCTIONS: Mapping[str, Transfer] = {
     "var": _variance,
     "std": _std,
     "norm": _norm,
-    "vector_norm": _norm,
-    "ptp": _peak_to_peak,
 }

@@ -47,6 +47,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "logic": "truth values of truth values",
         "finite-test": "tests for NaN and infinity",
         "commute": "operands may change places",
+        "linear": "a straight line, where all operands but one are numbers",
         "bound": "an end is put to the operand",
         "raise": "a lower end is put to the operand",
         "rectify": "what is negative becomes 0",

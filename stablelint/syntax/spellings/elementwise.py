@@ -19,15 +19,16 @@ square          input                     torch.square .square +keep-sort +saves
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result
 pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand
-neg             input                     torch.neg torch.negative .neg .negative +keep-sort
+neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
 sign            input                     torch.sign torch.sgn .sign .sgn
-add             input,other,alpha         torch.add .add +commute +keep-sort +promote
-sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote
-rsub            input,other               torch.rsub .rsub +keep-sort
-mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote
-div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote
+add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear
+sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear
+rsub            input,other               torch.rsub .rsub +keep-sort +linear
+mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear
+div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear
 floor_divide    input,other               torch.floor_divide .floor_divide
-remainder       input,other               torch.remainder .remainder torch.fmod .fmod
+remainder       input,other               torch.remainder .remainder
+fmod            input,other               torch.fmod .fmod
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
 addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp

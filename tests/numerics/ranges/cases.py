@@ -27,42 +27,36 @@ class Case:
 
 def _unary() -> dict[str, Case]:
     names = (
-        "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square sigmoid tanh asin acos atan sin cos tan sinh "
+        "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sigmoid tanh asin acos atan sin cos tan sinh "
         "cosh asinh "
-        " acosh atanh erf erfc erfinv rad2deg deg2rad sinc logit lgamma digamma abs neg positive "
-        "reciprocal floor ceil round trunc frac sign isnan isinf isfinite signbit logical_not nan_to_num "
-        "relu selu celu flatten arcsin"
+        " acosh atanh erf erfc erfinv logit lgamma digamma abs neg "
+        "floor ceil round trunc frac sign isnan isinf isfinite logical_not nan_to_num "
+        "relu selu celu"
     )
     return {name: Case(getattr(torch, name)) for name in names.split() if hasattr(torch, name)}
 
 
 def _special() -> dict[str, Case]:
-    names = "ndtr log_ndtr ndtri entr i0 i0e erfcx"
+    names = "ndtr log_ndtr ndtri entr"
     return {name: Case(getattr(torch.special, name)) for name in names.split()}
 
 
 def _functional() -> dict[str, Case]:
-    names = (
-        "softplus silu mish gelu hardswish hardsigmoid hardtanh relu6 leaky_relu elu softsign softshrink "
-        "hardshrink tanhshrink log_sigmoid rrelu"
-    )
-    named = {name: Case(getattr(F, name.replace("log_sigmoid", "logsigmoid"))) for name in names.split()}
+    names = "softplus silu mish gelu hardswish hardsigmoid hardtanh relu6 leaky_relu elu softsign logsigmoid"
+    named = {name: Case(getattr(F, name)) for name in names.split()}
     return named | {"dropout": Case(F.dropout), "gelu": Case(F.gelu, ulps=64.0)}
 
 
 def _binary() -> dict[str, Case]:
     names = (
-        "add sub mul div maximum minimum max min fmax fmin fmod copysign heaviside hypot atan2 xlogy "
-        "logaddexp logaddexp2 eq ne lt le gt ge clamp_min clamp_max logical_and logical_or logical_xor "
+        "add sub mul div maximum minimum fmod copysign atan2 xlogy "
+        "logaddexp eq ne lt le gt ge logical_and logical_or "
         "floor_divide"
     )
     cases = {name: Case(getattr(torch, name), 2) for name in names.split()}
     cases["pow"] = Case(torch.pow, 2, closure=True)
-    cases["float_power"] = Case(lambda x, y: torch.float_power(x, y).to(x.dtype), 2, closure=True)
     cases["remainder"] = Case(torch.remainder, 2)
-    cases["rsub"] = Case(torch.rsub, 2)
     cases["xlog1py"] = Case(torch.special.xlog1py, 2)
-    cases["prelu"] = Case(lambda x, y: torch.where(x >= 0, x, x * y), 2)
     return cases
 
 
@@ -76,7 +70,7 @@ def _rows() -> dict[str, Case]:
 
     names = (
         "softmax log_softmax logsumexp logcumsumexp sum mean var std amax amin argmax argmin cumsum "
-        "cumprod median mode nansum nanmean prod any all count_nonzero cummax cummin sort nanmedian argsort"
+        "cumprod median nanmean prod any all count_nonzero cummax argsort"
     )
     cases = {name: Case(last(getattr(torch, name)), rows=True) for name in names.split()}
     cases["prod"] = Case(last(torch.prod), rows=True, closure=True)
@@ -84,12 +78,8 @@ def _rows() -> dict[str, Case]:
     cases["var"] = Case(lambda x: torch.var(x, -1), rows=True)
     cases["std"] = Case(lambda x: torch.std(x, -1), rows=True)
     cases["softmin"] = Case(last(F.softmin), rows=True)
-    cases["kthvalue"] = Case(lambda x: torch.kthvalue(x, 2, dim=-1)[0], rows=True)
-    cases["topk"] = Case(lambda x: torch.topk(x, 2)[0], rows=True)
     cases["norm"] = Case(lambda x: torch.norm(x, dim=-1), rows=True)
-    cases["vector_norm"] = Case(
-        lambda x: torch.linalg.vector_norm(x, 3, dim=-1), rows=True, params={"ord": 3.0}
-    )
+    cases["norm p=3"] = Case(lambda x: torch.norm(x, 3, dim=-1), rows=True, params={"p": 3.0})
     cases["normalize"] = Case(F.normalize, rows=True)
     cases["layer_norm"] = Case(lambda x: F.layer_norm(x, x.shape[-1:]), rows=True)
     cases["gumbel_softmax"] = Case(F.gumbel_softmax, rows=True)
@@ -97,8 +87,6 @@ def _rows() -> dict[str, Case]:
     cases["pairwise_distance"] = Case(F.pairwise_distance, 2, rows=True)
     cases["cdist"] = Case(lambda x, y: torch.cdist(x.float(), y.float()), 2, rows=True)
     cases["matmul"] = Case(lambda x, y: x @ y.T, 2, rows=True)
-    cases["mm"] = Case(lambda x, y: torch.mm(x, y.T), 2, rows=True)
-    cases["bmm"] = Case(lambda x, y: torch.bmm(x[None], y.T[None]), 2, rows=True)
     cases["einsum"] = Case(lambda x, y: torch.einsum("ij,ij->i", x, y), 2, rows=True)
     cases["linear"] = Case(F.linear, 2, rows=True)
     cases["outer"] = Case(lambda x, y: torch.outer(x[0], y[0]), 2, rows=True)
@@ -108,13 +96,12 @@ def _rows() -> dict[str, Case]:
 def _parameterised() -> dict[str, Case]:
     return {
         "clamp": Case(lambda x: torch.clamp(x, 0.125, 4.0), params={"min": 0.125, "max": 4.0}),
-        "clip": Case(lambda x: torch.clip(x, min=-0.5), params={"min": -0.5}),
+        "clamp min": Case(lambda x: torch.clamp(x, min=-0.5), params={"min": -0.5}),
         "softplus beta=2": Case(lambda x: F.softplus(x, 2.0), params={"beta": 2.0}),
         "gelu tanh": Case(lambda x: F.gelu(x, approximate="tanh"), params={"approximate": "tanh"}),
         "elu alpha=2": Case(lambda x: F.elu(x, 2.0), params={"alpha": 2.0}),
         "celu alpha=0.5": Case(lambda x: F.celu(x, 0.5), params={"alpha": 0.5}),
         "leaky_relu slope=0": Case(lambda x: F.leaky_relu(x, 0.0), params={"negative_slope": 0.0}),
-        "threshold": Case(lambda x: F.threshold(x, 0.5, 2.0), params={"threshold": 0.5, "value": 2.0}),
         "logit eps": Case(lambda x: torch.logit(x, eps=0.125), params={"eps": 0.125}),
         "add alpha": Case(lambda x, y: torch.add(x, y, alpha=2), 2, {"alpha": 2}),
         "div floor": Case(
@@ -124,26 +111,17 @@ def _parameterised() -> dict[str, Case]:
         "nan_to_num nan=1": Case(
             lambda x: torch.nan_to_num(x, 1.0, 2.0, -2.0), params={"nan": 1.0, "posinf": 2.0, "neginf": -2.0}
         ),
-        "masked_fill": Case(lambda x: x.masked_fill(x > 0, -1.0), params={"value": -1.0}),
-        "where": Case(lambda x, y: torch.where(x > y, x, y), 2),
+        "masked_fill": Case(lambda x, y: x.masked_fill(y > 0, -1.0), 2, params={"value": -1.0}),
+        "where": Case(lambda c, x, y: torch.where(c > 0, x, y), 3),
         "lerp": Case(torch.lerp, 3),
         "addcmul": Case(torch.addcmul, 3),
         "addcdiv": Case(torch.addcdiv, 3),
-        "cat": Case(lambda x, y: torch.cat([x, y]), 2),
-        "stack": Case(lambda x, y: torch.stack([x, y]), 2),
         "tril": Case(lambda x: torch.tril(x.reshape(4, -1))),
         "triu": Case(lambda x: torch.triu(x.reshape(4, -1))),
         "diag": Case(torch.diag),
         "pad": Case(lambda x: F.pad(x, (1, 1))),
-        "half": Case(lambda x: x.half()),
-        "bfloat16": Case(lambda x: x.bfloat16()),
-        "double": Case(lambda x: x.double()),
         "bool": Case(lambda x: x.bool()),
         "long": Case(lambda x: x.long(), within=(-1e4, 1e4)),
-        "roll": Case(lambda x: torch.roll(x, 1)),
-        "reshape": Case(lambda x: x.reshape(4, -1)),
-        "zeros_like": Case(torch.zeros_like),
-        "ones_like": Case(torch.ones_like),
         "rand_like": Case(torch.rand_like),
         "randn_like": Case(torch.randn_like),
         "mse_loss": Case(F.mse_loss, 2),
