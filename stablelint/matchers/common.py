@@ -3,60 +3,45 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Iterator, Mapping
 
-from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret.interpreter import INTERPRETER
+from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.pattern import Match
-from stablelint.analysis.matching.sites import Collector, Site, text_at
+from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.sites import Site, text_at
 from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
+from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
+from stablelint.matchers.tree import contexts, end
 
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.catalog.rule import Rule
+__all__ = (
+    "Frame", "Kind", "Observed", "Review", "Rule", "Sites", "Value", "is_autocast", "is_under_autocast", "made_from",
+    "make_site", "observed", "observes", "scope_of", "site_at",
+)  # fmt: skip
 
+Sites = Iterator[Site]
 Observed = tuple[Value, Frame]
 
 
 def observed(review: Review, *operations: str) -> list[Observed]:
     """The operations of these names that stand in the reviewed function, in order of execution."""
-    table = _by_operation(review.collector)
-    found = [pair for operation in operations for pair in table.get(operation, ())]
-    return sorted(found, key=lambda pair: place(pair[0])) if len(operations) > 1 else found
+    found = [pair for operation in operations for pair in review.by_operation.get(operation, ())]
+    return sorted(found, key=lambda pair: end(pair[0].node)) if len(operations) > 1 else found
 
 
-@lru_cache(maxsize=2)
-def _by_operation(collector: Collector) -> dict[str, list[Observed]]:
-    table: dict[str, list[Observed]] = {}
-    for value, frame in collector.observed:
-        if value.node is not None and hasattr(value.node, "lineno"):
-            table.setdefault(value.op, []).append((value, frame))
-    return table
-
-
-def made_of(review: Review) -> Iterator[tuple[Observed, Value]]:
-    """Every value that the reviewed function computes, each once, with the operation of it that was observed."""
-    seen: set[int] = set()
-    for pair in review.collector.observed:
-        pending = [pair[0]]
-        while pending:
-            value = pending.pop()
-            if id(value) not in seen:
-                seen.add(id(value))
-                yield pair, value
-                pending.extend(value.operands.values())
-
-
-def place(value: Value) -> tuple[int, int]:
-    """Where an operation ends in the text: calls on one line stand in the order in which they are made."""
-    node = value.node
-    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
+def made_from(values: Iterable[Value], stops: Container[str] = ()) -> Iterator[Value]:
+    """The values and all that they are made of, each once; nothing that comes of, or lies behind, operations that stop."""
+    seen, pending = set[int](), list(values)
+    while pending:
+        value = pending.pop()
+        if id(value) not in seen and value.op not in stops:
+            seen.add(id(value))
+            yield value
+            pending.extend(value.operands.values())
 
 
 def scope_of(frame: Frame) -> ast.AST:
@@ -64,12 +49,15 @@ def scope_of(frame: Frame) -> ast.AST:
     return frame.function.node if frame.function is not None else frame.module.source.tree
 
 
-def receiver_text(value: Value) -> str:
-    """The text of the object whose method a call is: ``self.optimizer`` of ``self.optimizer.step()``."""
-    node = value.node
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return ast.unparse(node.func.value)
-    return ""
+def is_autocast(head: ast.expr) -> bool:
+    """Whether what stands behind a `with` is an autocast that is not switched off."""
+    text = ast.unparse(head)
+    return text.partition("(")[0].rpartition(".")[2] == "autocast" and "enabled=False" not in text
+
+
+def is_under_autocast(value: Value, frame: Frame) -> bool:
+    """Whether an operation stands in an autocast, or the function is called in one."""
+    return frame.state.autocast is not None or any(map(is_autocast, contexts(value.node, scope_of(frame))))
 
 
 def make_site(
@@ -91,23 +79,14 @@ def make_site(
     """
     value, frame = observed_at
     bound = dict(bindings or {})
-    context = review.collector.context(value, bound, frame)
-    named: dict[str, str | None] = {name: text_at(v, value, frame) for name, v in bound.items()}
-    named.update(texts or {})
-    status = Status.VIOLATED if shown else Status.UNGUARDED
+    context = review.context(value, bound, frame)
+    named = {name: text_at(v, value, frame) for name, v in bound.items()} | dict(texts or {})
+    judgement = Judgement(Status.VIOLATED if shown else Status.UNGUARDED)
+    statement = statement or review.statements.get(id(value))
+    match = Match(bound, [value])
     return Site(
-        rule,
-        value,
-        Match(bound, [value]),
-        Judgement(status),
-        frame,
-        context.ranges,
-        context,
-        named,
-        statement or review.collector.statements.get(id(value)),
-        message=message,
-        anchor=anchor,
-    )
+        rule, value, match, judgement, frame, context.ranges, context, named, statement, message=message, anchor=anchor
+    )  # fmt: skip
 
 
 def site_at(
@@ -137,14 +116,3 @@ def site_at(
     return make_site(
         review, rule, (known[id(node)], frame), bound, shown=shown, message=message, statement=statement
     )
-
-
-def qualified(node: ast.expr, module: ModuleInfo) -> str:
-    """The dotted name that an expression stands for, by the imports of the file; empty where it is none."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return ""
-    return ".".join([module.imports.get(node.id, node.id), *reversed(parts)])

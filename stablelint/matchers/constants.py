@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.proposals import operand_of
-from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.matching.sites import encloses
 from stablelint.analysis.values.families import LOGARITHMS
-from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.matchers.common import make_site, observed, scope_of
-from stablelint.matchers.tree import parents
+from stablelint.matchers.common import (
+    Frame,
+    Kind,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+)
+from stablelint.matchers.tree import ancestors, around, called
 from stablelint.numerics.formats import FLOAT32, round_to
 from stablelint.syntax.operations import VIEWS, having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.values.state import Frame
-    from stablelint.catalog.rule import Rule
 
 _BYTES = (256, 65536)
 _BYTE_TENSORS = frozenset(
@@ -30,31 +32,32 @@ _BOUNDS = having("bound")
 # What has no pole, in its value or its gradient, at an operand of 1 or -1 or at what the others of them make of it.
 _POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_loss l1_loss index".split())
 _LEAVES = having("given")
-_OPERATIONS = frozenset({"add", "sub", "clamp", "maximum", "minimum"})  # a factor of nearly 1 may well be 1
+_OPERATIONS = ("add", "sub", "clamp", "maximum", "minimum")  # a factor of nearly 1 may well be 1
 
 
 @observes("1-eps add|sub|clamp|maximum|minimum")
-def absorbed_eps(review: Review, rule: Rule) -> Iterator[Site]:
+def absorbed_eps(review: Review, rule: Rule) -> Sites:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
-    reported: set[int] = set()  # where the constants were written: one that is used again is the same slip
-    for value, frame in review.collector.observed:
-        if value.op not in _OPERATIONS or value.node is None or value.kind in (Kind.NUMBER, Kind.ARRAY):
-            continue
-        if value.dtype == "float64" or not hasattr(value.node, "lineno"):
+    reported = set[
+        ast.AST | None
+    ]()  # where the constants were written: one that is used again is the same slip
+    for value, frame in observed(review, *_OPERATIONS):
+        if value.kind in (Kind.NUMBER, Kind.ARRAY) or value.dtype == "float64":
             continue
         for constant in value.operands.values():
-            if _is_absorbed(constant) and id(constant.node) not in reported:
-                if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
-                    continue
-                reported.add(id(constant.node))
-                node = constant.node
-                inside = node is not None and encloses(value.node, node)
-                whole = int(round_to(constant.data, FLOAT32))
-                yield make_site(
-                    review, rule, (value, frame), _bound(value, constant, whole) if inside else {"c": constant},
-                    message=f"{constant.data!r} is {whole} in float32: the small term is absorbed",
-                    anchor=node if inside else None, texts=_texts(value, frame),
-                )  # fmt: skip
+            node = constant.node
+            if not _is_absorbed(constant) or node in reported:
+                continue
+            if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
+                continue
+            reported.add(node)
+            inside = value.node is not None and node is not None and encloses(value.node, node)
+            whole = int(round_to(constant.data, FLOAT32))
+            yield make_site(
+                review, rule, (value, frame), _bound(value, constant, whole) if inside else {"c": constant},
+                message=f"{constant.data!r} is {whole} in float32: the small term is absorbed",
+                anchor=node if inside else None, texts=_texts(value, frame),
+            )  # fmt: skip
 
 
 def _bound(value: Value, constant: Value, whole: int) -> dict[str, Value]:
@@ -88,13 +91,9 @@ def _is_idle(bounded: Value, constant: Value, frame: Frame) -> bool:
     """Whether it is the upper bound of what only the logarithm is taken of, which is 0 at 1: no bound is needed."""
     if bounded.op != "clamp" or bounded.operands.get("max") is not constant or bounded.node is None:
         return False
-    above = parents(scope_of(frame))
-    outer = above.get(bounded.node)
-    call = above.get(outer) if isinstance(outer, ast.Attribute) else outer
-    if not isinstance(call, ast.Call):
-        return False
-    name = getattr(call.func, "attr", None) or getattr(call.func, "id", None)
-    return name == "log" and (call.func is outer or call.args[:1] == [bounded.node])
+    outer = next(ancestors(bounded.node, scope_of(frame)), None)
+    calls = around(bounded.node, scope_of(frame), ast.Call)[:1]
+    return any(called(c) == "log" and (c.func is outer or c.args[:1] == [bounded.node]) for c in calls)
 
 
 def _is_harmless_bound(review: Review, bounded: Value) -> bool:
@@ -105,7 +104,7 @@ def _is_harmless_bound(review: Review, bounded: Value) -> bool:
     if bounded.op not in _BOUNDS:
         return False
     made, uses = {bounded.key: bounded}, 0
-    for value, _ in review.collector.observed:
+    for value, _ in review.observed:
         parts = [part for part in value.operands.values() if part.key in made]
         if value.key in made or not parts:
             continue
@@ -122,7 +121,7 @@ def _is_log_of(value: Value, bounded: Value) -> bool:
 
 
 @observes("*256 []")
-def joined_bytes(review: Review, rule: Rule) -> Iterator[Site]:
+def joined_bytes(review: Review, rule: Rule) -> Sites:
     """`x[..., 0] * 256 + x[..., 1]`: components of one array that nothing has widened are joined as bytes."""
     for pair in observed(review, "add"):
         high, low = (_factored(v) for v in list(pair[0].operands.values())[:2])
@@ -136,7 +135,7 @@ def joined_bytes(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 @observes("sub uint8|byte|read_image|decode_image")
-def byte_difference(review: Review, rule: Rule) -> Iterator[Site]:
+def byte_difference(review: Review, rule: Rule) -> Sites:
     """`a - b` of two tensors of bytes, which is 255 where `b` is larger by one."""
     for pair in observed(review, "sub"):
         sides = list(pair[0].operands.values())

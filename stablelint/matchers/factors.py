@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.sites import encloses
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
-from stablelint.matchers.common import make_site, receiver_text, scope_of
-from stablelint.syntax.walk import descendants, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.values.state import Frame
-    from stablelint.catalog.rule import Rule
+from stablelint.matchers.common import Frame, Kind, Review, Rule, Sites, Value, make_site, observes, scope_of
+from stablelint.matchers.names import assigned_in
+from stablelint.matchers.tree import ancestors, calls_in, subject
+from stablelint.syntax.walk import nodes_in
 
 _INFORMATION = re.compile(
     r"(^|_)(precision|hess(ian)?|fisher(_information)?|information)$|^(mat|matrix)_?hess", re.I
@@ -38,10 +29,10 @@ _DEPTH = 6  # operations looked through
 
 
 @observes("cholesky|inverse|inv|solve|MultivariateNormal")
-def singular_matrix(review: Review, rule: Rule) -> Iterator[Site]:
+def singular_matrix(review: Review, rule: Rule) -> Sites:
     """`torch.linalg.cholesky(A)` where A is singular, or indefinite by rounding, for ordinary data."""
     seen: set[ast.AST] = set()
-    for pair in review.collector.observed:
+    for pair in review.observed:
         value, frame = pair
         operation, given = _operation(value), _matrix_of(value)
         if operation is None or value.node is None or given is None or value.node in seen:
@@ -55,36 +46,30 @@ def singular_matrix(review: Review, rule: Rule) -> Iterator[Site]:
     yield from _through_wrappers(review, rule, seen)
 
 
-def _through_wrappers(review: Review, rule: Rule, seen: set[ast.AST]) -> Iterator[Site]:
+def _through_wrappers(review: Review, rule: Rule, seen: set[ast.AST]) -> Sites:
     """`cholesky(g.precision)` by a function of the project that is called as what it wraps."""
-    frame = next((frame for _, frame in review.collector.observed if frame.function is not None), None)
+    frame = next((frame for _, frame in review.observed if frame.function is not None), None)
     if frame is None or frame.function is None or review.of_body:
         return
     scope = scope_of(frame)
-    for call in nodes_in(scope, ast.Call):
-        assert isinstance(call, ast.Call)
-        if call in seen or getattr(call.func, "id", None) not in _FACTORS or len(call.args) != 1:
+    for call in calls_in(scope, *_FACTORS):
+        if call in seen or not isinstance(call.func, ast.Name) or len(call.args) != 1:
             continue
         name = _attribute_behind(call.args[0], scope)
-        if name is not None and _INFORMATION.search(name) and not _is_tried(call, frame):
+        if _INFORMATION.search(name) and not _is_tried(call, frame):
             value = Value("call", -1, node=call, module=review.module)
-            message = _UNOBSERVED.format(name)
-            yield make_site(review, rule, (value, frame), shown=False, message=message)
+            yield make_site(review, rule, (value, frame), shown=False, message=_UNOBSERVED.format(name))
 
 
-def _attribute_behind(argument: ast.expr, scope: ast.AST) -> str | None:
-    """The attribute that is passed, directly or by a local name that is assigned nothing else."""
+def _attribute_behind(argument: ast.expr, scope: ast.AST) -> str:
+    """The attribute that is passed, directly or by a local name that is bound once."""
     if isinstance(argument, ast.Name):
-        assigned = [n for n in nodes_in(scope, ast.Assign, ast.AugAssign) if _binds(n, argument.id)]
-        if len(assigned) != 1 or not isinstance(assigned[0], ast.Assign):
-            return None
-        argument = assigned[0].value
-    return argument.attr if isinstance(argument, ast.Attribute) else None
-
-
-def _binds(statement: ast.AST, name: str) -> bool:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return any(isinstance(n, ast.Name) and n.id == name for t in targets if t for n in descendants(t))
+        stores = [
+            n for n in nodes_in(scope, ast.Name) if n.id == argument.id and isinstance(n.ctx, ast.Store)
+        ]
+        made = assigned_in(argument.id, scope)
+        argument = made[0].value or argument if len(stores) == len(made) == 1 else argument
+    return argument.attr if isinstance(argument, ast.Attribute) else ""
 
 
 def _operation(value: Value) -> str | None:
@@ -94,7 +79,7 @@ def _operation(value: Value) -> str | None:
     owner, _, name = value.op.rpartition(".")
     if name not in _FACTORS or owner in ("method", "call"):
         return None
-    lazy = receiver_text(value) not in ("torch", "torch.linalg") and not _is_dense(value.first)
+    lazy = subject(value.node) not in ("torch", "torch.linalg") and not _is_dense(value.first)
     return None if lazy else name  # a linear operator adds what it needs itself
 
 
@@ -113,8 +98,8 @@ def _is_dense(matrix: Value | None) -> bool:
 
 def _is_tried(node: ast.AST, frame: Frame) -> bool:
     """Whether the function is ready for a factorisation that fails, or does this one because another has."""
-    tries = (n for n in descendants(scope_of(frame)) if isinstance(n, ast.Try))
-    return any(encloses(inner, node) for found in tries for inner in (*found.body, *found.handlers))
+    path = [node, *ancestors(node, scope_of(frame))]
+    return any(n in (*t.body, *t.handlers) for t in path if isinstance(t, ast.Try) for n in path)
 
 
 def _symmetrised(matrix: Value) -> Value:

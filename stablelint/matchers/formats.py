@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.predicates.formats import is_upcast, maybe_half
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.sorts import is_integral
-from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind
-from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.common import (
+    Review,
+    Rule,
+    Sites,
+    Value,
+    is_under_autocast,
+    make_site,
+    observed,
+    observes,
+)
 from stablelint.numerics.formats import FLOAT16, round_to
 from stablelint.syntax import precision
 from stablelint.syntax.operations import having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _NORM = re.compile(r"norm(\dd)?$", re.I)  # the name of a layer
 # Within three lines, as it is written nearly everywhere: `f(x.float()).type_as(x)`, `f(x.float()).to(x.dtype)`.
@@ -42,7 +42,7 @@ _SQUEEZED = frozenset("linear_module softmax sigmoid tanh layer_norm norm_module
 
 @observes("normalize")
 @observes("layer_norm", "LayerNorm|GroupNorm|RMSNorm|BatchNorm1d|BatchNorm2d", anywhere="~0")
-def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
+def half_normalize(review: Review, rule: Rule) -> Sites:
     """`F.normalize(x)` in a normalisation layer of a file that casts to float32 and back."""
     yield from _tiny_eps(review, rule)
     for pair in observed(review, "normalize"):
@@ -58,22 +58,24 @@ def half_normalize(review: Review, rule: Rule) -> Iterator[Site]:
             yield make_site(review, rule, pair, {"x": vectors})
 
 
-def _tiny_eps(review: Review, rule: Rule) -> Iterator[Site]:
+def _tiny_eps(review: Review, rule: Rule) -> Sites:
     """`nn.LayerNorm(n, eps=1e-12)` where what comes in can be float16."""
     for pair in observed(review, "layer_norm", "norm_module"):
         value, frame = pair
         layer, x = value.operands.get("layer"), value.first
         given = layer.data.arguments.get("eps") if layer is not None else value.operands.get("eps")
         eps = given.constant() if given is not None else None
-        if x is None or not isinstance(eps, float) or round_to(eps, FLOAT16) != 0 or frame.state.autocast:
-            continue  # autocast computes it, and its gradient, in float32
-        half = maybe_half(x, review.collector.context(value, {"x": x}, frame), precision.FLOAT16)
+        if x is None or not isinstance(eps, float) or round_to(eps, FLOAT16) != 0:
+            continue
+        if is_under_autocast(value, frame):
+            continue  # which computes it, and its gradient, in float32
+        half = maybe_half(x, review.context(value, {"x": x}, frame), precision.FLOAT16)
         if half is not Truth.NO:
             yield make_site(review, rule, pair, {"x": x}, shown=half is Truth.YES, message=_TINY.format(eps))
 
 
 @observes("arange dtype=", "cumsum dtype=")
-def positions_in_half(review: Review, rule: Rule) -> Iterator[Site]:
+def positions_in_half(review: Review, rule: Rule) -> Sites:
     """`torch.arange(n, dtype=x.dtype)`, `mask.cumsum(1, dtype=dtype)`: counted in a type that was handed over."""
     for pair in observed(review, "arange", "cumsum"):
         value, _ = pair
@@ -106,22 +108,22 @@ def casts_up_and_back(module: ModuleInfo) -> bool:
 
 
 @observes("softmax")
-def softmax_of_products(review: Review, rule: Rule) -> Iterator[Site]:
+def softmax_of_products(review: Review, rule: Rule) -> Sites:
     """`softmax(q @ k.mT)` in the type of `q`, where the project shows that this can be float16."""
     for pair in observed(review, "softmax"):
         value, frame = pair
         scores = value.first
-        if scores is None or "dtype" in value.operands or frame.state.autocast or not _is_product(scores):
+        if scores is None or "dtype" in value.operands or not _is_product(scores):
             continue
-        context = review.collector.context(value, {"x": scores}, frame)
+        if is_under_autocast(value, frame):
+            continue
+        context = review.context(value, {"x": scores}, frame)
         half = maybe_half(scores, context, *_SHOWING)
         if half is not Truth.NO:
-            dim = value.operands.get("dim")
-            bound = {"x": scores, **({"d": dim} if dim is not None else {})}
-            elsewhere = [
-                text.format(file) for fact, text in _SHOWING.items() if (file := context.shows(fact))
-            ]
-            message = "; ".join([rule.message, *elsewhere[:1]]) if half is Truth.MAYBE else None
+            given = {"x": scores, "d": value.operands.get("dim")}
+            bound = {name: v for name, v in given.items() if v is not None}
+            known = [text.format(file) for fact, text in _SHOWING.items() if (file := context.shows(fact))]
+            message = "; ".join([rule.message, *known[:1]]) if half is Truth.MAYBE else None
             yield make_site(review, rule, pair, bound, shown=False, message=message)
 
 

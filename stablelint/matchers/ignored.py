@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.lists import leaves
-from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.matchers.common import make_site, observed
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
+from stablelint.matchers.common import Kind, Review, Rule, Sites, Value, make_site, observed, observes
 
 _TAKEN = frozenset({"input", "target", "ignore_index", "weight", "label_smoothing", "reduction"})
 _DEPTH = 8
 
 
 @observes("cross_entropy|nll_loss")
-def all_ignored(review: Review, rule: Rule) -> Iterator[Site]:
+def all_ignored(review: Review, rule: Rule) -> Sites:
     """Means over targets of which some are ignored; likely where the program shows that all of them can be."""
     for value, frame in observed(review, "cross_entropy", "nll_loss"):
         ignored, target = value.operands.get("ignore_index"), value.operands.get("target")

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
-from stablelint.matchers.common import Observed, make_site, observed
+from stablelint.matchers.common import Observed, Review, Rule, Sites, make_site, observed, observes
 from stablelint.syntax.operations import having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _DEPTH = 8  # operations looked through
 _WIDTH = 40  # values looked at in each step
@@ -26,7 +19,7 @@ _MASKED = frozenset("masked_fill where overwritten".split())
 
 
 @observes("exp sub max|amax log")
-def unguarded_shift(review: Review, rule: Rule) -> Iterator[Site]:
+def unguarded_shift(review: Review, rule: Rule) -> Sites:
     """`(x - m).exp()` under a logarithm, m the maximum of x: NaN where x is -inf throughout.
 
     Shown where several of them are contracted: the largest of each need not meet, so that the logarithm is -inf for
@@ -45,15 +38,15 @@ def unguarded_shift(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 @observes("exp sub max|amax * sum")
-def late_mask(review: Review, rule: Rule) -> Iterator[Site]:
+def late_mask(review: Review, rule: Rule) -> Sites:
     """`(x - m).exp() * mask`, summed: m is the maximum of what the mask leaves out, too."""
     sums = [value for value, _ in observed(review, "sum")]
     shown = [site.operand for site in review.open if site.judgement.status is Status.VIOLATED]
     for pair, exponential in _late_masks(review):
         product = pair[0]
-        if not any(_stands_on(total, product.key, _DEPTH) for total in sums):
+        if not any(_is_made_of(total, product.key) for total in sums):
             continue
-        if not any(value is not None and _stands_on(value, product.key, _DEPTH) for value in shown):
+        if not any(value is not None and _is_made_of(value, product.key) for value in shown):
             yield make_site(review, rule, pair, {"e": exponential})
 
 
@@ -77,7 +70,7 @@ def _late_masks(review: Review) -> Iterator[tuple[Observed, Value]]:
             if held is None or not _is_mask(mask):
                 continue
             source = stripped(held.operands["input"]).operands["input"]
-            if not _is_masked(source, stripped(mask).key, _DEPTH):
+            if not _is_masked(source, stripped(mask).key):
                 yield pair, held
 
 
@@ -124,11 +117,8 @@ def _is_starred_contraction(value: Value) -> bool:
     return value.op == "einsum" and not any(v.kind is Kind.TENSOR for v in _parts(value))
 
 
-def _stands_on(value: Value, key: int, depth: int) -> bool:
-    """Whether a value is made of another."""
-    if value.key == key:
-        return True
-    return depth > 0 and any(_stands_on(v, key, depth - 1) for v in _parts(value))
+def _is_made_of(value: Value, key: int) -> bool:
+    return any(part.key == key for part in behind(value, lambda _: False))
 
 
 def _is_mask(value: Value) -> bool:
@@ -138,14 +128,9 @@ def _is_mask(value: Value) -> bool:
     )
 
 
-def _is_masked(value: Value, mask: int, depth: int) -> bool:
+def _is_masked(value: Value, mask: int) -> bool:
     """Whether something was put in place of some elements, or the mask is part of what they are made of."""
-    value = stripped(value)
-    if value.op in _MASKED or value.key == mask:
-        return True
-    return depth > 0 and any(
-        _is_masked(v, mask, depth - 1) for v in value.operands.values() if not v.is_constant
-    )
+    return any(v.op in _MASKED or v.key == mask for v in behind(value, lambda _: False))
 
 
 def _parts(value: Value) -> list[Value]:

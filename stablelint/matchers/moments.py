@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from stablelint.analysis.evidence.forms.cancelling import is_squared_distance, summands
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.values.relations.squares import dividend_of, root_of, unscaled
-from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observed, observes
 from stablelint.syntax.operations import VIEWS, having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _PARTS = frozenset({"index", "part"})
 _SUMS = having("total")
@@ -28,7 +20,7 @@ _DISTANCE = (
 
 
 @observes("sub pow|square", "sub norm", "sub matmul mean")
-def difference_of_moments(review: Review, rule: Rule) -> Iterator[Site]:
+def difference_of_moments(review: Review, rule: Rule) -> Sites:
     """`f(x * x) - f(x) ** 2` for any f that averages; that of the mean itself has a rule of its own."""
     for pair in observed(review, "sub"):
         operands = pair[0].operands
@@ -43,7 +35,7 @@ def difference_of_moments(review: Review, rule: Rule) -> Iterator[Site]:
     yield from _multiplied_out(review, rule)
 
 
-def _multiplied_out(review: Review, rule: Rule) -> Iterator[Site]:
+def _multiplied_out(review: Review, rule: Rule) -> Sites:
     """`|x|² + |y|² - 2 x·y`, unless its order is all that is asked for."""
     for pair in observed(review, "sub", "add"):
         value = pair[0]
@@ -56,7 +48,7 @@ def _multiplied_out(review: Review, rule: Rule) -> Iterator[Site]:
 
 def _takers(review: Review, value: Value) -> Iterator[str]:
     """The operations that take a value, or what is its negative."""
-    for taker, _ in review.collector.observed:
+    for taker, _ in review.observed:
         if taker.op not in VIEWS and any(stripped(v).key == value.key for v in taker.operands.values()):
             if taker.op == "neg":
                 yield from _takers(review, taker)

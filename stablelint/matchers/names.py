@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from stablelint.matchers.tree import ancestors, start
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.matching.review import Review
+from stablelint.matchers.tree import (
+    Function,
+    ancestors,
+    arguments,
+    assigned,
+    backs_in,
+    called,
+    calls_below,
+    contexts,
+    end,
+    receiver,
+    start,
+    subject,
+)
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Methods and functions of one tensor whose result has the graph of that tensor.
 CARRYING = frozenset(
@@ -23,21 +33,37 @@ CARRYING = frozenset(
     """.split()
 )
 
-_OF_MODULES = frozenset(("parameters", "named_parameters", "train", "load_state_dict", "eval"))
+_OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
+_BETWEEN = 4  # names between a loss and the output that it is computed from
 
 
-def functions_of(review: Review, *words: str) -> Iterator[ast.AST]:
+def qualified(node: ast.expr, module: ModuleInfo) -> str:
+    """The dotted name that an expression stands for, by the imports of the file; empty where it is none."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([module.imports.get(node.id, node.id), *reversed(parts)])
+
+
+def made_by(node: ast.AST | None, module: ModuleInfo) -> str:
+    """The dotted name of what a call calls; empty for anything else."""
+    return qualified(node.func, module) if isinstance(node, ast.Call) else ""
+
+
+def functions_of(review: Review, *words: str) -> list[ast.AST]:
     """The file and its functions, each once, where all the words stand in its text."""
     source = review.module.source
-    if not review.of_body or not all(word in source.text for word in words):
-        return
-    yield from _functions_in(source.tree)
+    held = review.of_body and all(word in source.text for word in words)
+    return [source.tree, *functions_below(source.tree)] if held else []
 
 
-@lru_cache(maxsize=1)
-def _functions_in(tree: ast.AST) -> list[ast.AST]:
-    return [tree, *functions_below(tree)]
+def classes_of(review: Review) -> list[ast.ClassDef]:
+    """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
+    return nodes_below(review.module.source.tree, ast.ClassDef) if review.of_body else []
 
 
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
@@ -50,30 +76,24 @@ def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
     return reached
 
 
-def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
-    """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
-    found = [
-        node
-        for node in nodes_in(root, ast.Assign, ast.AnnAssign)
-        if start(node) < start(before) and name in _targets(node) and before not in set(descendants(node))
-    ]
-    last = max(found, key=start, default=None)
-    return last.value if isinstance(last, ast.Assign | ast.AnnAssign) else None
-
-
 def assigned_in(name: str, tree: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
     """The plain assignments of a name or attribute below a node."""
-    plain = (n for n in nodes_in(tree, ast.Assign, ast.AnnAssign) if name in _targets(n))
-    return [n for n in plain if isinstance(n, ast.Assign | ast.AnnAssign)]
+    plain = nodes_in(tree, ast.Assign, ast.AnnAssign)
+    return [n for n in plain if isinstance(n, ast.Assign | ast.AnnAssign) and name in assigned(n)[0]]
 
 
-def _targets(node: ast.AST) -> list[str]:
-    """The names and attributes that an assignment binds to its whole value."""
-    if isinstance(node, ast.Assign):
-        return [
-            ast.unparse(t) for t in node.targets if isinstance(t, ast.Name | ast.Attribute | ast.Subscript)
-        ]
-    return [ast.unparse(node.target)] if isinstance(node, ast.AnnAssign) and node.value else []
+def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
+    """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
+    found = [node for node in assigned_in(name, root) if end(node) <= start(before)]
+    return max(found, key=start).value if found else None
+
+
+def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
+    """The annotations of a function's parameters, by name."""
+    if not isinstance(root, Function):
+        return {}
+    given = (*root.args.posonlyargs, *root.args.args, *root.args.kwonlyargs)
+    return {a.arg: a.annotation for a in given}
 
 
 def modules_in(review: Review) -> frozenset[str]:
@@ -83,21 +103,53 @@ def modules_in(review: Review) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _modules_in(tree: ast.AST) -> frozenset[str]:
-    calls = (n for n in nodes_below(tree, ast.Call) if called(n) in _OF_MODULES)
-    return frozenset(ast.unparse(of) for n in calls if (of := receiver(n)) is not None)
+    return frozenset(map(subject, calls_below(tree, *_OF_MODULES))) - {""}
 
 
-def called(node: ast.AST) -> str:
-    """The last component of what a call calls; empty for anything else."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
+    """Whether a call is one of something that stands for a module."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).removesuffix(".forward") in modules
 
 
-def receiver(node: ast.AST) -> ast.expr | None:
-    """The object whose method a call is."""
-    func = node.func if isinstance(node, ast.Call) else None
-    return func.value if isinstance(func, ast.Attribute) else None
+@lru_cache(maxsize=1)
+def trained_in(module: ModuleInfo) -> frozenset[str]:
+    """The expressions that are called like models on the way to a loss: `net` of `criterion(net(x), y).backward()`."""
+    tree = module.source.tree
+    return frozenset(
+        ast.unparse(call.func)
+        for root in (tree, *functions_below(tree))
+        for back in backs_in(root)
+        for call in models_of(back, root, module)
+    )
+
+
+def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
+    """The calls of models whose outputs the loss of a backward pass is computed from."""
+    loss = back.args[0] if back.args else receiver(back)
+    for call in _calls_behind(loss, back, root, _BETWEEN) if loss is not None else ():
+        inner = (c for part in arguments(call) for c in _calls_behind(part, call, root, _BETWEEN))
+        if call is not back and _may_be_model(call, module):
+            if not any(_may_be_model(c, module) for c in inner):
+                yield call
+
+
+def _calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int) -> Iterator[ast.Call]:
+    """The calls in an expression, and in what its names were bound to last."""
+    for part in descendants(node):
+        if isinstance(part, ast.Call):
+            yield part
+        elif isinstance(part, ast.Name) and depth:
+            made = bound_to(part.id, at, root)
+            if made is not None:
+                yield from _calls_behind(made, made, root, depth - 1)
+
+
+def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
+    """Whether a call is one of a name or an attribute of `self`, of a tensor, that no import explains."""
+    func, text = call.func, ast.unparse(call.func).removeprefix("self.")
+    if not call.args or "." in text or not isinstance(func, ast.Name | ast.Attribute):
+        return False
+    return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
 
 
 def is_namespace(node: ast.expr | None) -> bool:
@@ -105,44 +157,40 @@ def is_namespace(node: ast.expr | None) -> bool:
     return node is not None and ast.unparse(node) in _NAMESPACES
 
 
+def operand_of(call: ast.AST) -> ast.expr | None:
+    """The tensor whose graph the result of a method or a function of one tensor carries; None for any other call."""
+    of = receiver(call)
+    if called(call) not in CARRYING or not isinstance(call, ast.Call) or of is None:
+        return None
+    return next(iter(call.args), of) if is_namespace(of) else of
+
+
 def carriers(node: ast.expr) -> Iterator[ast.expr]:
     """The names and attributes whose graph is part of that of an expression made by arithmetic."""
-    if isinstance(node, ast.Name | ast.Attribute):
-        yield node
-    elif isinstance(node, ast.BinOp):
-        yield from carriers(node.left)
-        yield from carriers(node.right)
-    elif isinstance(node, ast.UnaryOp):
-        yield from carriers(node.operand)
-    elif isinstance(node, ast.IfExp):
-        yield from carriers(node.body)
-        yield from carriers(node.orelse)
-    elif called(node) in CARRYING and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        of = receiver(node)
-        inner = node.args[0] if is_namespace(of) and node.args else of
-        if inner is not None:
+    match node:
+        case ast.Name() | ast.Attribute():
+            yield node
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            yield from carriers(one)
+            yield from carriers(other)
+        case ast.UnaryOp(operand=inner):
             yield from carriers(inner)
+        case ast.Call() if (of := operand_of(node)) is not None:
+            yield from carriers(of)
 
 
 def graph_is_off(node: ast.AST, root: ast.AST) -> bool:
     """Whether a `with` around a node or a decorator of the function switches recording off, or may do so."""
-    heads = list(_heads_around(node, root))
-    return _is_no_grad(heads) or any("set_grad_enabled" in head for head in heads)
+    return is_without_graph(node, root) or any("set_grad_enabled" in head for head in _heads(node, root))
 
 
 def is_without_graph(node: ast.AST, root: ast.AST) -> bool:
     """Whether a `with torch.no_grad()` stands around a node, or a decorator like it on the function."""
-    return _is_no_grad(list(_heads_around(node, root)))
+    return any(word in head for head in _heads(node, root) for word in ("no_grad", "inference_mode"))
 
 
-def _is_no_grad(heads: list[str]) -> bool:
-    return any(word in head for head in heads for word in ("no_grad", "inference_mode"))
-
-
-def _heads_around(node: ast.AST, root: ast.AST) -> Iterator[str]:
+def _heads(node: ast.AST, root: ast.AST) -> list[str]:
     """What stands behind the `with` of the blocks around a node, and the decorators of the functions."""
-    for outer in (*ancestors(node, root), root):
-        if isinstance(outer, ast.With | ast.AsyncWith):
-            yield from (ast.unparse(item.context_expr) for item in outer.items)
-        elif isinstance(outer, Function):
-            yield from map(ast.unparse, outer.decorator_list)
+    functions = [n for n in (*ancestors(node, root), root) if isinstance(n, Function)]
+    decorators = [d for function in functions for d in function.decorator_list]
+    return list(map(ast.unparse, (*contexts(node, root), *decorators)))

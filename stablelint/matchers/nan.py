@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.matchers.common import make_site, observed, scope_of
+from stablelint.analysis.values.views import behind
+from stablelint.matchers.common import (
+    Frame,
+    Kind,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+)
+from stablelint.matchers.tree import ancestors, called, calls_below
 from stablelint.syntax.operations import VIEWS, having
-from stablelint.syntax.walk import descendants, nodes_in
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.analysis.values.state import Frame
-    from stablelint.catalog.rule import Rule
 
 _LOSSES = having("loss")
 _REDUCTIONS = ("sum", "mean", "std", "var", "norm", "amax", "amin", "matmul", "softmax", "log_softmax")
-_DEPTH = 5
 _THROUGH = frozenset(("mean", "sum", "add", "mul", "div", "sub", "neg", "phi", "view"))
+_UNSELECTED = VIEWS | _THROUGH | set(_REDUCTIONS)
+
+
+_SKIPPED = "skipping the step hides the NaN, and loses the batch each time it comes"
 
 
 @observes("eq|ne nan")
-def nan_comparison(review: Review, rule: Rule) -> Iterator[Site]:
+def nan_comparison(review: Review, rule: Rule) -> Sites:
     """`x == nan` and `x != nan`."""
     for value, frame in observed(review, "eq", "ne"):
         left, right = value.operands.get("input"), value.operands.get("other")
@@ -51,10 +56,8 @@ def _is_reported_before(nan: Value, frame: Frame) -> bool:
     """Whether it is NaN by default only, and the function asks whether it is."""
     if not (nan.assumed and nan.name):
         return False
-    calls = (n for n in descendants(scope_of(frame)) if isinstance(n, ast.Call))
-    return any(
-        ast.unparse(call.func).endswith("isnan") and nan.name in map(ast.unparse, call.args) for call in calls
-    )
+    calls = calls_below(scope_of(frame))
+    return any(called(c).endswith("isnan") and nan.name in map(ast.unparse, c.args) for c in calls)
 
 
 def _compared(value: Value, left: bool) -> str | None:
@@ -66,34 +69,28 @@ def _compared(value: Value, left: bool) -> str | None:
 
 
 @observes("where|masked_fill nan")
-def nan_literal(review: Review, rule: Rule) -> Iterator[Site]:
+def nan_literal(review: Review, rule: Rule) -> Sites:
     """NaN as the value of `where` or `masked_fill`, whose result is reduced without care for it."""
     for value, frame in observed(review, "where", "masked_fill"):
         fills = (v for n, v in value.operands.items() if n not in ("condition", "mask"))
-        if not review.collector.gradients.get(id(value)) or not any(_is_nan(v) for v in fills):
+        if not review.gradients.get(id(value)) or not any(_is_nan(v) for v in fills):
             continue
-        if any(
-            _reaches(r, value.key, _DEPTH) for r, _ in observed(review, *_REDUCTIONS) if not _minds_nan(r)
-        ):
+        if any(_reaches(r, value.key) for r, _ in observed(review, *_REDUCTIONS) if not _minds_nan(r)):
             yield make_site(review, rule, (value, frame), shown=False)
 
 
-def _reaches(value: Value, key: int, depth: int) -> bool:
+def _reaches(value: Value, key: int) -> bool:
     """Whether the elements with that key go into a value, unselected."""
-    if value.key == key:
-        return True
-    through = value.op in _REDUCTIONS or value.op in _THROUGH or value.op in VIEWS
-    return depth > 0 and through and any(_reaches(v, key, depth - 1) for v in value.operands.values())
+    return any(v.key == key for v in behind(value, lambda v: v.op not in _UNSELECTED))
 
 
 def _minds_nan(value: Value) -> bool:
     """`nansum` and its like."""
-    node = value.node
-    return isinstance(node, ast.Call) and "nan" in ast.unparse(node.func).rpartition(".")[2]
+    return "nan" in called(value.node)
 
 
 @observes("nan_to_num", "backward isnan|isinf|isfinite")
-def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
+def hidden_nan(review: Review, rule: Rule) -> Sites:
     """`nan_to_num` on a loss or on a gradient; a step skipped because the loss is not finite."""
     for value, frame in observed(review, "nan_to_num"):
         operand = value.operands.get("input")
@@ -102,34 +99,22 @@ def hidden_nan(review: Review, rule: Rule) -> Iterator[Site]:
         if operand.op == "attribute" and operand.name == "grad":
             message = "nan_to_num on a gradient lets the optimizer step on what is no gradient"
             yield make_site(review, rule, (value, frame), message=message)
-        elif review.collector.gradients.get(id(value)) and _is_loss(operand, 4):
+        elif review.gradients.get(id(value)) and _is_loss(operand):
             message = "this makes the loss finite, not its gradient, which still runs through the cause"
             yield make_site(review, rule, (value, frame), message=message)
     yield from _skipped_steps(review, rule)
 
 
-def _skipped_steps(review: Review, rule: Rule) -> Iterator[Site]:
+def _skipped_steps(review: Review, rule: Rule) -> Sites:
     """`if not isfinite(loss): continue` in a loop that trains."""
-    backward = observed(review, "backward")
-    if not backward:
+    if not observed(review, "backward"):
         return
     for pair in observed(review, "isnan", "isinf", "isfinite"):
         value, frame = pair
-        operand = value.operands.get("input")
-        if operand is None or "loss" not in _text(operand):
-            continue
-        test = _skip_around(value, frame)
-        if test is not None:
-            message = "skipping the step hides the NaN, and loses the batch each time it comes"
-            yield make_site(review, rule, pair, shown=False, message=message)
-
-
-def _skip_around(value: Value, frame: Frame) -> ast.If | None:
-    for node in nodes_in(scope_of(frame), ast.If):
-        assert isinstance(node, ast.If)
-        if any(n is value.node for n in descendants(node.test)) and isinstance(node.body[-1], ast.Continue):
-            return node
-    return None
+        path = [value.node, *ancestors(value.node, scope_of(frame))]
+        skips = [n for n in path if isinstance(n, ast.If) and isinstance(n.body[-1], ast.Continue)]
+        if value.first is not None and "loss" in _text(value.first) and any(n.test in path for n in skips):
+            yield make_site(review, rule, pair, shown=False, message=_SKIPPED)
 
 
 def _text(value: Value) -> str:
@@ -141,8 +126,6 @@ def _is_nan(value: Value) -> bool:
     return isinstance(number, float) and math.isnan(number)
 
 
-def _is_loss(value: Value, depth: int) -> bool:
+def _is_loss(value: Value) -> bool:
     """Whether a loss function is what the value is made of."""
-    if value.op in _LOSSES:
-        return True
-    return depth > 0 and value.op in _THROUGH and any(_is_loss(v, depth - 1) for v in value.operands.values())
+    return any(v.op in _LOSSES for v in behind(value, lambda v: v.op not in _THROUGH))

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Value
-from stablelint.matchers.common import make_site, observed
+from stablelint.matchers.common import Review, Rule, Sites, Value, is_autocast, make_site, observed, observes
+from stablelint.matchers.names import parameters_of
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import ancestors
+from stablelint.matchers.tree import ancestors, contexts
 from stablelint.syntax import precision
 from stablelint.syntax.walk import descendants
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
 _IN_ORDER = frozenset({"backward", "scale", "step", "scaler_step", "unscale"})
 
+_AUTOCASTS = ("torch.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast")
+_APART = "the loss is scaled {}, and nothing in the project unscales the gradients before this"
+_TWICE = "the scaler has stepped {} already: this steps a second time"
+_PLAIN = "these gradients carry the loss scale: step with the scaler, not with {}"
+_UNSCALED = "this loss is not scaled, but scaler.step divides its gradients by the scale"
+_NOT_UPDATED = "without scaler.update() the scale never falls: after one overflow all steps are skipped"
+_NO_SCALER = "under float16 autocast small gradients become 0: the loss needs a GradScaler"
+
 
 @observes("backward", "step", "clip_grad_norm_|clip_grad_value_")
-def protocol(review: Review, rule: Rule) -> Iterator[Site]:
+def protocol(review: Review, rule: Rule) -> Sites:
     """Departures from scale, backward, step, update within one function."""
     steps = steps_of(review)
     yield from _clip_apart(steps, review, rule)
@@ -36,101 +36,74 @@ def protocol(review: Review, rule: Rule) -> Iterator[Site]:
     yield from _no_scaler(steps, review, rule)
 
 
-def _clip_apart(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+def _clip_apart(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """A clip in a hook or helper of a project that scales its losses, and unscales no gradients."""
     if any(s.kind in _IN_ORDER for s in steps):
         return  # what it is given is seen here
     for clip in (s for s in steps if s.value.op in _CLIPS):
-        project = clip.frame.session.project
-        scaling = project.shows(precision.SCALED)
-        if scaling is not None and project.shows(precision.UNSCALED) is None:
-            where = f"in {scaling}" if scaling else "here"
-            message = (
-                f"the loss is scaled {where}, and nothing in the project unscales the gradients before this"
-            )
-            yield make_site(review, rule, (clip.value, clip.frame), shown=False, message=message)
+        shows = clip.frame.session.project.shows
+        scaling = shows(precision.SCALED)
+        if scaling is not None and shows(precision.UNSCALED) is None:
+            message = _APART.format(f"in {scaling}" if scaling else "here")
+            yield make_site(review, rule, clip.at, shown=False, message=message)
 
 
-def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+def _plain_steps(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """`optimizer.step()` on gradients that carry the scale."""
-    scaled = [s for s in steps if s.kind == "backward" and _is_scaled(s.value)]
+    by_scaler = [s for s in steps if s.kind == "scaler_step"]
     for step in (s for s in steps if s.kind == "step"):
-        before = [s for s in scaled if not s.excludes(step)]
-        unscaled = any(s.kind == "unscale" and not s.excludes(step) for s in steps)
-        if not before or unscaled:
+        beside = [s for s in steps if s is not step and not s.excludes(step)]
+        same = [s for s in by_scaler if s.optimizer == step.subject]
+        if not any(s.kind == "backward" and _is_scaled(s.value) for s in beside):
             continue
-        if any(s.kind == "step" and s is not step and s.subject == step.subject for s in steps):
+        if any(s.kind == "unscale" for s in beside) or _has_no_scaler(step):
             continue
-        if _has_no_scaler(step) or _is_other_arm(step, steps):
+        if any(s.kind == "step" and s.subject == step.subject for s in steps if s is not step):
             continue
-        twice = [
-            s for s in steps if s.kind == "scaler_step" and _steps_same(s, step) and not s.excludes(step)
-        ]
-        others = [s for s in steps if s.kind == "scaler_step" and not _steps_same(s, step)]
-        if others and not twice:
-            continue  # another optimizer than the scaled one
-        message = (
-            f"the scaler has stepped {step.subject} already: this steps a second time"
-            if twice
-            else f"these gradients carry the loss scale: step with the scaler, not with {step.subject}"
-        )
-        yield make_site(review, rule, (step.value, step.frame), message=message)
+        # Another optimizer than the scaled one, or the other arm of a test, which asks whether there is a scaler.
+        if any(s not in beside for s in same) or (by_scaler and not same):
+            continue
+        yield make_site(review, rule, step.at, message=(_TWICE if same else _PLAIN).format(step.subject))
 
 
-def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """A plain backward whose gradients `scaler.step` divides by the scale."""
     if any(s.kind in ("scale", "wrapped_backward") for s in steps):
         return
-    for backward in (s for s in steps if s.kind == "backward"):
-        after = [s for s in steps if s.kind == "scaler_step" and not s.excludes(backward)]
-        if after and not _is_scaled(backward.value) and not _has_no_scaler(backward):
-            message = "this loss is not scaled, but scaler.step divides its gradients by the scale"
-            yield make_site(review, rule, (backward.value, backward.frame), message=message)
+    for backward in (s for s in steps if s.kind == "backward" and not _is_scaled(s.value)):
+        after = any(s.kind == "scaler_step" and not s.excludes(backward) for s in steps)
+        if after and not _has_no_scaler(backward):
+            yield make_site(review, rule, backward.at, message=_UNSCALED)
 
 
 def _has_no_scaler(step: Step) -> bool:
     """Whether a call stands in the arm of a test in which there is no scaler: `if scaler is not None: … else: …`."""
-    inner: ast.AST = step.node
-    for node in ancestors(step.node, step.root):
-        if isinstance(node, ast.If) and "scaler" in ast.unparse(node.test).lower():
-            denied = isinstance(node.test, ast.UnaryOp) or any(
-                isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Is) for n in descendants(node.test)
-            )
-            if any(inner is statement for statement in (node.body if denied else node.orelse)):
-                return True
-        inner = node
+    path = [step.node, *ancestors(step.node, step.root)]
+    for test in (n for n in path if isinstance(n, ast.If) and "scaler" in ast.unparse(n.test).lower()):
+        compared = (n for n in descendants(test.test) if isinstance(n, ast.Compare))
+        denied = isinstance(test.test, ast.UnaryOp) or any(isinstance(n.ops[0], ast.Is) for n in compared)
+        if any(n in (test.body if denied else test.orelse) for n in path):
+            return True
     return False
 
 
-def _is_other_arm(step: Step, steps: list[Step]) -> bool:
-    """Whether the scaler steps the same optimizer in the other arm of a test, which asks whether there is one."""
-    return any(s.kind == "scaler_step" and _steps_same(s, step) and s.excludes(step) for s in steps)
-
-
-def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """`scaler.step` in a file without `update`; a scaler that a helper is handed to step is its caller's to update."""
     scales = any(s.kind == "scale" for s in steps)
-    for step in (s for s in steps if s.kind == "scaler_step" and (scales or not _is_handed_over(s))):
-        if not review.module.mentions("update"):
-            message = (
-                "without scaler.update() the scale never falls: after one overflow all steps are skipped"
-            )
-            yield make_site(review, rule, (step.value, step.frame), message=message)
-            return
+    stepping = [s for s in steps if s.kind == "scaler_step" and (scales or not _is_handed_over(s))]
+    for step in stepping[:1] if not review.module.mentions("update") else ():
+        yield make_site(review, rule, step.at, message=_NOT_UPDATED)
 
 
-def _no_scaler(steps: list[Step], review: Review, rule: Rule) -> Iterator[Site]:
+def _no_scaler(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """A float16 autocast around a plain training step, in a file that knows no scaler."""
-    if "scaler" in review.module.source.text.lower():
-        return
     plain = [s for s in steps if s.kind == "backward"]
-    optimizers = [s for s in steps if s.kind == "step"]
-    if not plain or not optimizers:
+    if "scaler" in review.module.source.text.lower() or not plain:
         return
-    for context, frame in observed(review, "torch.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast"):
-        if _is_float16(context) and any(s.root is plain[0].root for s in optimizers):
-            message = "under float16 autocast small gradients become 0: the loss needs a GradScaler"
-            yield make_site(review, rule, (context, frame), message=message)
+    if any(s.kind == "step" and s.root is plain[0].root for s in steps):
+        for pair in observed(review, *_AUTOCASTS):
+            if _is_float16(pair[0]):
+                yield make_site(review, rule, pair, message=_NO_SCALER)
 
 
 def _is_float16(context: Value) -> bool:
@@ -154,35 +127,12 @@ def _is_scaled(backward: Value) -> bool:
 
 def _is_handed_over(step: Step) -> bool:
     """Whether the scaler that a call is made on is a parameter of the function, or belongs to another object."""
-    if step.subject.count(".") > 1:  # self.trainer.scaler
-        return True
-    arguments = getattr(step.root, "args", None)
-    if not isinstance(arguments, ast.arguments):
-        return False
-    given = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    return any(a.arg == step.subject for a in given)
-
-
-def _steps_same(scaler_step: Step, step: Step) -> bool:
-    node = scaler_step.node
-    return isinstance(node, ast.Call) and bool(node.args) and ast.unparse(node.args[0]) == step.subject
+    return step.subject.count(".") > 1 or step.subject in parameters_of(step.root)  # self.trainer.scaler
 
 
 @observes("backward")
-def backward_under_autocast(review: Review, rule: Rule) -> Iterator[Site]:
+def backward_under_autocast(review: Review, rule: Rule) -> Sites:
     """`backward` within `with autocast(…)`."""
     for step in steps_of(review):
-        if step.kind != "backward":
-            continue
-        around = (n for n in ancestors(step.node, step.root) if isinstance(n, ast.With | ast.AsyncWith))
-        if any(_is_autocast(item.context_expr) for node in around for item in node.items):
-            yield make_site(review, rule, (step.value, step.frame))
-
-
-def _is_autocast(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    enabled = next((k.value for k in node.keywords if k.arg == "enabled"), None)
-    off = isinstance(enabled, ast.Constant) and enabled.value is False
-    return name == "autocast" and not off
+        if step.kind == "backward" and any(map(is_autocast, contexts(step.node, step.root))):
+            yield make_site(review, rule, step.at)

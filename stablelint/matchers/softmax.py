@@ -2,60 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.pattern import Match
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.proof.judge import Judgement
-from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import stripped
-from stablelint.diagnostic import Status
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observed, observes
 from stablelint.syntax.operations import having
 
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.catalog.rule import Rule
-
-_DEPTH = 6
 _GROUPED = having("scatter")
 _GATHERS = ("scatter", "segment", "index_add", "spmm", "copy_e_sum", "edge_sum")
 
 
 @observes("div exp")
-def grouped_softmax(review: Review, rule: Rule) -> Iterator[Site]:
+def grouped_softmax(review: Review, rule: Rule) -> Sites:
     """`e / gather(sum_by_group(e))` where `e = exp(x)` and no maximum was taken out of x."""
-    for value, frame in review.collector.observed:
-        if value.op != "div" or value.node is None or not hasattr(value.node, "lineno"):
-            continue
-        numerator = stripped(value.operands["input"])
+    for pair in observed(review, "div"):
+        numerator, total = stripped(pair[0].operands["input"]), pair[0].operands["other"]
         if numerator.op != "exp" or numerator.node is None or numerator.interval.hi <= 1.0:
             continue
         operand = numerator.operands["input"]
-        total = value.operands["other"]
-        shown = _gathered(total, numerator.key, _DEPTH, _sums_groups)
-        if operand.op in ("sub", "clamp") or not (
-            shown or _gathered(total, numerator.key, _DEPTH, _may_gather)
-        ):
-            continue
-        match = Match({"x": operand}, [value, numerator])
-        context = review.collector.context(value, match.bindings, frame)
-        statement = review.collector.statements.get(id(value))
-        judgement = Judgement(Status.VIOLATED if shown else Status.UNGUARDED)
-        yield Site(
-            rule, value, match, judgement, frame, context.ranges, context, {}, statement, anchor=numerator.node
-        )  # fmt: skip
+        shown = _gathered(total, numerator.key, _sums_groups)
+        gathered = shown or _gathered(total, numerator.key, _may_gather)
+        if gathered and operand.op not in ("sub", "clamp"):
+            site = make_site(review, rule, pair, {"x": operand}, shown=shown, anchor=numerator.node)
+            site.match.covered.append(numerator)
+            yield site
 
 
-def _gathered(
-    value: Value, key: int, depth: int, gathers: Callable[[Value], bool], seen: bool = False
-) -> bool:
+def _gathered(total: Value, key: int, gathers: Callable[[Value], bool]) -> bool:
     """Whether a grouped sum of the exponentials lies on the way down to them."""
-    if value.key == key or stripped(value).key == key:
-        return seen
-    seen = seen or gathers(value)
-    return depth > 0 and any(_gathered(v, key, depth - 1, gathers, seen) for v in value.operands.values())
+    ways = (behind(v, lambda _: False) for v in behind(total, lambda _: False) if gathers(v))
+    return any(key in (v.key, stripped(v).key) for way in ways for v in way)
 
 
 def _sums_groups(value: Value) -> bool:

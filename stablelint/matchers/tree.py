@@ -1,15 +1,108 @@
-"""Where statements stand to one another: enclosing nodes, blocks, and paths that exclude each other."""
+"""Questions about the text of a function: what its calls are made of, and where statements stand to one another."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
+from typing import TypeVar
 
-from stablelint.syntax.walk import SCOPES, children, descendants
+from stablelint.syntax.walk import SCOPES, children, descendants, nodes_below, nodes_in
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Loop = ast.For | ast.AsyncFor | ast.While
+_Node = TypeVar("_Node", bound=ast.AST)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def called(node: ast.AST | None) -> str:
+    """The last component of what a call calls; empty for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def receiver(node: ast.AST | None) -> ast.expr | None:
+    """The object whose method a call is."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.value if isinstance(func, ast.Attribute) else None
+
+
+def subject(node: ast.AST | None) -> str:
+    """The text of the object whose method a call is: ``self.optimizer`` of ``self.optimizer.step()``."""
+    of = receiver(node)
+    return ast.unparse(of) if of is not None else ""
+
+
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place and by name."""
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def argument(call: ast.Call, name: str) -> ast.expr | None:
+    """What a call is given by a name."""
+    return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def is_given(call: ast.AST, *names: str | None) -> bool:
+    """Whether a call is given one of the arguments by name; None stands for `**kwargs`."""
+    return isinstance(call, ast.Call) and any(k.arg in names for k in call.keywords)
+
+
+def calls_in(root: ast.AST, *names: str) -> list[ast.Call]:
+    """The calls in a function, but for those of functions defined in it; of these names where some are given."""
+    return [n for n in nodes_in(root, ast.Call) if not names or called(n) in names]
+
+
+def calls_below(root: ast.AST, *names: str) -> list[ast.Call]:
+    """The calls anywhere below a node, itself among them; of these names where some are given."""
+    found = nodes_below(root, ast.Call)
+    own = [root] if isinstance(root, ast.Call) else []
+    return [n for n in (*own, *found) if not names or called(n) in names]
+
+
+def backs_in(root: ast.AST) -> list[ast.Call]:
+    """The backward passes of a function."""
+    return calls_in(root, "backward", "manual_backward")
+
+
+def backs_below(root: ast.AST) -> list[ast.Call]:
+    """The backward passes anywhere below a node."""
+    return calls_below(root, "backward", "manual_backward")
+
+
+def assigned(node: ast.AST) -> tuple[list[str], ast.expr | None]:
+    """The texts of the targets of an assignment, and what it binds them to."""
+    if isinstance(node, ast.Assign):
+        return list(map(ast.unparse, node.targets)), node.value
+    if isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value is not None:
+        return [ast.unparse(node.target)], node.value
+    return [], None
+
+
+def mentions(tree: ast.AST, *names: str) -> bool:
+    """Whether one of the names stands in the tree as a name or attribute."""
+    return not _mentioned(tree).isdisjoint(names)
+
+
+@lru_cache(maxsize=8)
+def _mentioned(tree: ast.AST) -> frozenset[str]:
+    return frozenset(
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for node in descendants(tree)
+        if isinstance(node, ast.Attribute | ast.Name)
+    )
+
+
+def start(node: ast.AST | None) -> tuple[int, int]:
+    """Where a node begins in the text."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def end(node: ast.AST | None) -> tuple[int, int]:
+    """Where a node ends in the text: calls on one line end in the order in which they are made."""
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
 @lru_cache(maxsize=4)
@@ -18,96 +111,79 @@ def parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     return {child: node for node in descendants(root) for child in children(node)}
 
 
-def ancestors(node: ast.AST, root: ast.AST) -> Iterator[ast.AST]:
+def ancestors(node: ast.AST | None, root: ast.AST) -> Iterator[ast.AST]:
     """The nodes around `node`, innermost first, `root` last."""
     above = parents(root)
-    while node is not root and node in above:
+    while node is not None and node is not root and node in above:
         node = above[node]
         yield node
 
 
-def loop_around(node: ast.AST, root: ast.AST) -> ast.AST | None:
+def around(node: ast.AST | None, root: ast.AST, *kinds: type[_Node]) -> list[_Node]:
+    """The nodes of these kinds around `node`, innermost first."""
+    return [outer for outer in ancestors(node, root) if isinstance(outer, kinds)]
+
+
+def contexts(node: ast.AST | None, root: ast.AST) -> list[ast.expr]:
+    """What stands behind the `with` of the blocks around a node."""
+    blocks = [n for n in ancestors(node, root) if isinstance(n, ast.With | ast.AsyncWith)]
+    return [item.context_expr for block in blocks for item in block.items]
+
+
+def loop_around(node: ast.AST, root: ast.AST) -> Loop | None:
     """The innermost loop of the same function in whose body `node` stands."""
     inner = node
     for outer in ancestors(node, root):
         if isinstance(outer, SCOPES) and outer is not root:
             return None
-        if isinstance(outer, _LOOPS) and inner in outer.body:
+        if isinstance(outer, Loop) and inner in outer.body:
             return outer
         inner = outer
     return None
 
 
-def block_of(node: ast.AST, root: ast.AST) -> list[ast.stmt] | None:
+def block_of(node: ast.AST, root: ast.AST) -> list[ast.stmt]:
     """The list of statements in which the statement that holds `node` stands."""
-    for outer in (node, *ancestors(node, root)):
-        if isinstance(outer, ast.stmt):
-            above = parents(root).get(outer)
-            return _list_with(outer, above) if above is not None else None
-    return None
+    statement = next((n for n in (node, *ancestors(node, root)) if isinstance(n, ast.stmt)), None)
+    above = parents(root).get(statement) if statement is not None else None
+    return _field_with(statement, above)[1] if statement is not None and above is not None else []
 
 
 def statement_in(node: ast.AST, block: list[ast.stmt], root: ast.AST) -> int | None:
     """Which statement of `block` holds `node`."""
-    around = {id(n) for n in (node, *ancestors(node, root))}
-    return next((i for i, statement in enumerate(block) if id(statement) in around), None)
+    holding = {node, *ancestors(node, root)}
+    return next((i for i, statement in enumerate(block) if statement in holding), None)
 
 
 def exclusive(one: ast.AST, other: ast.AST, root: ast.AST) -> bool:
     """Whether no single pass runs both: they stand in different arms, or the path of one of them leaves."""
     first, second = [one, *ancestors(one, root)], [other, *ancestors(other, root)]
-    around = {id(n): i for i, n in enumerate(second)}
-    at = next((i for i, n in enumerate(first) if id(n) in around), None)
-    if at is None or at == 0 or around[id(first[at])] == 0:
+    common = next((n for n in first if n in set(second)), None)
+    if common is None or common in (one, other):
         return False
-    common, left, right = first[at], first[at - 1], second[around[id(first[at])] - 1]
-    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match) and _arm(left, common) != _arm(
-        right, common
-    ):
-        return not (isinstance(common, ast.Try) and "finalbody" in (_arm(left, common), _arm(right, common)))
-    return _leaves(first[:at], root) or _leaves(second[: around[id(common)]], root)
-
-
-def _arm(node: ast.AST, parent: ast.AST) -> str:
-    for name, field in ast.iter_fields(parent):
-        if field is node or (isinstance(field, list) and any(n is node for n in field)):
-            return f"{name}{id(node)}" if isinstance(node, ast.match_case | ast.ExceptHandler) else name
-    return ""
+    first, second = first[: first.index(common)], second[: second.index(common)]
+    arms = [_field_with(path[-1], common)[0] for path in (first, second)]
+    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match) and arms[0] != arms[1]:
+        return "finalbody" not in arms
+    return _leaves(first, root) or _leaves(second, root)
 
 
 def _leaves(path: list[ast.AST], root: ast.AST) -> bool:
     """Whether a branch on this path ends by leaving the loop or the function."""
-    for node in path:
-        if not isinstance(node, ast.stmt):
-            continue
-        above = parents(root).get(node)
-        if not isinstance(above, ast.If | ast.Try | ast.ExceptHandler):
-            continue
-        if above not in path:
-            continue
-        block = _list_with(node, above)
-        if block and isinstance(block[-1], _LEAVES):
-            return True
+    for node, above in pairwise(path):
+        if isinstance(node, ast.stmt) and isinstance(above, ast.If | ast.Try | ast.ExceptHandler):
+            if isinstance(_field_with(node, above)[1][-1], _LEAVES):
+                return True
     return False
 
 
-def _list_with(node: ast.stmt, parent: ast.AST) -> list[ast.stmt] | None:
-    for _, field in ast.iter_fields(parent):
-        if isinstance(field, list) and any(n is node for n in field):
-            return field
-    return None
-
-
-def start(node: ast.AST) -> tuple[int, int]:
-    """Where a node begins in the text."""
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def mentions(tree: ast.AST, *names: str) -> bool:
-    """Whether one of the names stands in the tree as a name or attribute."""
-    for node in descendants(tree):
-        if isinstance(node, ast.Attribute) and node.attr in names:
-            return True
-        if isinstance(node, ast.Name) and node.id in names:
-            return True
-    return False
+def _field_with(node: ast.AST, parent: ast.AST) -> tuple[str, list[ast.stmt]]:
+    """The field of a parent that holds a node, and the statements in it; each case and handler is one by itself."""
+    for name, field in ast.iter_fields(parent):
+        if field is node:
+            return name, []
+        if isinstance(field, list) and node in field:
+            return f"{name}{id(node)}" if isinstance(
+                node, ast.match_case | ast.ExceptHandler
+            ) else name, field
+    return "", []

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
 from stablelint.analysis.matching.operand_types import is_tensor
 from stablelint.analysis.matching.pattern import Match
-from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site, encloses, text_before
 from stablelint.analysis.proof.replacement import (
     GROUPED,
@@ -21,15 +17,11 @@ from stablelint.analysis.proof.replacement import (
     replacement_in_part,
     takes_where_true,
 )
-from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
+from stablelint.matchers.common import Review, Rule, Sites, Value, observes
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import children, descendants
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.catalog.rule import Rule
+from stablelint.syntax.walk import children, descendants, nodes_below
 
 _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset({"mul", "logical_and"})
@@ -44,7 +36,7 @@ _OPERAND = {"exp": "e", "expm1": "e", "exp2": "e", "acos": "u", "asin": "u", "at
 
 
 @observes()
-def gradient_trap(review: Review, rule: Rule) -> Iterator[Site]:
+def gradient_trap(review: Review, rule: Rule) -> Sites:
     """Open obligations whose result is hidden by `where`, `masked_fill` or `nan_to_num`.
 
     The test shows that the author expects the bad operand; whether it arises is for the analysis to know.
@@ -96,7 +88,7 @@ def _is_of_nan(later: Replacement, site: Site, operand: Value) -> bool:
     Where paths meet, one may be that of groups, of which only those without an element are 0: no gradient reaches them.
     """
     replaced = later.value.op == "nan_to_num" or (later.test is not None and _finds_nan(later.test, site))
-    if not replaced or site.value.op in _OPERAND or not has_contract(site):
+    if not replaced or site.value.op in _OPERAND or not site.rule.has_contract:
         return False
     return not (
         stripped(operand).op == "phi" and any(v.op in GROUPED for v in behind(operand, lambda _: False))
@@ -105,32 +97,31 @@ def _is_of_nan(later: Replacement, site: Site, operand: Value) -> bool:
 
 def _finds_nan(test: Value, site: Site) -> bool:
     """Whether a test asks of the site's result if it is NaN, or finite."""
+    test = _without_not(test)
+    asked = test.first if test.op in ("isnan", "isfinite") else None
+    return asked is not None and stripped(asked).key == stripped(site.value).key
+
+
+def _without_not(test: Value) -> Value:
     test = stripped(test)
-    if test.op == "logical_not" and test.first is not None:
+    while test.op == "logical_not" and test.first is not None:
         test = stripped(test.first)
-    if test.op not in ("isnan", "isfinite") or test.first is None:
-        return False
-    return stripped(test.first).key == stripped(site.value).key
+    return test
 
 
 def _compares(test: Value, operand: Value, grows: bool) -> bool:
     """Whether a test compares the operand, or what it is measured by, with a number: its author expects what fails."""
-    test = stripped(test)
-    while test.op == "logical_not" and test.first is not None:
-        test = stripped(test.first)
+    test = _without_not(test)
+    parts = list(test.operands.values())
     if test.op in _CONJUNCTIONS:
-        return any(_compares(part, operand, grows) for part in test.operands.values())
-    if test.op not in _COMPARISONS:
+        return any(_compares(part, operand, grows) for part in parts)
+    if test.op not in _COMPARISONS or not any(v.is_constant for v in parts):
         return False
-    if grows and test.op in ("eq", "ne") and any(v.constant() == 0 for v in test.operands.values()):
+    if grows and test.op in ("eq", "ne") and any(v.constant() == 0 for v in parts):
         return False  # what is 0 is not what is too large
-    keys = {_measured(v).key for v in test.operands.values() if not v.is_constant}
-    factors = (
-        {_measured(v).key for v in stripped(operand).operands.values()} if operand.op in _PRODUCTS else set()
-    )
-    return not keys.isdisjoint({_measured(operand).key, *factors}) and any(
-        v.is_constant for v in test.operands.values()
-    )
+    factors = stripped(operand).operands.values() if operand.op in _PRODUCTS else ()
+    keys = {_measured(v).key for v in (operand, *factors)}
+    return any(_measured(v).key in keys for v in parts if not v.is_constant)
 
 
 def _measured(value: Value) -> Value:
@@ -176,13 +167,9 @@ def _is_read_beyond(site: Site, outer: ast.AST) -> bool:
     """Whether a name that holds the site's result is read in more than one part of the operation that hides it."""
     match site.statement, site.frame.function:
         case ast.Assign(targets=[ast.Name(id=name)]), function if function is not None:
-            reads = [
-                one
-                for one in descendants(function.node)
-                if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Load)
-            ]
-            parts = children(outer)
-            return not any(all(encloses(part, one) for one in reads) for part in parts)
+            reads = [n for n in nodes_below(function.node, ast.Name) if n.id == name]
+            reads = [n for n in reads if isinstance(n.ctx, ast.Load)]
+            return not any(all(encloses(part, one) for one in reads) for part in children(outer))
     return False
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.matchers.common import make_site, observed, qualified, scope_of
-from stablelint.matchers.names import Function
-from stablelint.matchers.training.shapes import Shapes
-from stablelint.matchers.tree import ancestors, mentions
+from stablelint.matchers.common import (
+    Kind,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+)
+from stablelint.matchers.names import qualified
+from stablelint.matchers.training.shapes import Shape, Shapes
+from stablelint.matchers.tree import around, contexts, mentions
 from stablelint.syntax.operations import having
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.review import Review
-    from stablelint.analysis.matching.sites import Site
-    from stablelint.catalog.rule import Rule
 
 _CREATIONS = having("create") | {"tensor"}
 _COPYING = frozenset(("from_numpy", "as_tensor"))
@@ -36,7 +37,7 @@ _ORIGINS = 12  # operations between a tensor and where it was made
 
 
 @observes("|".join(_MIXING) + " to|cuda " + "|".join((*_CREATIONS, "from_numpy", "as_tensor")))
-def made_on_cpu(review: Review, rule: Rule) -> Iterator[Site]:
+def made_on_cpu(review: Review, rule: Rule) -> Sites:
     """`x.to(device) + torch.randn(8)`: a tensor made on the CPU meets one that was moved."""
     if review.module.mentions(*_DEFAULTS):
         return
@@ -47,14 +48,8 @@ def made_on_cpu(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         tensors = _tensors_of(value)
         moved = next((v for v in tensors if _device(v) == "moved"), None)
-        made = next(
-            (
-                v
-                for v in tensors
-                if _device(v) == "cpu" and shapes.of(v).dims + (0,) * (not shapes.of(v).whole)
-            ),
-            None,
-        )
+        on_cpu = (v for v in tensors if _device(v) == "cpu")
+        made = next((v for v in on_cpu if shapes.of(v) != Shape((), whole=True)), None)
         if moved is None or made is None:
             continue
         origin = _origin(made)
@@ -95,14 +90,12 @@ def _device(value: Value, depth: int = _ORIGINS) -> str:
 
 def _target(value: Value, depth: int) -> str:
     """Where `.to(…)` or `.cuda()` puts a tensor; a cast leaves it where it is."""
-    if value.op == "to" and not isinstance(value.data, Value):
+    place = value.data if isinstance(value.data, Value) else None
+    if (value.op == "to" and place is None) or (place is not None and _names_type(place)):
         return _device(value.first, depth - 1) if value.first is not None else ""
-    if isinstance(value.data, Value) and _names_type(value.data):
-        return _device(value.first, depth - 1) if value.first is not None else ""
-    place = value.data.constant() if isinstance(value.data, Value) else None
-    if isinstance(value.data, Value) and value.data.kind is Kind.TENSOR:
-        return _device(value.data, depth - 1)
-    return "cpu" if place == "cpu" else "moved"
+    if place is not None and place.kind is Kind.TENSOR:
+        return _device(place, depth - 1)
+    return "cpu" if place is not None and place.constant() == "cpu" else "moved"
 
 
 def _names_type(given: Value) -> bool:
@@ -143,8 +136,8 @@ def _is_buffer(made: Value) -> bool:
     """Whether a tensor is made where buffers are registered: it moves with its module."""
     if made.node is None or made.module is None:
         return False
-    around = ancestors(made.node, made.module.source.tree)
-    return any(isinstance(outer, Function) and mentions(outer, "register_buffer") for outer in around)
+    functions = around(made.node, made.module.source.tree, ast.FunctionDef)
+    return any(mentions(function, "register_buffer") for function in functions)
 
 
 def _is_surely_moved(value: Value) -> bool:
@@ -158,6 +151,4 @@ def _is_surely_moved(value: Value) -> bool:
 
 def _under_device(node: ast.AST | None, root: ast.AST) -> bool:
     """Whether a `with torch.device(…)` around a call says where tensors are made."""
-    around = ancestors(node, root) if node is not None else ()
-    heads = (item.context_expr for outer in around if isinstance(outer, ast.With) for item in outer.items)
-    return any(mentions(head, "device", "Device") for head in heads)
+    return any(mentions(head, "device", "Device") for head in contexts(node, root))

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import qualified, site_at
-from stablelint.matchers.names import Function, bound_to, called, functions_of, receiver
-from stablelint.matchers.tree import ancestors, block_of, mentions
+from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
+from stablelint.matchers.names import bound_to, functions_of, made_by, parameters_of, qualified
+from stablelint.matchers.tree import (
+    arguments,
+    around,
+    block_of,
+    called,
+    calls_in,
+    contexts,
+    is_given,
+    mentions,
+    receiver,
+    subject,
+)
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.walk import nodes_in
 
@@ -25,13 +31,15 @@ _OF_OTHERS = frozenset(
     "to cuda cpu float double half bfloat16 long int bool detach reshape transpose flatten expand repeat clone abs exp "
     "sqrt mul div add sub softmax sigmoid relu tanh normalize type dropout where cat stack".split()
 )
-_WRITING = frozenset(("out", "inplace", "copy"))
+_WRITING = ("out", "inplace", "copy")
+_PACKAGES = ("torch", "torch.nn.functional")
+_NO_TENSORS = ("device", "load", "compile")
 # A statement that is timed, or that shall fail, wants the work and not the result.
 _MEASURED = tuple("perf_counter synchronize Timer timeit time profile raises warns assertRaises".split())
 
 
 @observes()
-def dropped_result(review: Review, rule: Rule) -> Iterator[Site]:
+def dropped_result(review: Review, rule: Rule) -> Sites:
     """`scores.masked_fill(mask, -inf)` or `x.to(device)` as a statement, of a tensor; `nn.Softmax(dim=1)` alone."""
     module = review.module
     for root in functions_of(review, "torch"):
@@ -39,11 +47,13 @@ def dropped_result(review: Review, rule: Rule) -> Iterator[Site]:
             continue  # the last expression of a cell is shown
         for statement in nodes_in(root, ast.Expr):
             call = statement.value
-            if not isinstance(call, ast.Call) or _WRITING & {k.arg for k in call.keywords}:
+            if not isinstance(call, ast.Call) or is_given(call, *_WRITING):
                 continue
-            if _is_module(call, module):
+            package, _, name = made_by(call, module).rpartition(".")
+            function = package in _PACKAGES and name in _OF_TENSORS | _OF_OTHERS and bool(call.args)
+            if package == "torch.nn" and name[:1].isupper():
                 message = "this module is built, and nothing holds it"
-            elif _is_tensor_function(call, module) or _is_tensor_method(call, root, module):
+            elif function or _is_tensor_method(call, root, module):
                 message = f"`{called(call)}` returns a new tensor, and nothing takes it"
             else:
                 continue
@@ -51,80 +61,47 @@ def dropped_result(review: Review, rule: Rule) -> Iterator[Site]:
                 yield site_at(review, rule, call, message=message)
 
 
-def _is_module(call: ast.Call, module: ModuleInfo) -> bool:
-    """Whether a call builds a layer or a loss of torch.nn."""
-    package, _, name = qualified(call.func, module).rpartition(".")
-    return package == "torch.nn" and name[:1].isupper()
-
-
-def _is_tensor_function(call: ast.Call, module: ModuleInfo) -> bool:
-    """Whether a call is a function of torch that computes a tensor from one: `torch.clamp(x, 0)`."""
-    package, _, name = qualified(call.func, module).rpartition(".")
-    return (
-        package in ("torch", "torch.nn.functional") and name in _OF_TENSORS | _OF_OTHERS and bool(call.args)
-    )
-
-
 def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call is a method of what is, by its name or by where it comes from, a tensor."""
-    of, name = receiver(call), called(call)
+    of, text, name = receiver(call), subject(call), called(call)
     if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute) or name not in _OF_TENSORS | _OF_OTHERS:
         return False
-    first = ast.unparse(of).partition(".")[0]
-    if ast.unparse(of) in ("self", "cls") or first in module.imports:
+    if text in ("self", "cls") or text.partition(".")[0] in module.imports:
         return False
-    made = bound_to(ast.unparse(of), call, root)
-    if name in _OF_TENSORS and _has_operands(call):
-        return made is None or not called(made)[:1].isupper()  # `Boxes(…)` has a `clamp` of its own
-    return _is_tensor(made, module) if made is not None else _is_annotated(of, root)
-
-
-def _has_operands(call: ast.Call) -> bool:
-    return bool(call.args or call.keywords) or called(call) in ("squeeze", "contiguous", "nan_to_num")
+    made = bound_to(text, call, root)
+    if name in _OF_TENSORS and (arguments(call) or name in ("squeeze", "contiguous", "nan_to_num")):
+        return not called(made)[:1].isupper()  # `Boxes(…)` has a `clamp` of its own
+    if made is not None:
+        return _is_tensor(made, module)
+    annotation = parameters_of(root).get(text)
+    return annotation is not None and ast.unparse(annotation).rpartition(".")[2] == "Tensor"
 
 
 def _is_tensor(made: ast.expr, module: ModuleInfo) -> bool:
     """Whether an expression is a function of torch, or a method that tensors alone have."""
-    if not isinstance(made, ast.Call):
-        return False
-    package, _, name = qualified(made.func, module).rpartition(".")
+    package, _, name = made_by(made, module).rpartition(".")
     if package.startswith("torch"):
-        return (
-            package in ("torch", "torch.nn.functional")
-            and name.islower()
-            and name not in ("device", "load", "compile")
-        )
+        return package in _PACKAGES and name.islower() and name not in _NO_TENSORS
     return called(made) in _OF_TENSORS
-
-
-def _is_annotated(of: ast.expr, root: ast.AST) -> bool:
-    """Whether a parameter of the function is said to be a tensor."""
-    if not isinstance(root, Function) or not isinstance(of, ast.Name):
-        return False
-    annotations = {a.arg: a.annotation for a in (*root.args.args, *root.args.kwonlyargs)}
-    annotation = annotations.get(of.id)
-    return annotation is not None and ast.unparse(annotation).rpartition(".")[2] == "Tensor"
 
 
 def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
     """Whether the statement is tried out or measured."""
-    if any(isinstance(above, ast.Try) for above in ancestors(call, root)):
-        return True
-    heads = [i.context_expr for w in ancestors(call, root) if isinstance(w, ast.With) for i in w.items]
-    return any(mentions(part, *_MEASURED) for part in (*heads, *(block_of(call, root) or ())))
+    near = (*contexts(call, root), *block_of(call, root))
+    return bool(around(call, root, ast.Try)) or any(mentions(part, *_MEASURED) for part in near)
 
 
 @observes()
-def variable(review: Review, rule: Rule) -> Iterator[Site]:
+def variable(review: Review, rule: Rule) -> Sites:
     """`Variable(x)`, with whatever keywords."""
     for root in functions_of(review, "Variable("):
-        for call in nodes_in(root, ast.Call):
-            if call.args and qualified(call.func, review.module).endswith("autograd.Variable"):
+        for call in calls_in(root):
+            if call.args and made_by(call, review.module).endswith("autograd.Variable"):
                 yield site_at(review, rule, call, {"x": call.args[0]})
 
 
 @observes()
-def data_attribute(review: Review, rule: Rule) -> Iterator[Site]:
+def data_attribute(review: Review, rule: Rule) -> Sites:
     """`x.data`, read or written through, of what is neither a module nor `self`."""
     module = review.module
     for root in functions_of(review, ".data"):

@@ -6,15 +6,24 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import Observed, make_site, observed, scope_of, site_at
-from stablelint.matchers.names import Function, is_without_graph, modules_in, reached_from
-from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.tree import ancestors, exclusive, start
+from stablelint.analysis.values.views import behind
+from stablelint.matchers.common import (
+    Kind,
+    Observed,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    made_from,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+    site_at,
+)
+from stablelint.matchers.names import is_without_graph, modules_in, reached_from, runs_module
+from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.tree import Function, ancestors, argument, assigned, exclusive, start
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -38,64 +47,52 @@ _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 _GIVEN = frozenset("argument unknown item batch part".split())
 _TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
 _VARIABLE = "torch.autograd.Variable"
-_DEPTH = 8
+_DEPTH = 16
 _ASKED = "this does nothing for a loss with a graph, and hides the error of one without: no parameter gets a gradient"
-
+_LEAF = "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
+_BARE = "the loss has no graph: nothing that it is made of requires a gradient"
 
 _WRITTEN = "|".join(("op=", "[]=", *(f"{name}_" for name in _IN_PLACE)))
 _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 
 
 @observes(f"{_WRITTEN} {_SAVED}", f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
-def in_place(review: Review, rule: Rule) -> Iterator[Site]:
+def in_place(review: Review, rule: Rule) -> Sites:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
     losses = [s.value.operands["input"] for s in steps_of(review) if s.kind == "backward"]
-    changes = [pair for pair in observed(review, *_IN_PLACE) if _is_in_place(pair[0])]
-    for pair in changes if not losses else _differentiated(changes, losses):
-        value, frame = pair
+    differentiated = set(map(id, made_from(losses, stops=("detach",))))
+    for value, frame in observed(review, *_IN_PLACE):
         target = value.operands.get("other" if value.op == "where" else "input")
-        if target is None or not review.collector.gradients.get(id(value)):
+        if target is None or not _is_in_place(value) or not review.gradients.get(id(value)):
+            continue
+        if losses and differentiated.isdisjoint(map(id, (value, *value.operands.values()))):
             continue
         storage, hidden = _storage(target, value)
         if storage.op == "parameter" and _is_detached(target):
             continue
-        message = _harm(storage, hidden, _reader(storage, pair, review) if not hidden else None)
+        message = _harm(storage, hidden, None if hidden else _reader(storage, (value, frame), review))
         if message is not None and (hidden or not _is_beside_forward(scope_of(frame), review.module)):
             yield make_site(review, rule, (value, frame), message=message)
 
 
-def _differentiated(changes: list[Observed], losses: list[Value]) -> Iterator[Observed]:
-    """The changes whose operands a loss that goes backward is made of, with their graph."""
-    reached, pending = set[int](), list(losses)
-    while pending:
-        value = pending.pop()
-        if id(value) not in reached and value.op != "detach":
-            reached.add(id(value))
-            pending.extend(value.operands.values())
-    for pair in changes:
-        if reached & set(map(id, (pair[0], *pair[0].operands.values()))):
-            yield pair
-
-
 def _is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a method of a module is none that its `forward` calls: inference, which takes no gradients."""
-    around = next(ancestors(root, module.source.tree), None)
-    methods = around.body if isinstance(around, ast.ClassDef) else []
+    owner = next(ancestors(root, module.source.tree), None)
+    methods = owner.body if isinstance(owner, ast.ClassDef) else []
     forward = next((m for m in methods if isinstance(m, Function) and m.name == "forward"), None)
-    return forward is not None and around is not None and root not in reached_from(forward, around)
+    return forward is not None and owner is not None and root not in reached_from(forward, owner)
 
 
 def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:
     """What goes wrong when a tensor is overwritten; None where nothing does, or it is not known."""
     if storage.op == "parameter" and not hidden:
         return "a leaf that requires a gradient cannot be changed in place outside of no_grad"
-    if storage.op in _SAVES_RESULT and _is_trained(storage, _DEPTH):
+    if storage.op in _SAVES_RESULT and _is_trained(storage):
         ending = ", and no error tells" if hidden else ""
         return f"the gradient of {storage.op} is computed from its result, which this overwrites{ending}"
-    if reader is not None and isinstance(reader.node, ast.expr | ast.stmt):
-        return (
-            f"the gradient of {reader.op} in line {reader.node.lineno} is computed from what this overwrites"
-        )
+    if reader is not None:
+        line = start(reader.node)[0]
+        return f"the gradient of {reader.op} in line {line} is computed from what this overwrites"
     return None
 
 
@@ -121,71 +118,61 @@ def _is_detached(target: Value) -> bool:
 def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
     """An earlier operation in the same function whose gradient reads a tensor that carries a graph itself."""
     value, frame = change
-    if storage.op not in _ELEMENTWISE | {"linear_module", "norm_module"} or not _is_trained(storage, _DEPTH):
+    if storage.op not in _ELEMENTWISE | {"linear_module", "norm_module"} or not _is_trained(storage):
         return None
-    root = scope_of(frame)
-    for earlier, where in review.collector.observed:
+    for earlier, where in review.observed:
+        node = earlier.node
         if earlier is value:
             return None
         if earlier.op in _SAVES_OPERAND and earlier.first is storage and where.function is frame.function:
-            if (
-                value.node is not None
-                and earlier.node is not None
-                and start(earlier.node) < start(value.node)
-            ):
-                return None if exclusive(earlier.node, value.node, root) else earlier
+            if node is not None and value.node is not None and start(node) < start(value.node):
+                return None if exclusive(node, value.node, scope_of(frame)) else earlier
     return None
 
 
 def _is_in_place(value: Value) -> bool:
-    node = value.node
-    if isinstance(node, ast.AugAssign):
-        return isinstance(node.target, ast.Name | ast.Attribute)
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.ctx, ast.Store)
-    if isinstance(node, ast.Call):
-        # A function by its name alone is one of an initialisation, which records nothing.
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        return name.endswith("_") and not name.endswith("__")
+    match value.node:
+        case ast.AugAssign(target=target):
+            return isinstance(target, ast.Name | ast.Attribute)
+        case ast.Subscript(ctx=context):
+            return isinstance(context, ast.Store)
+        case ast.Call(func=ast.Attribute(attr=name)):  # by its name alone: one of an initialisation
+            return name.endswith("_") and not name.endswith("__")
     return False
 
 
-def _is_trained(value: Value, depth: int) -> bool:
+def _is_trained(value: Value) -> bool:
     """Whether a parameter or a layer is among what the value is made of."""
-    if value.op in _TRAINED:
-        return True
-    if value.op in ("detach", "size") or depth == 0:
-        return False
-    operands = (v for name, v in value.operands.items() if name not in ("dtype", "device"))
-    return any(_is_trained(v, depth - 1) for v in operands)
+    parts = behind(value, lambda v: v.op in ("detach", "size") or v.name in ("dtype", "device"))
+    return any(v.op in _TRAINED for v in parts)
 
 
 @observes("backward")
-def loss_without_graph(review: Review, rule: Rule) -> Iterator[Site]:
+def loss_without_graph(review: Review, rule: Rule) -> Sites:
     """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
-    told = set[ast.AST]()
     for step in steps_of(review):
-        loss = step.value.operands.get("input")
-        recording = review.collector.gradients.get(id(step.value))
-        if step.kind != "backward" or loss is None or not recording:
-            continue
-        if loss.kind is not Kind.TENSOR and loss.op != _VARIABLE:
-            continue
-        leaf = loss.operands.get("data") if loss.op == "parameter" else None
-        if loss.op == _VARIABLE or (leaf is not None and _is_cut_leaf(leaf, review)):
-            message = (
-                "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
-            )
-        elif loss.op != "parameter" and _is_cut(loss, review):
-            message = "the loss has no graph: nothing that it is made of requires a gradient"
-        else:
-            continue
-        told.add(step.node)
-        yield make_site(review, rule, (step.value, step.frame), message=message)
-    for step in (s for s in steps_of(review) if "backward" in s.kind and s.node not in told):
-        asked = [n for node in nodes_in(step.root, ast.Assign, ast.Call) for n in _asked(step.loss, node)]
-        for target in [n for n in asked if start(n) <= start(step.node)][-1:]:
-            yield site_at(review, rule, target, shown=False, message=_ASKED)
+        message = _missing_graph(step, review) if step.kind == "backward" else None
+        if message is not None:
+            yield make_site(review, rule, step.at, message=message)
+        elif "backward" in step.kind:
+            asked = [n for node in nodes_in(step.root, ast.Assign, ast.Call) for n in _asked(step.loss, node)]
+            for target in [n for n in asked if start(n) <= start(step.node)][-1:]:
+                yield site_at(review, rule, target, shown=False, message=_ASKED)
+
+
+def _missing_graph(step: Step, review: Review) -> str | None:
+    """What is wrong with the loss of a backward; None where it has a graph, or may have one."""
+    loss = step.value.operands.get("input")
+    if loss is None or not review.gradients.get(id(step.value)):
+        return None
+    if loss.op == _VARIABLE:
+        return _LEAF
+    if loss.kind is not Kind.TENSOR:
+        return None
+    if loss.op == "parameter":
+        leaf = loss.operands.get("data")
+        return _LEAF if leaf is not None and _is_cut_leaf(leaf, review) else None
+    return _BARE if _is_cut(loss, review) else None
 
 
 def _asked(loss: str, node: ast.AST) -> Iterator[ast.expr]:
@@ -207,7 +194,7 @@ def _is_cut_leaf(leaf: Value, review: Review) -> bool:
     )
 
 
-def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
+def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
     """Whether a value is known to carry no graph; what a method returns that others override is not."""
     if value.kind is Kind.NONE:
         return False
@@ -217,7 +204,7 @@ def _is_cut(value: Value, review: Review, depth: int = 2 * _DEPTH) -> bool:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
         return False
-    if review.collector.gradients.get(id(value)) is False or _is_called_without_graph(value, review):
+    if review.gradients.get(id(value)) is False or _is_called_without_graph(value, review):
         return True
     if value.op in _LOSSES and "input" in value.operands:
         other = value.operands.get("target")
@@ -242,49 +229,46 @@ def _is_written(value: Value) -> bool:
 
 
 @observes("Variable|tensor backward", f"Variable|tensor {'|'.join((*_TOTALS, *sorted(_LOSSES)))}")
-def copied_into_leaf(review: Review, rule: Rule) -> Iterator[Site]:
+def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
-    modules, seen = modules_in(review), set[int]()
-    for step in steps_of(review):
-        loss = step.value.operands.get("input")
-        pending = [(loss, True)] if step.kind == "backward" and loss is not None else []
-        while pending:
-            value, summand = pending.pop()
-            if id(value) in seen or value.op == "detach":
-                continue
-            seen.add(id(value))
+    modules, told = modules_in(review), set[int]()
+    for step in (s for s in steps_of(review) if s.kind == "backward"):
+        loss = step.value.operands["input"]
+        added = set(map(id, _summands(loss)))
+        for value in made_from([loss], stops=("detach",)):
             source = _copied(value) if value is not loss else None
-            if source is not None and (_comes_from(source, modules) or (summand and source.operands)):
+            if source is None or id(value) in told:
+                continue
+            if _comes_from(source, modules) or (id(value) in added and source.operands):
+                told.add(id(value))
                 yield make_site(review, rule, (value, step.frame), {"x": source})
-            pending.extend((v, summand and value.op == "add") for v in value.operands.values())
     for value, frame in observed(review, "parameter", _VARIABLE):
-        source = _copied(value)
-        if source is not None and _asks_for_gradient(value) and _is_total(source, _DEPTH):
-            if _is_returned(value.node, scope_of(frame)) and id(value) not in seen:
-                yield make_site(review, rule, (value, frame), {"x": source})
+        source, node = _copied(value), value.node
+        if source is None or not isinstance(node, ast.Call) or id(value) in told:
+            continue
+        asks = ast.unparse(argument(node, "requires_grad") or node) == "True"
+        if asks and _is_total(source) and _is_returned(node, scope_of(frame)):
+            yield make_site(review, rule, (value, frame), {"x": source})
 
 
-def _asks_for_gradient(made: Value) -> bool:
-    """Whether a call that makes a tensor says `requires_grad=True`."""
-    return isinstance(made.node, ast.Call) and any(
-        k.arg == "requires_grad" and isinstance(k.value, ast.Constant) and k.value.value is True
-        for k in made.node.keywords
-    )
+def _summands(value: Value) -> Iterator[Value]:
+    """A value, and what it is the sum of."""
+    yield value
+    for part in value.operands.values() if value.op == "add" else ():
+        yield from _summands(part)
 
 
-def _is_total(value: Value, depth: int) -> bool:
+def _is_total(value: Value) -> bool:
     """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
-    if value.op in _LOSSES or (value.op in _TOTALS and "dim" not in value.operands):
-        return True
-    inner = value.operands.values() if value.op in _ARITHMETIC and depth else ()
-    return any(_is_total(v, depth - 1) for v in inner)
+    parts = behind(value, lambda v: v.op not in _ARITHMETIC)
+    return any(v.op in _LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
 
 
-def _is_returned(node: ast.AST | None, root: ast.AST) -> bool:
+def _is_returned(node: ast.AST, root: ast.AST) -> bool:
     """Whether a function returns an expression, or a name that is bound to it."""
-    returns = [n for n in nodes_in(root, ast.Return) if n.value is not None]
-    names = {ast.unparse(t) for n in nodes_in(root, ast.Assign) if node in descendants(n) for t in n.targets}
-    parts = [part for n in returns for part in descendants(n)]
+    parts = {part for n in nodes_in(root, ast.Return) for part in descendants(n)}
+    made = [n for n in nodes_in(root, ast.Assign) if node in descendants(n)]
+    names = {text for n in made for text in assigned(n)[0]}
     return node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
 
 
@@ -296,11 +280,7 @@ def _copied(value: Value) -> Value | None:
     return made.operands.get("data") if made is not None and made.op == "tensor" else None
 
 
-def _comes_from(value: Value, modules: frozenset[str], depth: int = _DEPTH) -> bool:
+def _comes_from(value: Value, modules: frozenset[str]) -> bool:
     """Whether a module or a parameter is among what a value is computed from, with its graph."""
-    node = value.node
-    if value.op in _TRAINED or (isinstance(node, ast.Call) and ast.unparse(node.func) in modules):
-        return True
-    if depth == 0 or value.op in _WITHOUT_GRAPH or value.op == _VARIABLE:
-        return False
-    return any(_comes_from(v, modules, depth - 1) for v in value.operands.values())
+    parts = behind(value, lambda v: v.op in _WITHOUT_GRAPH or v.op == _VARIABLE)
+    return any(v.op in _TRAINED or runs_module(v.node, modules) for v in parts)

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.value import Kind
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import make_site, observed, scope_of, site_at
-from stablelint.matchers.names import assigned_in, bound_to, called, carriers, functions_of, receiver
+from stablelint.matchers.common import (
+    Kind,
+    Review,
+    Rule,
+    Sites,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+    site_at,
+)
+from stablelint.matchers.names import assigned_in, bound_to, carriers, functions_of
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.training.trained import backs_in, gives_back_loss
-from stablelint.matchers.tree import ancestors, exclusive, loop_around, mentions, parents
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.matchers.tree import (
+    ancestors,
+    assigned,
+    backs_in,
+    called,
+    calls_below,
+    exclusive,
+    is_given,
+    loop_around,
+    mentions,
+    parents,
+    receiver,
+    start,
+)
+from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 # What yields a number, or a tensor without its graph: by itself, and wherever it stands in an expression.
 _GATHERING = ("float", "tolist", "numpy", "reduce", "gather", "all_reduce", "reduce_value")
@@ -24,9 +41,8 @@ _NUMBERS = ("item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_di
 
 
 @observes()
-def graph_kept_in_list(review: Review, rule: Rule) -> Iterator[Site]:
+def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
     """`losses.append(loss)` in the loop that runs `loss.backward()`, for a list that outlives the turn."""
-    tree = review.module.source.tree
     for root in functions_of(review, "backward"):
         backs = backs_in(root)
         for kept in kept_in(root):
@@ -35,43 +51,33 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Iterator[Site]:
                 continue
             for part in kept.parts:
                 made = bound_to(ast.unparse(part), kept.at, kept.loop)
-                if any(_holds(part, back, kept, root) for back in backs) or gives_back_loss(made, tree):
+                gives = _gives_back_loss(made, review.module.source.tree)
+                if gives or any(_holds(part, back, kept, root) for back in backs):
                     yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
 
 
-def _is_differentiated(kept: Kept, backs: Sequence[ast.AST], root: ast.AST) -> bool:
-    """Whether a loss is made of the collection: it needs the graphs."""
+def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST) -> bool:
+    """Whether a loss is made of the collection, or the graphs are kept on purpose."""
     name = kept.base.rpartition(".")[2]
-    if any(mentions(back, name) for back in backs):
+    if any(mentions(back, name) or is_given(back, "retain_graph") for back in backs):
         return True
     backed = {ast.unparse(c) for back in backs for c in _backed(back, root)}
     for node in nodes_in(root, ast.Assign, ast.AugAssign):
-        if (
-            isinstance(node, ast.Assign | ast.AugAssign)
-            and node is not kept.at
-            and mentions(node.value, name)
-        ):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if backed & set(map(ast.unparse, targets)):
-                return True
-    return any(
-        mentions(node, "retain_graph", "create_graph") or any(k.arg == "retain_graph" for k in node.keywords)
-        for node in backs
-        if isinstance(node, ast.Call)
-    )
+        targets, made = assigned(node)
+        if node is not kept.at and made is not None and backed & set(targets) and mentions(made, name):
+            return True
+    return False
 
 
-def _backed(back: ast.AST, root: ast.AST) -> Iterator[ast.expr]:
+def _backed(back: ast.Call, root: ast.AST) -> Iterator[ast.expr]:
     """The names whose graph a backward runs through: the loss, and what it was added up from in this function."""
-    assert isinstance(back, ast.Call)
-    of = receiver(back)
-    given = back.args[0] if back.args else of
-    while called(given or back) in ("scale", "scale_loss") and isinstance(given, ast.Call) and given.args:
+    given = back.args[0] if back.args else receiver(back)
+    while called(given) in ("scale", "scale_loss") and isinstance(given, ast.Call) and given.args:
         given = given.args[0]
     for name in carriers(given) if given is not None else ():
         yield name
         made = bound_to(ast.unparse(name), back, root)
-        if made is not None and isinstance(made, ast.BinOp):
+        if isinstance(made, ast.BinOp):
             yield from (c for c in carriers(made) if _is_made_in_loop(c, back, root))
 
 
@@ -79,51 +85,57 @@ def _is_made_in_loop(name: ast.expr, back: ast.AST, root: ast.AST) -> bool:
     """Whether the loop around a backward computes a name by a call: a weight or a count is not."""
     loop = loop_around(back, root)
     made = bound_to(ast.unparse(name), back, root) if loop is not None else None
-    called_for = made is not None and any(isinstance(n, ast.Call) for n in descendants(made))
-    return called_for and made in set(descendants(loop or back)) and "loss" in ast.unparse(name).lower()
-
-
-def _holds(part: ast.expr, back: ast.AST, kept: Kept, root: ast.AST) -> bool:
-    """Whether a part that is kept carries the graph of the loss whose backward stands in the same loop."""
-    loop = loop_around(back, root)
-    around = set(ancestors(back, root))
-    if loop is None or kept.loop not in around or exclusive(kept.at, back, root):
+    if loop is None or made is None or "loss" not in ast.unparse(name).lower():
         return False
-    names = {ast.unparse(name) for name in _backed(back, root)}
-    for carrier in carriers(part):
-        text = ast.unparse(carrier)
-        made = bound_to(text, kept.at, root)
-        if text in names and (made is None or _has_graph(made)):
-            return True
+    return bool(calls_below(made)) and made in descendants(loop)
+
+
+def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST) -> bool:
+    """Whether a part that is kept carries the graph of the loss whose backward stands in the same loop."""
+    if kept.loop not in ancestors(back, root) or exclusive(kept.at, back, root):
+        return False
+    backed = {ast.unparse(name) for name in _backed(back, root)}
+    texts = backed.intersection(map(ast.unparse, carriers(part)))
+    return loop_around(back, root) is not None and any(
+        _has_graph(bound_to(text, kept.at, root)) for text in texts
+    )
+
+
+def _has_graph(made: ast.expr | None) -> bool:
+    """Whether what a name was bound to last can be a tensor with its graph, as far as the text tells."""
+    return made is None or (called(made) not in _GATHERING and not mentions(made, *_NUMBERS))
+
+
+def _gives_back_loss(made: ast.expr | None, tree: ast.AST) -> bool:
+    """Whether an expression calls a function of the file that goes backward from a loss and returns it with its graph."""
+    for function in functions_below(tree) if made is not None else ():
+        backs = backs_in(function) if function.name == called(made) else []
+        backed = {ast.unparse(part) for back in backs for part in (receiver(back) or back, *back.args)}
+        for given in (n.value for n in nodes_in(function, ast.Return)):
+            if isinstance(given, ast.Name) and given.id in backed:
+                if not any(start(n) > start(backs[0]) for n in assigned_in(given.id, function)):
+                    return True
     return False
 
 
-def _has_graph(made: ast.expr) -> bool:
-    """Whether what a name was bound to last can be a tensor with its graph, as far as the text tells."""
-    return called(made) not in _GATHERING and not mentions(made, *_NUMBERS)
-
-
 @observes("backward add", "step add", "op=", anywhere="backward")
-def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
+def graph_kept(review: Review, rule: Rule) -> Sites:
     """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
     steps = [s for s in steps_of(review) if "backward" in s.kind]
     for value, frame in observed(review, "add"):
-        root = scope_of(frame)
-        found = _accumulation(value.node, root)
-        if found is None or value.node is None:
+        node, root = value.node, scope_of(frame)
+        found, operand = _accumulation(node, root), value.operands.get("other")
+        loop = loop_around(node, root) if node is not None else None
+        if found is None or node is None or loop is None or operand is None:
             continue
         total, added = found
         loss = ast.unparse(_scaled(added))
-        loop = loop_around(value.node, root)
-        if loop is None or _is_total_backed(total, root) or _is_number(loss, value.node, loop):
+        made = bound_to(loss, node, loop)
+        if _is_backed(total, root) or not _has_graph(made) or _is_begun_anew(total, loop):
             continue
-        if _is_begun_anew(total, loop):
-            continue
-        back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop]
-        known = back and not exclusive(value.node, back[0].node, root)
-        known = known or gives_back_loss(bound_to(loss, value.node, loop), review.module.source.tree)
-        operand = value.operands.get("other")
-        if known and operand is not None:
+        back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop][:1]
+        known = any(not exclusive(node, s.node, root) for s in back)
+        if known or _gives_back_loss(made, review.module.source.tree):
             if _scaled(added) is not added:
                 operand = operand.first or operand
             yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
@@ -131,29 +143,27 @@ def graph_kept(review: Review, rule: Rule) -> Iterator[Site]:
 
 def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str, ast.expr] | None:
     """The total, and what is added, in `total += loss`, `total = total + loss` or `total += loss * n`."""
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
-        target: ast.expr = node.target
-        added = node.value
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        statement = parents(root).get(node)
-        if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != ast.unparse(
-            node.left
-        ):
+    match node:
+        case ast.AugAssign(target=target, op=ast.Add(), value=added):
+            total = ast.unparse(target)
+        case ast.BinOp(left=left, op=ast.Add(), right=added):
+            total = ast.unparse(left)
+            if assigned(parents(root).get(node, node))[0][:1] != [total]:
+                return None
+        case _:
             return None
-        target, added = statement.targets[0], node.right
-    else:
-        return None
-    plain = isinstance(target, ast.Name | ast.Attribute | ast.Subscript)
-    return (ast.unparse(target), added) if plain and isinstance(_scaled(added), ast.Name) else None
+    return (total, added) if isinstance(_scaled(added), ast.Name) else None
 
 
 def _scaled(added: ast.expr) -> ast.expr:
     """The left factor of a product or quotient: `loss` of `loss * len(x)`."""
-    scaled = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult | ast.Div)
-    return added.left if scaled and isinstance(added, ast.BinOp) else added
+    match added:
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div()):
+            return left
+    return added
 
 
-def _is_total_backed(total: str, root: ast.AST) -> bool:
+def _is_backed(total: str, root: ast.AST) -> bool:
     """Whether the sum itself goes backward."""
     texts = [ast.unparse(part) for back in backs_in(root) for part in (receiver(back) or back, *back.args)]
     return any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts)
@@ -162,9 +172,3 @@ def _is_total_backed(total: str, root: ast.AST) -> bool:
 def _is_begun_anew(total: str, loop: ast.AST) -> bool:
     """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
     return any(not mentions(n.value or n, total.rpartition(".")[2]) for n in assigned_in(total, loop))
-
-
-def _is_number(loss: str, before: ast.AST, loop: ast.AST) -> bool:
-    """Whether the loop turns the loss into a number before it is added."""
-    made = bound_to(loss, before, loop)
-    return made is not None and not _has_graph(made)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.value import Value
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import make_site
-from stablelint.matchers.names import assigned_in, modules_in, receiver
+from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
+from stablelint.matchers.names import assigned_in, modules_in, runs_module, trained_in
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.training.trained import trained_in
-from stablelint.matchers.tree import block_of, loop_around, start
+from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
 from stablelint.syntax.walk import nodes_in
 
+_ONCE = "the graph is built once, before the loop: its second turn fails"
+_KEEPS = ("retain_graph", "create_graph", "retain_variables", None)
 _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi".split())
 _KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())
 
 
 @observes("backward")
-def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
+def second_backward(review: Review, rule: Rule) -> Sites:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []
     modules = modules_in(review) | trained_in(review.module)
@@ -30,15 +25,16 @@ def second_backward(review: Review, rule: Rule) -> Iterator[Site]:
         loss = step.value.operands.get("input")
         if step.kind != "backward" or loss is None or loss.is_constant:
             continue
-        graph = list(_saving(loss, modules))
-        first = next((f[0] for f in done if not f[0].excludes(step) and _meets(f, step, graph)), None)
-        if first is not None and not _keeps_graph(first):
-            message = "the first backward has freed the graph: a second one through it fails"
-            yield make_site(review, rule, (step.value, step.frame), message=message)
-        elif first is None and not _keeps_graph(step) and _is_made_before_loop(loss, step):
-            message = "the graph is built once, before the loop: its second turn fails"
-            yield make_site(review, rule, (step.value, step.frame), message=message)
-        done.append((step, graph))
+        graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss and _saves(v, modules)]
+        first = next(
+            (f[0] for f in done if not f[0].excludes(step) and _meets(f, step, [loss, *graph])), None
+        )
+        if not is_given(first.node if first else step.node, *_KEEPS):
+            if first is not None:
+                yield make_site(review, rule, step.at)
+            elif _is_made_before_loop(loss, step):
+                yield make_site(review, rule, step.at, message=_ONCE)
+        done.append((step, [loss, *graph]))
 
 
 def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> bool:
@@ -55,40 +51,18 @@ def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> b
     )
 
 
-def _saving(loss: Value, modules: frozenset[str]) -> Iterator[Value]:
-    """The loss, and the operations of its graph that keep tensors for the backward pass: those of layers."""
-    yield loss
-    pending, seen = [loss], set()
-    while pending:
-        value = pending.pop()
-        if value.op in _ENDS or id(value) in seen:
-            continue
-        seen.add(id(value))
-        called_module = isinstance(value.node, ast.Call) and ast.unparse(value.node.func) in modules
-        if value.op in _KEEPING or (value.op.startswith("call.") and called_module):
-            yield value
-        pending.extend(v for name, v in value.operands.items() if name not in ("layer", "target"))
-
-
-def _keeps_graph(step: Step) -> bool:
-    node = step.node
-    return isinstance(node, ast.Call) and any(
-        k.arg in ("retain_graph", "create_graph", "retain_variables", None) for k in node.keywords
-    )
+def _saves(value: Value, modules: frozenset[str]) -> bool:
+    """Whether an operation keeps tensors for the backward pass: those of layers do."""
+    return value.op in _KEEPING or (value.op.startswith("call.") and runs_module(value.node, modules))
 
 
 def _is_made_before_loop(loss: Value, step: Step) -> bool:
     """A loss bound once in this function, before a loop that backs it on every turn."""
     loop, of = loop_around(step.node, step.root), receiver(step.node)
-    if loop is None or not isinstance(of, ast.Name):
-        return False
-    block = block_of(step.node, step.root) or []
-    if block is not getattr(loop, "body", None) or isinstance(block[-1], ast.Break | ast.Return):
+    if loop is None or not isinstance(of, ast.Name) or block_of(step.node, step.root) is not loop.body:
         return False
     stores = [n for n in nodes_in(step.root, ast.Name) if n.id == of.id and isinstance(n.ctx, ast.Store)]
     made = assigned_in(of.id, step.root)
-    return (
-        len(stores) == len(made) == 1
-        and isinstance(made[0].value, ast.Call | ast.BinOp)
-        and start(made[0]) < start(loop)
-    )
+    if len(stores) != 1 or len(made) != 1 or isinstance(loop.body[-1], ast.Break | ast.Return):
+        return False
+    return isinstance(made[0].value, ast.Call | ast.BinOp) and start(made[0]) < start(loop)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import make_site, qualified
-from stablelint.matchers.names import modules_in
-from stablelint.matchers.tree import mentions
+from stablelint.matchers.common import Kind, Review, Rule, Sites, Value, make_site, observes
+from stablelint.matchers.names import modules_in, qualified, runs_module
+from stablelint.matchers.tree import is_given, mentions
 from stablelint.syntax.operations import having
 
 # What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
@@ -32,26 +26,21 @@ _DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "double", "float64"
 
 
 @observes("linear_module from_numpy|as_tensor|tensor", "from_numpy|as_tensor|tensor parameters|train|eval")
-def double_into_float(review: Review, rule: Rule) -> Iterator[Site]:
+def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
     if review.module.mentions(*_DEFAULTS):
         return
     modules = modules_in(review)
-    for pair in review.collector.observed:
+    for pair in review.observed:
         value = pair[0]
         given = value.first
-        if given is None or not (value.op == "linear_module" or _calls_module(value, modules)):
+        runs = value.op.startswith("call.") and runs_module(value.node, modules)
+        if given is None or not (value.op == "linear_module" or runs):
             continue
         made, layer = _double_source(given), value.operands.get("layer")
         if made is not None and (layer is None or layer.dtype in (None, "float32")):
             anchor = made.node if made.module is review.module else value.node
             yield make_site(review, rule, pair, {"made": made}, anchor=anchor)
-
-
-def _calls_module(value: Value, modules: frozenset[str]) -> bool:
-    """Whether a call is one of something that the file treats as a module."""
-    node = value.node
-    return value.op.startswith("call.") and isinstance(node, ast.Call) and ast.unparse(node.func) in modules
 
 
 def _double_source(value: Value) -> Value | None:
@@ -75,11 +64,7 @@ def _is_double(node: ast.expr, module: ModuleInfo) -> bool:
         return _is_double(node.left, module) or _is_double(node.right, module)
     if isinstance(node, ast.Subscript):
         return _is_double(node.value, module)
-    if (
-        not isinstance(node, ast.Call)
-        or mentions(node, *_CASTING)
-        or any(k.arg in ("dtype", None) for k in node.keywords)
-    ):
+    if not isinstance(node, ast.Call) or mentions(node, *_CASTING) or is_given(node, "dtype", None):
         return False
     root, _, name = qualified(node.func, module).partition(".")
     if root != "numpy":

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import make_site, observed, qualified, scope_of, site_at
-from stablelint.matchers.names import Function, called, functions_of, reached_from
+from stablelint.matchers.common import Review, Rule, Sites, make_site, observed, observes, scope_of, site_at
+from stablelint.matchers.names import functions_of, made_by, parameters_of, qualified, reached_from
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.training.trained import backs_in
-from stablelint.matchers.tree import ancestors, exclusive, loop_around, start
+from stablelint.matchers.tree import (
+    Function,
+    around,
+    backs_in,
+    called,
+    calls_below,
+    calls_in,
+    exclusive,
+    loop_around,
+    start,
+)
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 _SEEDS = (
@@ -27,7 +31,7 @@ _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transform
 
 
 @observes("backward step")
-def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
+def unclipped_recurrent_training(review: Review, rule: Rule) -> Sites:
     """A training step in a file with a recurrent model and no clip."""
     steps = steps_of(review)
     step = next((s for s in steps if s.kind == "step"), None)
@@ -39,22 +43,18 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Iterator[Site]:
 
 
 @observes("set_detect_anomaly")
-def anomaly_detection(review: Review, rule: Rule) -> Iterator[Site]:
+def anomaly_detection(review: Review, rule: Rule) -> Sites:
     """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches."""
     for value, frame in observed(review, "set_detect_anomaly"):
         mode = value.operands.get("mode") or value.operands.get("check_nan")
-        node, root = value.node, scope_of(frame)
-        named = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("set_detect_anomaly")
-        on = (mode is None and not named) or (
-            mode is not None and mode.constant() is True and not mode.assumed
-        )
-        around = ancestors(node, root) if node is not None else ()
-        if on and not any(isinstance(n, ast.If | ast.IfExp) for n in around):
+        switched_on = mode is not None and mode.constant() is True and not mode.assumed
+        begun = mode is None and called(value.node) != "set_detect_anomaly"  # `with detect_anomaly()`
+        if (begun or switched_on) and not around(value.node, scope_of(frame), ast.If, ast.IfExp):
             yield make_site(review, rule, (value, frame))
 
 
 @observes()
-def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]:
+def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
     """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
     for root in functions_of(review, "benchmark", "deterministic"):
         # What each is set to last.
@@ -71,14 +71,14 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Iterator[Site]
 
 
 @observes()
-def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
+def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     tree = review.module.source.tree
     roots = list(functions_of(review, "manual_seed", "backward"))
     helpers = {f.name for f in functions_below(tree) if roots and _seeds_what_it_is_given(f, review.module)}
     for root in roots:
-        for call in nodes_in(root, ast.Call):
-            seeds = qualified(call.func, review.module) in _SEEDS or called(call) in helpers
+        for call in calls_in(root):
+            seeds = made_by(call, review.module) in _SEEDS or called(call) in helpers
             loop = loop_around(call, root) if seeds and len(call.args) == 1 else None
             if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call, tree):
                 yield site_at(review, rule, call)
@@ -86,25 +86,23 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Iterator[Site]:
 
 def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
     """Whether a function hands its first parameter on as a seed: `set_seed(seed)`."""
-    first = next((a.arg for a in function.args.args), "")
-    calls = (n for n in nodes_in(function, ast.Call) if qualified(n.func, module) in _SEEDS and n.args)
-    return any(ast.unparse(n.args[0]) == first for n in calls)
+    first = next(iter(parameters_of(function)), "")
+    seeding = (n for n in calls_in(function) if made_by(n, module) in _SEEDS and n.args)
+    return any(ast.unparse(n.args[0]) == first for n in seeding)
 
 
 def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
     """Whether no turn of a loop gives a seed another value: it calls nothing, and nothing in it is bound there."""
-    bound = {
-        ast.unparse(n)
-        for n in descendants(loop)
-        if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Store)
-    }
-    return not any(isinstance(n, ast.Call) or ast.unparse(n) in bound for n in descendants(seed))
+    names = [n for n in descendants(loop) if isinstance(n, ast.Name | ast.Attribute)]
+    bound = {ast.unparse(n) for n in names if isinstance(n.ctx, ast.Store)}
+    return not calls_below(seed) and not any(ast.unparse(n) in bound for n in descendants(seed))
 
 
 def _trains(loop: ast.AST, seeding: ast.Call, tree: ast.AST) -> bool:
     """Whether a loop goes backward behind a seeding, itself or in what it calls, with one model all the time."""
     own, *others = reached_from(loop, tree)
-    calls = {called(n) for node in (own, *others) for n in descendants(node)}
-    if "parameters" in calls or "step" not in calls:
-        return False  # a run of its own, or one pass that is compared with another
+    if any(calls_below(node, "parameters") for node in (own, *others)):
+        return False  # a run of its own
+    if not any(calls_below(node, "step") for node in (own, *others)):
+        return False  # one pass that is compared with another
     return any(map(backs_in, others)) or any(start(n) > start(seeding) for n in backs_in(own))

@@ -6,12 +6,20 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.interpret.operations.layers import Layer
-from stablelint.analysis.matching.interest import observes
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site, text_at
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.catalog.rule import Rule
-from stablelint.matchers.common import Observed, made_of, make_site, observed, scope_of
+from stablelint.analysis.matching.sites import text_at
+from stablelint.matchers.common import (
+    Kind,
+    Observed,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    made_from,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+)
 from stablelint.matchers.training.shapes import (
     UNKNOWN,
     Shape,
@@ -24,15 +32,16 @@ from stablelint.matchers.training.shapes import (
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
+_PERMUTED = "the sizes stand in another order, and the elements in the old one: `permute({})`"
 _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
 
 @observes("linear_module sized", "Sequential", anywhere="sized")
-def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
+def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
-    for pair, applied in made_of(review):
+    for applied, frame in _computed(review):
         if applied.op == "layer":
             found = list(_in_chain(applied))
         elif applied.op in ("linear_module", "norm_module") and "layer" in applied.operands:
@@ -47,7 +56,7 @@ def layers_that_do_not_fit(review: Review, rule: Rule) -> Iterator[Site]:
                 continue
             seen.add(id(layer.node))
             anchor = layer.node if layer.module is review.module else applied.node
-            yield make_site(review, rule, (applied, pair[1]), message=message, anchor=anchor)
+            yield make_site(review, rule, (applied, frame), message=message, anchor=anchor)
 
 
 def _in_chain(sequence: Value) -> Iterator[tuple[Value, Shape]]:
@@ -80,12 +89,11 @@ def _mismatch(layer: Layer, given: Shape) -> str | None:
 
 
 @observes("|".join(_PAIRWISE), "sub pow|abs|square")
-def broadcast_loss(review: Review, rule: Rule) -> Iterator[Site]:
+def broadcast_loss(review: Review, rule: Rule) -> Sites:
     """A loss of `(N, 1)` and `(N,)`, which compares every prediction with every target."""
     shapes = Shapes()
-    differences = {
-        v.key for pair, v in made_of(review) if v.op in _MEASURES and v.first is not None for v in (v.first,)
-    }
+    measured = (v.first for v, _ in _computed(review) if v.op in _MEASURES and v.first is not None)
+    differences = {v.key for v in measured}
     for pair in observed(review, *_PAIRWISE, "sub"):
         value = pair[0]
         one, other = value.operands.get("input"), value.operands.get("target") or value.operands.get("other")
@@ -95,6 +103,15 @@ def broadcast_loss(review: Review, rule: Rule) -> Iterator[Site]:
             continue
         if _crossed(shapes.of(one), shapes.of(other)) or _crossed(shapes.of(other), shapes.of(one)):
             yield make_site(review, rule, pair, {"a": one, "b": other})
+
+
+def _computed(review: Review) -> Iterator[Observed]:
+    """Every value that the reviewed function computes, each once."""
+    frames = {id(value): frame for value, frame in review.observed}
+    frame = next(iter(frames.values()), None)
+    if frame is not None:
+        values = made_from(value for value, _ in review.observed)
+        yield from ((value, frames.get(id(value), frame)) for value in values)
 
 
 def _crossed(column: Shape, row: Shape) -> bool:
@@ -112,7 +129,7 @@ def _is_unit(value: Value) -> bool:
 
 
 @observes("view view() size", "view view() shape")
-def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
+def view_for_transpose(review: Review, rule: Rule) -> Sites:
     """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order."""
     for pair in observed(review, "view"):
         value, tensor = pair[0], pair[0].first
@@ -124,36 +141,22 @@ def view_for_transpose(review: Review, rule: Rule) -> Iterator[Site]:
         if tensor is None or len(sizes) < 2 or not all(_is_size(v, tensor) for v in sizes):
             continue
         order = [v.data for v in sizes]
-        if not rest and _has_more_dimensions(pair, tensor, len(order)):
+        if order == sorted(order) or sorted(order) != list(range(len(order))):
             continue
-        if sorted(order) == list(range(len(order))) and order != sorted(order):
-            yield from _site(review, rule, pair, tensor, [*order, ...] if rest else order)
+        if rest or not _has_more_dimensions(pair, tensor, len(order)):
+            places = ", ".join([*map(str, order), *["…"] * rest])
+            yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
 
 
 def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
     """Whether the function takes the shape of a tensor apart into more sizes than it names: the others are 1."""
     value, frame = pair
     text = text_at(tensor, value, frame)
-    shapes = (f"{text}.shape", f"{text}.size()")
-    return any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Tuple)
-        and ast.unparse(node.value) in shapes
-        and len(node.targets[0].elts) > count
-        for node in nodes_in(scope_of(frame), ast.Assign)
-    )
+    taken = [n for n in nodes_in(scope_of(frame), ast.Assign) if isinstance(n.targets[0], ast.Tuple)]
+    taken = [n for n in taken if ast.unparse(n.value) in (f"{text}.shape", f"{text}.size()")]
+    return any(len(getattr(n.targets[0], "elts", ())) > count for n in taken)
 
 
 def _is_size(value: Value, tensor: Value) -> bool:
-    return (
-        value.op == "size"
-        and type(value.data) is int
-        and value.first is not None
-        and value.first.key == tensor.key
-    )
-
-
-def _site(review: Review, rule: Rule, pair: Observed, tensor: Value, order: list[object]) -> Iterator[Site]:
-    places = ", ".join("…" if place is ... else str(place) for place in order)
-    message = f"the sizes stand in another order, and the elements in the old one: `permute({places})`"
-    yield make_site(review, rule, pair, {"x": tensor}, message=message)
+    own = value.op == "size" and type(value.data) is int
+    return own and value.first is not None and value.first.key == tensor.key

@@ -4,52 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
-from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Collector
-from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Value
-from stablelint.matchers.common import observed, place, receiver_text, scope_of
-from stablelint.matchers.names import receiver
-from stablelint.matchers.tree import exclusive
+from stablelint.matchers.common import Frame, Observed, Review, Value, observed, scope_of
+from stablelint.matchers.tree import end, exclusive, receiver, subject
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One call of a training step; `subject` is the text of the object it is called on."""
-
-    kind: str
-    value: Value
-    frame: Frame
-    subject: str
-
-    @property
-    def node(self) -> ast.AST:
-        """The call."""
-        assert self.value.node is not None
-        return self.value.node
-
-    @property
-    def root(self) -> ast.AST:
-        """The function in which it stands."""
-        return scope_of(self.frame)
-
-    @property
-    def loss(self) -> str:
-        """The text of the loss whose backward this runs: of `scaler.scale(loss).backward()`, too."""
-        node = self.node
-        given = node.args if isinstance(node, ast.Call) else []
-        if self.kind == "backward" and isinstance(of := receiver(node), ast.Call):
-            given = of.args
-        return ast.unparse(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
-
-    def excludes(self, other: Step) -> bool:
-        """Whether no pass runs both."""
-        return exclusive(self.node, other.node, self.root)
-
-
-_METHODS = {
+_KINDS = {
     "method.step": "step",
     "method.zero_grad": "zero_grad",
     "method.scale": "scale",
@@ -65,55 +25,72 @@ _METHODS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One call of a training step."""
+
+    kind: str
+    value: Value
+    frame: Frame
+
+    @cached_property
+    def node(self) -> ast.Call:
+        """The call."""
+        assert isinstance(self.value.node, ast.Call)
+        return self.value.node
+
+    @cached_property
+    def subject(self) -> str:
+        """The text of the object it is called on."""
+        return subject(self.node)
+
+    @property
+    def at(self) -> Observed:
+        """The observed operation."""
+        return self.value, self.frame
+
+    @property
+    def root(self) -> ast.AST:
+        """The function in which it stands."""
+        return scope_of(self.frame)
+
+    @property
+    def optimizer(self) -> str:
+        """The text of the optimizer that a step is one of: of `scaler.step(optimizer)`, too."""
+        given = self.node.args[:1] if self.kind == "scaler_step" else []
+        return ast.unparse(given[0]) if given else self.subject
+
+    @property
+    def loss(self) -> str:
+        """The text of the loss whose backward this runs: of `scaler.scale(loss).backward()`, too."""
+        given, of = self.node.args, receiver(self.node)
+        if self.kind == "backward" and isinstance(of, ast.Call):
+            given = of.args
+        return ast.unparse(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
+
+    def excludes(self, other: Step) -> bool:
+        """Whether no pass runs both."""
+        return exclusive(self.node, other.node, self.root)
+
+
 def steps_of(review: Review) -> list[Step]:
     """The training calls of the reviewed function in order of execution; empty where it does not train."""
-    return _steps(review.collector, _Held(review))
+    found = (Step(kind, *pair) for pair in observed(review, *_KINDS) if (kind := _kind(pair[0])))
+    return sorted({step.node: step for step in found}.values(), key=lambda step: end(step.node))
 
 
-class _Held:
-    """Lets a review be an argument of a cached function whose key is its collector."""
-
-    def __init__(self, review: Review) -> None:
-        self.review = review
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=2)
-def _steps(collector: Collector, held: _Held) -> list[Step]:
-    found: list[Step] = []
-    for value, frame in observed(held.review, *_METHODS):
-        kind = _kind(value)
-        if kind is not None:
-            found.append(Step(kind, value, frame, receiver_text(value)))
-    unique = {id(step.node): step for step in found}
-    return sorted(unique.values(), key=lambda step: place(step.value))
-
-
-def _kind(value: Value) -> str | None:
-    """What a call is in a training step; None for the calls of other objects that share a name."""
-    kind = _METHODS[value.op]
-    text, origin = receiver_text(value), value.operands.get("input")
-    made_by = origin.op if origin is not None else ""
+def _kind(value: Value) -> str:
+    """What a call is in a training step; empty for the calls of other objects that share a name."""
+    kind, text = _KINDS[value.op], subject(value.node)
+    made_by = value.operands["input"].op if "input" in value.operands else ""
     is_scaler = "scaler" in text.lower() or made_by.endswith("GradScaler")
     if kind == "step" and is_scaler:
         return "scaler_step"
     if kind == "step":
         last = text.rpartition(".")[2].lower()
         named = "optim" in last or last == "o" or any(w.startswith("opt") for w in last.split("_"))
-        return kind if named or made_by.startswith("torch.optim.") else None
+        return kind if named or made_by.startswith("torch.optim.") else ""
     if kind in ("scale", "unscale", "update"):
-        return kind if is_scaler else None
-    if kind == "backward" and not _is_plain_backward(value):
-        return "wrapped_backward"
-    return kind
-
-
-def _is_plain_backward(value: Value) -> bool:
-    """`loss.backward()`, not `accelerator.backward(loss)` or `fabric.backward(loss)`."""
-    node = value.node
-    return isinstance(node, ast.Call) and not node.args
+        return kind if is_scaler else ""
+    given = isinstance(value.node, ast.Call) and value.node.args  # `accelerator.backward(loss)`
+    return "wrapped_backward" if kind == "backward" and given else kind

@@ -123,18 +123,6 @@ def test_a_list_of_which_a_loss_is_made(end: str) -> None:
     assert findings("SL614", program) == []
 
 
-ACCUMULATE = """
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        optimizer.zero_grad()
-        loss = F.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
-        {line}
-    return total
-"""
-
 EPOCH = """
 def train(model, loader, optimizer):
     total = 0.0
@@ -147,20 +135,21 @@ def train(model, loader, optimizer):
 """
 
 
-@pytest.mark.parametrize("line", ["total += loss", "total = total + loss"])
+@pytest.mark.parametrize("line", ["kept += loss", "kept = kept + loss"])
 def test_a_total_of_losses_keeps_their_graphs(line: str) -> None:
-    assert findings("SL605", ACCUMULATE.format(line=line)) == [line]
+    assert findings("SL605", TRAIN.format(start="0.0", line=line)) == [line]
 
 
 @pytest.mark.parametrize(
-    "line", ["total += loss.item()", "total += loss.detach()", "total += float(loss)", "total += 1"]
+    "line", ["kept += loss.item()", "kept += loss.detach()", "kept += float(loss)", "kept += 1"]
 )
 def test_a_total_of_values_does_not(line: str) -> None:
-    assert findings("SL605", ACCUMULATE.format(line=line)) == []
+    assert findings("SL605", TRAIN.format(start="0.0", line=line)) == []
 
 
 def test_a_loss_made_a_number_before_it_is_added() -> None:
-    assert findings("SL605", ACCUMULATE.format(line="loss = loss.item(); total += loss")) == []
+    program = TRAIN.format(start="0.0", line="loss = loss.item(); kept += loss")
+    assert findings("SL605", program) == []
 
 
 def test_a_total_that_its_loop_begins_anew_lets_go_of_what_it_kept() -> None:
