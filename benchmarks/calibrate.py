@@ -80,10 +80,11 @@ def shown_by_project(root: Path) -> Passes:
 
 
 def findings(root: Path, name: str) -> list[Diagnostic]:
-    """What the analysis finds in a file, with the facts that hold of each finding."""
+    """What the analysis finds in a file by the rules that are on, with the facts that hold of each finding."""
     options, catalog = AnalysisOptions(root=root, level=Level.LIKELY), load_catalog(entry_points=False)
     source, told = (root / name).read_bytes(), shown_by_project(root)
-    return list(check_source(source, name, catalog, options, told).diagnostics)
+    found = check_source(source, name, catalog, options, told).diagnostics
+    return [d for d in found if catalog.rules[d.code].enabled]
 
 
 def near(found: Diagnostic, line: int) -> bool:

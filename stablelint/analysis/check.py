@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from stablelint.analysis.files.callsites import defaults_of
-from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
+from stablelint.analysis.files.opened import opened
 from stablelint.analysis.files.passing import passes_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
-from stablelint.analysis.matching.review import Review
+from stablelint.analysis.matching.review import Index, Review, index_of
 from stablelint.analysis.matching.roots import Root, Survey, look, survey
 from stablelint.analysis.matching.shallow import RestsOnCallError, Watch, any_unknown
-from stablelint.analysis.matching.sites import Collector, Index, index_of
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.analysis.values.views import stripped
@@ -40,13 +38,12 @@ from stablelint.diagnostic import (
     Texts,
 )
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.precision import FLOAT16, shown_in, shows_half
+from stablelint.syntax.precision import FLOAT16, shows_half
 from stablelint.syntax.relevance import brings_torch
-from stablelint.syntax.source import Source, SourceError, parse
+from stablelint.syntax.source import SourceError
 
-_STACK = 6000  # Python frames; an operator in an expression takes three
 _SHALLOW_BUDGET = 60  # statements that calls may take where long ones are not followed
-_BUDGET = 300  # statements that the calls within one function may interpret
+BUDGET = 300  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
 _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
@@ -75,72 +72,27 @@ def check_source(
     """
     if not brings_torch(source):
         return FileReport(filename, lines=source.count(b"\n"))
-    with _room():
-        try:
-            parsed = parse(source, filename)
-        except SourceError as error:
-            return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
-        return _analyse(source, parsed, catalog, options, received)
-
-
-def _analyse(
-    source: bytes, parsed: Source, catalog: Catalog, options: AnalysisOptions, received: Passes
-) -> FileReport:
-    project, module = _opened(source, parsed, options, received)
-    analysis = _Analysis(module, project, index_of(catalog), options, shows_half(source))
     try:
-        return analysis.run()
-    finally:
-        analysis.close()
-        project.close()
+        with (
+            opened(source, filename, options.root, received, options.edited) as (module, project),
+            closing(_Analysis(module, project, index_of(catalog), options, shows_half(source))) as analysis,
+        ):
+            return analysis.run()
+    except SourceError as error:
+        return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
 
 
 def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
     """What a file passes to others (`passes`, `consulted`), at a fraction of what an analysis costs."""
     if not brings_torch(source):
         return FileReport(filename)
-    with _room():
-        try:
-            project, module = _opened(source, parse(source, filename), AnalysisOptions(root))
-        except SourceError:
-            return FileReport(filename)
-        try:
+    try:
+        with opened(source, filename, root) as (module, project):
             look(module)
             passes = passes_of(module, module.sights.passing(), project)
             return FileReport(filename, passes=passes, consulted=project.consulted(()))
-        finally:
-            release(module)
-            project.close()
-
-
-def _opened(
-    source: bytes, parsed: Source, options: AnalysisOptions, received: Passes = NOTHING
-) -> tuple[Project, ModuleInfo]:
-    """A file in the middle of the project that is seen from it."""
-    root = options.root
-    path = ((root / parsed.filename) if root is not None else Path(parsed.filename)).absolute()
-    above = str(root.absolute()) if root is not None else ""
-    project = Project(root=above, received=received, edited=options.edited)
-    project.shown = frozenset(shown_in(source))
-    module = module_of(parsed, path, project.package_of(path)[1])
-    if root is not None and path.is_relative_to(root.absolute()):
-        module.folders = path.parent.relative_to(root.absolute()).parts
-    project.adopt(module)
-    return project, module
-
-
-@contextmanager
-def _room() -> Iterator[None]:
-    """A deeper stack for nested expressions; no search for garbage while all that is made lives."""
-    collecting, depth = gc.isenabled(), sys.getrecursionlimit()
-    gc.disable()
-    sys.setrecursionlimit(max(depth, _STACK))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(depth)
-        if collecting:
-            gc.enable()
+    except SourceError:
+        return FileReport(filename)
 
 
 class _Analysis:
@@ -166,7 +118,6 @@ class _Analysis:
     def close(self) -> None:
         """Parts what refers to each other, so that all of it is freed at once."""
         self._session.close()
-        release(self._module)
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
@@ -208,11 +159,11 @@ class _Analysis:
         """Runs the body of the file, for the names that it binds if nothing else."""
         frame = Frame(self._graph, self._module, None, State(), self._session, reporting=seen.body_tells)
         frame.cost = 0
-        collector = self._begin()
+        review = self._begin(seen.words, of_body=True)
         INTERPRETER.execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), lookup.settled(name, value, frame))
-        self._end(Review(self._module, collector, self._index, of_body=True, words=seen.words))
+        self._end(review)
 
     def _run_root(self, root: Root) -> None:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""
@@ -248,11 +199,11 @@ class _Analysis:
         frame.shallow = shallow
         calls, callers, since = session.calls, session.callers, self._graph.youngest
         session.calls, session.callers, session.passed_over = {}, {}, 0
-        collector = self._begin()
+        review = self._begin(frozenset(root.seen.words))
         if not root.risky:
             session.observe = ignore
         elif shallow:
-            session.observe = Watch(collector.observe, root.words, since).observe
+            session.observe = Watch(review.observe, root.words, since).observe
         if shallow:
             session.budget = _SHALLOW_BUDGET
         try:
@@ -271,14 +222,14 @@ class _Analysis:
                 callers.setdefault(node, []).extend(session.callers[node])
             session.calls, session.callers = calls, callers
         if root.risky:
-            self._end(Review(self._module, collector, self._index, words=frozenset(root.seen.words)))
+            self._end(review)
         return True
 
     def _entered(self, root: Root, passed: Mapping[str, Value]) -> Frame:
         """The frame in which a function's body runs."""
         function = root.function
         quiet = Frame(self._graph, self._module, None, State(), self._session)
-        self._session.budget = _BUDGET
+        self._session.budget = BUDGET
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
         frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True
@@ -336,11 +287,11 @@ class _Analysis:
         seen = self._session.calls.get(id(root.function.node), [])
         return root.local and bool(seen) and len(seen) >= root.references
 
-    def _begin(self) -> Collector:
-        collector = Collector(self._index, self._half_shown, self._half_used)
-        self._session.observe = collector.observe
-        self._session.budget = _BUDGET
-        return collector
+    def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
+        review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)
+        self._session.observe = review.observe
+        self._session.budget = BUDGET
+        return review
 
     def _end(self, review: Review) -> None:
         self._session.observe = ignore

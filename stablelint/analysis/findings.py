@@ -13,7 +13,7 @@ from stablelint.analysis.matching.derivation import derivation
 from stablelint.analysis.matching.proposals import place_to_change, proposals
 from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sequence import sequence_sites
-from stablelint.analysis.matching.shadows import has_contract, without_shadowed
+from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import is_counted
 from stablelint.analysis.proof.replacement import (
@@ -37,9 +37,7 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status.is_open]
-    around = Surroundings(
-        review.module, sites, [value for value, _ in review.collector.observed], review.replacements
-    )
+    around = Surroundings(review.module, sites, [value for value, _ in review.observed], review.replacements)
     found = [_finding(Subject(site, around), review, level) for site in without_shadowed(open_sites)]
     return found, [s for s in sites if not s.judgement.status.is_open]
 
@@ -73,13 +71,13 @@ def _proved_later(site: Site, review: Review) -> Site:
     if not site.judgement.status.is_open:
         return site
     if any("masked_rows" in condition for condition in site.rule.where):
-        again = is_masked_again(site.obligation, review.replacements, review.collector.observed)
+        again = is_masked_again(site.obligation, review.replacements, review.observed)
         return _discharged(site, "masked_fill") if again else site
-    if not has_contract(site):
+    if not site.rule.has_contract:
         return site
     if site.operand is not None and is_counted(site.operand):
         return _discharged(site, "count")
-    if is_gathered(site.obligation, review.collector.observed):
+    if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements)
     if later is None:

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stablelint.analysis.check import _BUDGET, _room
-from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, module_of, release
-from stablelint.analysis.files.project import Project
+from stablelint.analysis.check import BUDGET
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
+from stablelint.analysis.files.opened import opened
 from stablelint.analysis.interpret import expressions
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.statements.execution import execute
 from stablelint.analysis.matching.derivation import describe
-from stablelint.analysis.matching.roots import survey
+from stablelint.analysis.matching.roots import look
 from stablelint.analysis.proof.judge import differentiable
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.diagnostic import Position, Span
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.source import SourceError, parse
+from stablelint.syntax.source import SourceError
 from stablelint.syntax.walk import descendants
 
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
@@ -75,27 +75,17 @@ class Ranges:
 
 def ranges_at(source: bytes, filename: str, root: Path | None = None) -> Ranges:
     """The ranges of a file's text, which is read and never run; none where it does not parse."""
-    with _room():
-        try:
-            parsed = parse(source, filename)
-        except SourceError:
-            return Ranges({}, {})
-        path = ((root / filename) if root is not None else Path(filename)).absolute()
-        project = Project()
-        module = module_of(parsed, path, project.package_of(path)[1])
-        project.adopt(module)
-        survey(module, (), half=lambda: False)
-        session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
-        seen: dict[Span, RangeAt] = {}
-        try:
-            with _watched(_Recorder(module, seen)):
+    seen: dict[Span, RangeAt] = {}
+    try:
+        with opened(source, filename, root) as (module, project):
+            look(module)
+            session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
+            with closing(session), _watched(_Recorder(module, seen)):
                 for body in _bodies(module, session):
                     body()
             return Ranges(seen, dict(_bound(module, seen)))
-        finally:
-            session.close()
-            release(module)
-            project.close()
+    except SourceError:
+        return Ranges({}, {})
 
 
 class _Recorder:
@@ -113,14 +103,14 @@ class _Recorder:
         span = self._module.source.span(node)
         interval = frame.state.effective(value)
         because = describe(value)
+        if because is not None and because.startswith(f"`{self._module.source.segment(node)}` lies"):
+            because = None  # which the range itself tells
         known = RangeAt(
             span,
             interval,
             value.kind.value,
             value.dtype,
-            None
-            if because is None or because.startswith(f"`{self._module.source.segment(node)}` lies")
-            else because,
+            because,
             "branch" if interval != value.interval else value.guard,
             differentiable(value, frame.state.gradient),
         )
@@ -174,7 +164,7 @@ def _bodies(module: ModuleInfo, session: Session) -> Iterator[Callable[[], None]
             session.globals.setdefault((id(module), name), value)
 
     def run_function(function: FunctionInfo, outer: Frame | None = None) -> None:
-        session.budget = _BUDGET
+        session.budget = BUDGET
         around = outer or Frame(graph, module, None, State(), session)
         receiver = classes.self_of(function.owner, around) if function.owner is not None else None
         frame = inline.enter(function, inline.settings(function, around), receiver, around)

@@ -98,7 +98,7 @@ def _written(item: Diagnostic) -> tuple[str, ...] | str | None:
 
 def _has_contract(code: str) -> bool:
     rule = CATALOG.rules[code]
-    return rule.forward is not None or rule.backward is not None
+    return rule.has_contract
 
 
 def _with_status(status: Status, shown: Iterable[Diagnostic], imports: str) -> list[tuple[int, str]]:

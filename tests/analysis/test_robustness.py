@@ -174,7 +174,7 @@ def test_nesting_that_python_refuses_is_a_problem(catalog: Catalog) -> None:
 def test_a_function_too_deep_to_analyse_costs_only_its_own_findings(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stablelint.analysis.check._STACK", 0)
+    monkeypatch.setattr("stablelint.analysis.files.opened._STACK", 0)
     deep_body = " + ".join(["x"] * 900)
     source = (
         HEAD

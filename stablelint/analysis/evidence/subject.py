@@ -54,8 +54,8 @@ class Subject:
 
     @property
     def is_flaw(self) -> bool:
-        """Whether the text alone shows what is wrong, whatever the operands are."""
-        return self.operand is None and self.site.judgement.status is Status.VIOLATED
+        """Whether there is no operand to ask about: the text alone shows what is wrong."""
+        return self.operand is None
 
     @cached_property
     def origin(self) -> Value | None:

@@ -37,7 +37,7 @@ class Outline:
     checks: bool = False  # it raises where something does not hold, and returns nothing
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class FunctionInfo:
     """A function and where it stands."""
 
@@ -45,48 +45,34 @@ class FunctionInfo:
     module: ModuleInfo
     owner: ClassInfo | None = None
     closure: object | None = None  # the frame in which a nested function was defined
-    measured: Outline | None = None  # see `outline`
-    looked_up: frozenset[str] | None = None  # see `reads`
-    written: frozenset[str] | None = None  # see `writes`
-    bound_elsewhere: frozenset[str] | None = None  # see `declared`
-    callers: tuple[
-        FunctionInfo, ...
-    ] = ()  # of a private function: those in the file that call it by its name
+    # Of a private function: those in the file that call it by its name.
+    callers: tuple[FunctionInfo, ...] = ()
 
     @property
     def name(self) -> str:
         """Its name; "<lambda>" where it has none."""
         return getattr(self.node, "name", "<lambda>")
 
-    @property
+    @cached_property
     def outline(self) -> Outline:
         """Its size and what it can return."""
-        if self.measured is None:
-            self.measured = outline_of(self.node, self.module.may_yield)
-        return self.measured
+        return _outline_of(self.node, self.module.may_yield)
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[str]:
         """The attributes that it reads or calls, of whatever object."""
-        if self.looked_up is None:
-            nodes = descendants(self.node)
-            loads = (n.attr for n in nodes if type(n) is ast.Attribute and type(n.ctx) is ast.Load)
-            self.looked_up = frozenset(loads)
-        return self.looked_up
+        attributes = (n for n in descendants(self.node) if type(n) is ast.Attribute)
+        return frozenset(n.attr for n in attributes if type(n.ctx) is ast.Load)
 
-    @property
+    @cached_property
     def writes(self) -> frozenset[str]:
         """The names of tensors that its text may change in place."""
-        if self.written is None:
-            self.written = _written(self.node)
-        return self.written
+        return _written(self.node)
 
-    @property
+    @cached_property
     def declared(self) -> frozenset[str]:
         """The names that it, or a function within it, declares as global or nonlocal."""
-        if self.bound_elsewhere is None:
-            self.bound_elsewhere = _declared(self.node)
-        return self.bound_elsewhere
+        return _declared(self.node)
 
     @property
     def without_gradient(self) -> bool:
@@ -122,7 +108,7 @@ CONSTRUCTORS = ("__init__", "__post_init__")
 """The methods that run where an object is made."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class ClassInfo:
     """A class, its methods and the assignments in its body."""
 
@@ -130,7 +116,6 @@ class ClassInfo:
     module: ModuleInfo
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
-    assigned_later: frozenset[str] | None = None  # see `reassigned`
     touched: dict[str, Touched] = field(default_factory=dict)  # by method, see `touches`
 
     @property
@@ -138,14 +123,11 @@ class ClassInfo:
         """Its name."""
         return self.node.name
 
-    @property
+    @cached_property
     def reassigned(self) -> frozenset[str]:
         """Attributes that are assigned after construction."""
-        if self.assigned_later is None:
-            builders = self.builders
-            found = [self.touches(name).assigned for name in self.methods if name not in builders]
-            self.assigned_later = frozenset().union(*found)
-        return self.assigned_later
+        later = self.methods.keys() - self.builders
+        return frozenset().union(*(self.touches(name).assigned for name in later))
 
     @property
     def builders(self) -> set[str]:
@@ -222,7 +204,7 @@ class Sights:
         return frozenset(name for seen, _, _ in self.parts for name in seen.written)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class ModuleInfo:
     """One parsed file."""
 
@@ -241,7 +223,6 @@ class ModuleInfo:
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True
     may_hold_lambdas: bool = True
-    changed: frozenset[str] | None = None  # see `is_written_into`
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
     folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 
@@ -250,7 +231,7 @@ class ModuleInfo:
         """Whether no package holds the file, so that nobody else imports its functions."""
         return not self.package
 
-    @property
+    @cached_property
     def is_program(self) -> bool:
         """Whether a script does something when it is run, beyond defining what others may call."""
         doing = (ast.If, ast.For, ast.While, ast.With, ast.Try)
@@ -261,12 +242,12 @@ class ModuleInfo:
 
     def is_written_into(self, name: str) -> bool:
         """Whether a statement of the file writes into the object of a name, assignments at the top level left out."""
-        if self.source.text.count(name) == 1:
-            return False
-        if self.changed is None:
-            statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
-            self.changed = frozenset().union(*map(_written, statements))
-        return name in self.changed
+        return self.source.text.count(name) != 1 and name in self._changed
+
+    @cached_property
+    def _changed(self) -> frozenset[str]:
+        statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
+        return frozenset().union(*map(_written, statements))
 
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
@@ -288,7 +269,7 @@ def _written(tree: ast.AST) -> frozenset[str]:
     return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
 
 
-def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
+def _outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
     if isinstance(node, ast.Lambda):
         return Outline(1)
@@ -473,5 +454,5 @@ def _is_kept(function: FunctionInfo, largest: int, builds: bool) -> bool:
 
 
 def _drop_body(function: FunctionInfo) -> None:
-    function.measured = replace(function.outline, dropped=True)
+    function.outline = replace(function.outline, dropped=True)
     function.node.body = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Status
@@ -21,13 +20,13 @@ def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
     """
     by_key: dict[int, list[Site]] = {}
     for site in sites:
-        if has_contract(site):
+        if site.rule.has_contract:
             by_key.setdefault(site.value.key, []).append(site)
 
     def discharge(site: Site) -> Site:
         judgement = site.judgement
         if (
-            has_contract(site)
+            site.rule.has_contract
             or _names_a_format(site)
             or site.rule.expect != "non-finite"
             or not judgement.status.is_open

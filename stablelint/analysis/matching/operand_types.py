@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.matching.sites import Site
 
 _DEPTH = 12
-_ARITHMETIC = frozenset("add sub rsub mul div neg pow abs square".split())
+_ARITHMETIC = having("linear") | {"pow", "abs", "square"}
 _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.

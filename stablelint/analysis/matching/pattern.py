@@ -20,6 +20,8 @@ from stablelint.syntax.walk import descendants
 
 _LITERAL = "literal"  # what a metavariable holds that stands for a number
 _COMMUTATIVE = having("commute")
+_CASTS = having("cast")
+_WHOLE = having("whole")  # a cast of what they yield is of another type
 _JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
 
@@ -150,7 +152,8 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
             if match(p, b, attempt, optional) and match(q, a, attempt, optional):
                 _accept(shape, value, attempt, found)
                 return True
-    if value.op in VIEWS and value.first is not None and shape.op not in VIEWS:
+    seen_through = VIEWS - _CASTS if shape.op in _WHOLE else VIEWS
+    if value.op in seen_through and value.first is not None and shape.op not in VIEWS:
         attempt = found.copy()
         attempt.through = True
         if match(shape, value.first, attempt, optional):

@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction, place_in_chain
 from stablelint.analysis.matching.operand_types import misfit
+from stablelint.analysis.matching.predicates.formats import is_upcast
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
@@ -93,7 +94,7 @@ def _unmet(condition: str, site: Site) -> str | None:
 
 def place_to_change(site: Site, module: ModuleInfo) -> None:
     """Shows the finding where its fix is made: an earlier statement of the same function, or where options are set."""
-    if site.anchor is not None or site.rule.forward is not None or site.rule.backward is not None:
+    if site.anchor is not None or site.rule.has_contract:
         return
     for fix in site.rule.fixes:
         if fix.kind == "set-keywords" and fix.target is None:
@@ -178,7 +179,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
-        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also, fix.inline,
+        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also,
         *_program(fix, site, module), fix.floating, fix.single
     )  # fmt: skip
 
@@ -194,7 +195,7 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
         return "the operation is not one of an object that is made here"
     template, applied = fix.constructor, operations.module(fix.constructor)
     if made is site.value.node and applied is not None:
-        template = f"torch.nn.functional.{applied.operation}"
+        template = f"torch.nn.functional.{applied.name}"
     span, own = module.source.span(made.func), module.source.span(site.node)
     return (Proposal(template, fix.applicability, span, {}, fix.message, anchor=own),)
 
@@ -358,7 +359,7 @@ def _is_returned(node: ast.AST, tree: ast.AST) -> bool:
 
 def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
     """Whether the fix's target is better changed where it is computed: a match by pattern is its only reader."""
-    if site.rule.forward is not None or site.rule.backward is not None or not _inside_function(node, site):
+    if site.rule.has_contract or not _inside_function(node, site):
         return False
     text, function = site.texts.get(fix.target or ""), site.frame.function
     scope = function.node if function is not None else site.frame.module.source.tree
@@ -420,20 +421,21 @@ def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
 def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
     value: Value = site.match.bindings[name]
     node = value.node
+    dtype = value.dtype or ("upcast" if is_upcast(value) else None)
     if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
         node = _picked(node, target)
-        return Binding(module.source.segment(node), module.source.span(node), value.dtype)
+        return Binding(module.source.segment(node), module.source.span(node), dtype)
     given = _first_argument(value, target, site, module)
     if given is not None:
-        return Binding(module.source.segment(given), module.source.span(given), value.dtype)
+        return Binding(module.source.segment(given), module.source.span(given), dtype)
     setting = _setting(value, site, module)
     if setting is not None:
         span = module.source.span(setting) if encloses(target, setting) else None
-        return Binding(module.source.segment(setting), span, value.dtype)
+        return Binding(module.source.segment(setting), span, dtype)
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
-    return Binding(text, span, value.dtype)
+    return Binding(text, span, dtype)
 
 
 def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:

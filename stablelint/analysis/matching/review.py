@@ -1,29 +1,108 @@
-"""What was seen in one function: the material of matchers, sequences and proofs."""
+"""What is seen in one function while the analysis runs over it: its operations, and the sites among them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.sites import Collector, Index, Site
+from stablelint.analysis.matching import predicates
+from stablelint.analysis.matching.interest import (
+    Matcher,
+    Need,
+    Words,
+    matcher_named,
+    met,
+    needs_of,
+    needs_of_matcher,
+)
+from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
+from stablelint.analysis.matching.predicates import Context
+from stablelint.analysis.matching.sites import Site, text_at
+from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import Replacement, replacements
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.analysis.values.views import stripped
+from stablelint.catalog.catalog import Catalog
+from stablelint.catalog.predicates import parse_predicate
+from stablelint.catalog.rule import Rule
+from stablelint.diagnostic import Status
+from stablelint.numerics.interval import Interval
+from stablelint.syntax import precision
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The patterns of a catalog by the operation at their root, and the rules that no root finds."""
+
+    by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
+    sequences: tuple[tuple[Rule, Shape], ...]
+    matchers: tuple[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]], ...]
+    needs: tuple[Need, ...]
+
+    def matchers_for(self, words: Words | None) -> Iterator[tuple[Rule, Matcher]]:
+        """The matchers that can find something in a function with these words; all where they are not known."""
+        for rule, matcher, rows in self.matchers:
+            if words is None or not rows or any(met(row, words) for row in rows):
+                yield rule, matcher
+
+
+@lru_cache(maxsize=4)
+def index_of(catalog: Catalog) -> Index:
+    """The compiled patterns of a catalog."""
+    by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
+    sequences: list[tuple[Rule, Shape]] = []
+    matchers: list[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]]] = []
+    needs: list[Need] = []
+    for rule in catalog.rules.values():
+        if rule.matcher is not None:
+            matcher = matcher_named(rule.matcher)
+            declared = needs_of_matcher(matcher)
+            matchers.append((rule, matcher, tuple(need.within for need in declared)))
+            needs.extend(declared)
+            continue
+        literals = _literals(rule)
+        for text in rule.patterns:
+            shape = compile_pattern(text, literals)
+            needs.append(needs_of(shape, rule))
+            if shape.is_sequence:
+                sequences.append((rule, shape))
+            else:
+                by_operation.setdefault(shape.operation, []).append((rule, shape))
+    table = {op: tuple(v) for op, v in by_operation.items()}
+    return Index(table, tuple(sequences), tuple(matchers), tuple(needs))
+
+
+def _literals(rule: Rule) -> set[str]:
+    """The metavariables that a rule asks to be literals: of two factors, the other one is not tried for them."""
+    asked = [parse_predicate(text) for text in rule.where]
+    return {name for p in asked if p.name == "literal" and not p.negated for name in p.metavariables}
+
+
+@dataclass(eq=False)
 class Review:
-    """What was seen in one function, or in the body of the file: the material of matchers."""
+    """One function, or the body of the file: receives every operation, and is the material of matchers, sequences and
+    proofs."""
 
     module: ModuleInfo
-    collector: Collector
     index: Index
+    half_shown: bool  # the file shows that it is run in half precision
+    half_used: bool = False  # the file is a script that casts to half precision itself
     of_body: bool = False
     words: frozenset[str] | None = None  # of the sieve; None where nothing was sieved
+    found: dict[tuple[str, int], Site] = field(default_factory=dict)  # by rule and expression
+    observed: list[tuple[Value, Frame]] = field(default_factory=list)
+    gradients: dict[int, bool] = field(default_factory=dict)
+    statements: dict[int, ast.stmt | None] = field(default_factory=dict)
 
     @property
     def sites(self) -> list[Site]:
         """Sites of pattern rules, in no order."""
-        return list(self.collector.sites.values())
+        return list(self.found.values())
 
     @property
     def open(self) -> list[Site]:
@@ -31,6 +110,121 @@ class Review:
         return [s for s in self.sites if s.judgement.status.is_open]
 
     @cached_property
+    def by_operation(self) -> dict[str, list[tuple[Value, Frame]]]:
+        """The operations that stand in the function by name, in order of execution."""
+        table: dict[str, list[tuple[Value, Frame]]] = {}
+        for value, frame in self.observed:
+            if value.node is not None and hasattr(value.node, "lineno"):
+                table.setdefault(value.op, []).append((value, frame))
+        return table
+
+    @cached_property
     def replacements(self) -> list[Replacement]:
         """Operations that replace some elements of another's result."""
-        return replacements(v for v, _ in self.collector.observed)
+        return replacements(v for v, _ in self.observed)
+
+    def observe(self, value: Value, frame: Frame) -> None:
+        """Matches one operation against the rules whose patterns have it at the root."""
+        self.observed.append((value, frame))
+        self.gradients[id(value)] = frame.state.gradient
+        self.statements[id(value)] = frame.statement
+        candidates = self.index.by_operation.get(value.op)
+        if candidates is None or value.node is None or not hasattr(value.node, "lineno"):
+            return
+        for rule, shape in candidates:
+            root = shape.roots[0]
+            found = Match(tests=frame.state.tests, where=id(frame.function))
+            if root is not None and match(root, value, found, shape.optional):
+                self._keep(rule, shape, value, found, frame)
+
+    def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
+        """What predicates may ask about a match."""
+        ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
+        state = frame.state
+        return Context(
+            value,
+            bindings,
+            ranges,
+            state.autocast,
+            self.half_shown,
+            state.nonempty,
+            state.selecting,
+            state.plural,
+            state.gradient,
+            self.half_used,
+            frame.session.project.shows,
+        )
+
+    def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
+        context = self.context(value, found.bindings, frame)
+        truth = predicates.all_hold(rule.where, context)
+        if truth is Truth.NO:
+            return
+        judgement = self._judge(rule, found, context, frame)
+        if value.module is not frame.module and not _is_passed_on(judgement, found, value):
+            return
+        if truth is Truth.MAYBE or found.elsewhere or (not rule.has_contract and value.kind is Kind.ARRAY):
+            judgement = _unshown(judgement)  # a form of torch's, which nothing shows to be one of arrays
+        texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
+        site = Site(
+            rule,
+            value,
+            found,
+            judgement,
+            frame,
+            context.ranges if not judgement.assumes else _believed(context.ranges, found, frame),
+            context,
+            texts,
+            frame.statement,
+            frame.state.gradient,
+            _resting_on_project(rule, context) if truth is Truth.MAYBE else None,
+        )
+        key = (rule.code, id(value.node))
+        known = self.found.setdefault(key, site)
+        if known is site:
+            return
+        if _rank(known.judgement) < _rank(judgement):
+            self.found[key], known, site = site, site, known
+        known.readings.append(site)
+
+    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement:
+        asked = asked_by(rule)
+        if not any(comparison.variable in found.bindings for comparison, _ in asked):
+            return Judgement(Status.VIOLATED)  # this spelling, or form, is itself the flaw
+        held = (v for v in found.bindings.values() if v.belief is not None)
+        beliefs = {v.key: frame.state.believed(v) for v in held}
+        return judge(asked, found.bindings, context.ranges, frame.state.gradient, beliefs)
+
+
+def _resting_on_project(rule: Rule, context: Context) -> str | None:
+    """The message of a match that rests on the half precision which another file shows."""
+    asks = any(p.name == "dtype" and p.op == "<" for p in map(parse_predicate, rule.where))
+    file = context.shows(precision.FLOAT16) if asks and not context.half_shown else None
+    return f"{rule.message}; {file} names it" if file else None
+
+
+def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:
+    """Whether an operation of another file goes wrong for what this one passes; anything else is told in that file."""
+    operand = found.bindings.get(judgement.operand)
+    causes = [operand] if operand is not None else [v for v in found.covered if v is not value]
+    return judgement.status is Status.VIOLATED and any(stripped(v).module is not value.module for v in causes)
+
+
+def _believed(ranges: Mapping[str, Interval], found: Match, frame: Frame) -> dict[str, Interval]:
+    """Where the bindings lie if nobody changes a setting."""
+    held = {name: v for name, v in found.bindings.items() if v.belief is not None}
+    return {**ranges, **{name: frame.state.believed(v) for name, v in held.items()}}
+
+
+def _unshown(judgement: Judgement) -> Judgement:
+    """A match of which nothing shows that it is one."""
+    if judgement.status is not Status.VIOLATED:
+        return judgement
+    return replace(judgement, status=Status.UNGUARDED)
+
+
+_ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
+
+
+def _rank(judgement: Judgement) -> tuple[int, Attained]:
+    return _ORDER[judgement.status], judgement.attained

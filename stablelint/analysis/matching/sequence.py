@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def sequence_sites(review: Review) -> Iterator[Site]:
     """The sites of the rules whose patterns are sequences."""
-    events = review.collector.observed
+    events = review.observed
     for rule, shape in review.index.sequences:
         yield from _sites(rule, shape, events, review)
 
@@ -93,8 +93,8 @@ def _site(
     roots = [root for root in shape.roots if root is not None]
     at = next((i for i, root in enumerate(roots) if root.name.startswith(PREFIX)), len(roots) - 1)
     value, frame = events[places[at]]
-    context = review.collector.context(value, found.bindings, frame)
+    context = review.context(value, found.bindings, frame)
     texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
     judgement = Judgement(Status.VIOLATED)
-    statement = review.collector.statements.get(id(value))
+    statement = review.statements.get(id(value))
     return Site(rule, value, found, judgement, frame, context.ranges, context, texts, statement)

@@ -5,11 +5,11 @@ Sites are found by what they stand on, so that a function with thousands of them
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from stablelint.analysis.matching.sites import Site, contracts_of
-from stablelint.analysis.proof.judge import judge
+from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Value
@@ -35,21 +35,17 @@ def without_shadowed(sites: list[Site]) -> list[Site]:
             continue
         if selection is not None:
             selected.add(selection)
+        known.narrow(site)
         kept.append(site)
     return kept
 
 
 def _selection(site: Site) -> tuple[str, int, int] | None:
     """What a mean is taken over, and where: two means over one selection in one statement have one cause."""
-    if site.value.op != "mean" or site.value.first is None or has_contract(site):
+    if site.value.op != "mean" or site.value.first is None or site.rule.has_contract:
         return None
     mask = selecting_mask(site.value.first)
     return None if mask is None else (site.rule.code, id(site.statement), mask.key)
-
-
-def has_contract(site: Site) -> bool:
-    """Whether the site's rule states an obligation, rather than a form."""
-    return site.rule.forward is not None or site.rule.backward is not None
 
 
 class _Shadows:
@@ -66,7 +62,7 @@ class _Shadows:
                 self._replacing.setdefault(_place(site.value), []).append(site)
             for value in site.match.covered:
                 self._by_covered.setdefault(_place(value), []).append(site)
-            if has_contract(site):
+            if site.rule.has_contract:
                 self._by_place.setdefault(_place(site.value), []).append(site)
 
     def inherit(self, site: Site) -> None:
@@ -88,8 +84,13 @@ class _Shadows:
             any(self._rewrites(other, site) for other in self._by_node.get(id(site.node), ()))
             or any(self._rewrites(other, site) for other in self._parts(site))
             or any(self._holds(other, site) for other in self._by_covered.get(_place(site.value), ()))
-            or any(_ends_with(cause, site, way) for cause, way in self._causes(site))
+            or any(not _without(cause, site, way)[0].status.is_open for cause, way in self._causes(site))
         )
+
+    def narrow(self, site: Site) -> None:
+        """Leaves to a site what its causes do not answer for."""
+        for cause, way in self._causes(site):
+            site.judgement, site.ranges = _without(cause, site, way)
 
     def _parts(self, site: Site) -> Iterator[Site]:
         """Sites of rules that replace others, at the operations of which this one's match is made."""
@@ -103,7 +104,7 @@ class _Shadows:
     def _holds(self, other: Site, site: Site) -> bool:
         if site.rule.code in other.rule.replaces:
             return _is_other_rule(other, site)
-        plain = has_contract(site) and not has_contract(other) and other.node is not site.node
+        plain = site.rule.has_contract and not other.rule.has_contract and other.node is not site.node
         return plain and _may_shadow(other, site)
 
     def _causes(self, site: Site) -> Iterator[tuple[Site, Sequence[Value]]]:
@@ -111,13 +112,12 @@ class _Shadows:
 
         The value comes through operations that keep a bad value bad: x / sqrt(v), where sqrt(v) is flagged.
         """
-        step = site.operand if has_contract(site) else None
+        step = site.operand if site.rule.has_contract else None
         way: list[Value] = []
         for _ in range(_CHAIN):
             if step is None:
                 return
-            for cause in self._by_place.get(_place(step), ()):
-                yield cause, way
+            yield from ((one, way) for one in self._by_place.get(_place(step), ()) if _may_shadow(one, site))
             way = [*way, step]
             step = step.first if step.op in _PASSING else None
 
@@ -136,29 +136,24 @@ def _may_shadow(other: Site, site: Site) -> bool:
     return other is not site and shown
 
 
-def _ends_with(cause: Site, site: Site, way: Sequence[Value]) -> bool:
-    """Whether a site's obligation holds as soon as that of its cause does; else what is left to prove is its own fault."""
-    if not _may_shadow(cause, site):
-        return False
+def _without(cause: Site, site: Site, way: Sequence[Value]) -> tuple[Judgement, Mapping[str, Interval]]:
+    """What is left to prove of a site, and where its operands lie, once the obligation of its cause holds."""
     interval = _granted(cause)
     for value in reversed(way):
         ranges = {name: operand.interval for name, operand in value.operands.items()}
         ranges[next(iter(ranges))] = interval
         interval = result_interval(value.op, value.operands, ranges, format_of(value))
     ranges = {**site.ranges, site.judgement.operand: interval}
-    left = judge(*contracts_of(site.rule), site.match.bindings, ranges, site.gradient)
-    if left.status.is_open:
-        site.judgement, site.ranges = left, ranges
-    return not left.status.is_open
+    return judge(asked_by(site.rule), site.match.bindings, ranges, site.gradient), ranges
 
 
 def _granted(cause: Site) -> Interval:
-    """Where the value of a site lies when its operands keep the rule's contracts."""
+    """Where the value of a site lies when its operands keep to what its rule asks."""
     ranges = {name: operand.interval for name, operand in cause.value.operands.items()}
-    for asked in contracts_of(cause.rule):
-        for variable, allowed in asked.allowed(format_of(cause.value)).items() if asked else ():
-            bound = cause.match.bindings.get(variable)
-            for name, operand in cause.value.operands.items():
-                if bound is not None and operand.key == bound.key:
-                    ranges[name] = ranges[name].meet(allowed) or allowed
+    for comparison, _ in asked_by(cause.rule):
+        bound = cause.match.bindings.get(comparison.variable)
+        allowed = comparison.allowed(format_of(cause.value))
+        for name, operand in cause.value.operands.items():
+            if bound is not None and operand.key == bound.key:
+                ranges[name] = ranges[name].meet(allowed) or allowed
     return result_interval(cause.value.op, cause.value.operands, ranges, format_of(cause.value))

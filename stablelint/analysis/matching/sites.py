@@ -1,37 +1,19 @@
-"""Collects the places at which a rule speaks, while the analysis runs over a function."""
+"""The places at which a rule speaks, and the text that stands for a value there."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from stablelint.analysis.matching import predicates
-from stablelint.analysis.matching.interest import (
-    Matcher,
-    Need,
-    Words,
-    matcher_named,
-    met,
-    needs_of,
-    needs_of_matcher,
-)
-from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
+from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.predicates import Context
-from stablelint.analysis.matching.truth import Truth
-from stablelint.analysis.proof.judge import Judgement, judge
+from stablelint.analysis.proof.judge import Judgement, asked_by
 from stablelint.analysis.proof.replacement import Obligation
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import stripped
-from stablelint.catalog import contract
-from stablelint.catalog.catalog import Catalog
-from stablelint.catalog.contract import Contract
-from stablelint.catalog.predicates import parse_predicate
+from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import Rule
-from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
-from stablelint.syntax import precision
 from stablelint.syntax.walk import descendants
 
 
@@ -63,7 +45,8 @@ class Site:
     @property
     def obligation(self) -> Obligation:
         """What proofs speak of."""
-        needs = contract.parse(self.rule.forward).about(self.judgement.operand) if self.rule.forward else ()
+        asked = asked_by(self.rule)
+        needs = tuple(c for c, backward in asked if not backward and c.variable == self.judgement.operand)
         return Obligation(self.value, self.operand, self.gradient, self.frame, needs)
 
     @property
@@ -72,193 +55,6 @@ class Site:
         node = self.anchor or self.value.node
         assert node is not None
         return node
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """The patterns of a catalog by the operation at their root, and the rules that no root finds."""
-
-    by_operation: Mapping[str, tuple[tuple[Rule, Shape], ...]]
-    sequences: tuple[tuple[Rule, Shape], ...]
-    matchers: tuple[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]], ...]
-    needs: tuple[Need, ...]
-
-    def matchers_for(self, words: Words | None) -> Iterator[tuple[Rule, Matcher]]:
-        """The matchers that can find something in a function with these words; all where they are not known."""
-        for rule, matcher, rows in self.matchers:
-            if words is None or not rows or any(met(row, words) for row in rows):
-                yield rule, matcher
-
-
-def index_of(catalog: Catalog) -> Index:
-    """The compiled patterns of a catalog; compiled once."""
-    if catalog.digest not in _INDICES:
-        _INDICES[catalog.digest] = _index(catalog)
-    return _INDICES[catalog.digest]
-
-
-_INDICES: dict[str, Index] = {}  # by the digest of the catalog
-
-
-def _index(catalog: Catalog) -> Index:
-    by_operation: dict[str, list[tuple[Rule, Shape]]] = {}
-    sequences: list[tuple[Rule, Shape]] = []
-    matchers: list[tuple[Rule, Matcher, tuple[tuple[Words, ...], ...]]] = []
-    needs: list[Need] = []
-    for rule in catalog.rules.values():
-        if rule.matcher is not None:
-            matcher = matcher_named(rule.matcher)
-            declared = needs_of_matcher(matcher)
-            matchers.append((rule, matcher, tuple(need.within for need in declared)))
-            needs.extend(declared)
-            continue
-        literals = _literals(rule)
-        for text in rule.patterns:
-            shape = compile_pattern(text, literals)
-            needs.append(needs_of(shape, rule))
-            if shape.is_sequence:
-                sequences.append((rule, shape))
-            else:
-                by_operation.setdefault(shape.operation, []).append((rule, shape))
-    table = {op: tuple(v) for op, v in by_operation.items()}
-    return Index(table, tuple(sequences), tuple(matchers), tuple(needs))
-
-
-def _literals(rule: Rule) -> set[str]:
-    """The metavariables that a rule asks to be literals: of two factors, the other one is not tried for them."""
-    asked = [parse_predicate(text) for text in rule.where]
-    return {name for p in asked if p.name == "literal" and not p.negated for name in p.metavariables}
-
-
-class Collector:
-    """Receives every operation of a reporting frame and keeps the sites among them."""
-
-    def __init__(self, index: Index, half_shown: bool, half_used: bool = False) -> None:
-        self._index = index
-        self._half_shown = half_shown
-        self._half_used = half_used
-        self.sites: dict[tuple[str, int], Site] = {}
-        self.observed: list[tuple[Value, Frame]] = []
-        self.gradients: dict[int, bool] = {}
-        self.statements: dict[int, ast.stmt | None] = {}
-
-    def observe(self, value: Value, frame: Frame) -> None:
-        """Matches one operation against the rules whose patterns have it at the root."""
-        self.observed.append((value, frame))
-        self.gradients[id(value)] = frame.state.gradient
-        self.statements[id(value)] = frame.statement
-        candidates = self._index.by_operation.get(value.op)
-        if candidates is None or value.node is None or not hasattr(value.node, "lineno"):
-            return
-        for rule, shape in candidates:
-            root = shape.roots[0]
-            found = Match(tests=frame.state.tests, where=id(frame.function))
-            if root is not None and match(root, value, found, shape.optional):
-                self._keep(rule, shape, value, found, frame)
-
-    def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
-        """What predicates may ask about a match."""
-        ranges = {name: frame.state.effective(v) for name, v in bindings.items()}
-        state = frame.state
-        return Context(
-            value,
-            bindings,
-            ranges,
-            state.autocast,
-            self._half_shown,
-            state.nonempty,
-            state.selecting,
-            state.plural,
-            state.gradient,
-            self._half_used,
-            frame.session.project.shows,
-        )
-
-    def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
-        context = self.context(value, found.bindings, frame)
-        truth = predicates.all_hold(rule.where, context)
-        if truth is Truth.NO:
-            return
-        judgement = self._judge(rule, found, context, frame)
-        if value.module is not frame.module and not _is_passed_on(judgement, found, value):
-            return
-        form = rule.forward is None and rule.backward is None
-        if truth is Truth.MAYBE or found.elsewhere or (form and value.kind is Kind.ARRAY):
-            judgement = _unshown(judgement)  # a form of torch's, which nothing shows to be one of arrays
-        texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
-        site = Site(
-            rule,
-            value,
-            found,
-            judgement,
-            frame,
-            context.ranges if not judgement.assumes else _believed(context.ranges, found, frame),
-            context,
-            texts,
-            frame.statement,
-            frame.state.gradient,
-            _resting_on_project(rule, context) if truth is Truth.MAYBE else None,
-        )
-        key = (rule.code, id(value.node))
-        known = self.sites.setdefault(key, site)
-        if known is site:
-            return
-        if _rank(known.judgement) < _rank(judgement):
-            self.sites[key], known, site = site, site, known
-        known.readings.append(site)
-
-    def _judge(self, rule: Rule, found: Match, context: Context, frame: Frame) -> Judgement:
-        if rule.forward is None and rule.backward is None:
-            return Judgement(Status.VIOLATED)
-        forward, backward = contracts_of(rule)
-        spoken = set(forward.variables if forward else ()) | set(backward.variables if backward else ())
-        if not spoken & found.bindings.keys():
-            return Judgement(Status.VIOLATED)  # this spelling is itself the flaw
-        held = (v for v in found.bindings.values() if v.belief is not None)
-        beliefs = {v.key: frame.state.believed(v) for v in held}
-        return judge(forward, backward, found.bindings, context.ranges, frame.state.gradient, beliefs)
-
-
-def contracts_of(rule: Rule) -> tuple[Contract | None, Contract | None]:
-    """What a rule asks of operands for the value to be finite, and for its gradient."""
-    return (
-        contract.parse(rule.forward) if rule.forward else None,
-        contract.parse(rule.backward) if rule.backward else None,
-    )
-
-
-def _resting_on_project(rule: Rule, context: Context) -> str | None:
-    """The message of a match that rests on the half precision which another file shows."""
-    asks = any(p.name == "dtype" and p.op == "<" for p in map(parse_predicate, rule.where))
-    file = context.shows(precision.FLOAT16) if asks and not context.half_shown else None
-    return f"{rule.message}; {file} names it" if file else None
-
-
-def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:
-    """Whether an operation of another file goes wrong for what this one passes; anything else is told in that file."""
-    operand = found.bindings.get(judgement.operand)
-    causes = [operand] if operand is not None else [v for v in found.covered if v is not value]
-    return judgement.status is Status.VIOLATED and any(stripped(v).module is not value.module for v in causes)
-
-
-def _believed(ranges: Mapping[str, Interval], found: Match, frame: Frame) -> dict[str, Interval]:
-    """Where the bindings lie if nobody changes a setting."""
-    held = {name: v for name, v in found.bindings.items() if v.belief is not None}
-    return {**ranges, **{name: frame.state.believed(v) for name, v in held.items()}}
-
-
-def _unshown(judgement: Judgement) -> Judgement:
-    """A match of which nothing shows that it is one."""
-    if judgement.status is not Status.VIOLATED:
-        return judgement
-    return replace(judgement, status=Status.UNGUARDED)
-
-
-_ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
-
-
-def _rank(judgement: Judgement) -> tuple[int, Attained]:
-    return _ORDER[judgement.status], judgement.attained
 
 
 def text_at(value: Value, root: Value, frame: Frame) -> str | None:

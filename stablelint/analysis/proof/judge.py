@@ -12,7 +12,8 @@ from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Attained, Kind, Value, believed, unassumed
 from stablelint.analysis.values.views import stripped
-from stablelint.catalog.contract import Comparison, Contract
+from stablelint.catalog.contract import Comparison, parse
+from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import Interval
@@ -36,28 +37,33 @@ class Judgement:
     assumes: tuple[str, ...] = ()  # settings without which the answer would be another
 
 
+Asked = tuple[tuple[Comparison, bool], ...]
+"""What a rule asks of operands; with each comparison, whether it is for the gradient alone."""
+
+
+def asked_by(rule: Rule) -> Asked:
+    """What must hold for the value to be finite, and for its gradient."""
+    sides = ((rule.forward, False), (rule.backward, True))
+    return tuple((one, is_backward) for text, is_backward in sides if text for one in parse(text).comparisons)
+
+
 def judge(
-    forward: Contract | None,
-    backward: Contract | None,
+    asked: Asked,
     bindings: Mapping[str, Value],
     ranges: Mapping[str, Interval],
     gradient: bool,
     beliefs: Mapping[int, Interval] = MappingProxyType({}),
 ) -> Judgement:
-    """Whether the contracts hold for operands in `ranges`, or, if not, in `beliefs` (by key of the value)."""
+    """Whether what is asked holds for operands in `ranges`, or, if not, in `beliefs` (by key of the value)."""
     if not beliefs:
-        return _decide(forward, backward, bindings, ranges, gradient)
-    sound = {name: unassumed(v) for name, v in bindings.items()}
-    known = _decide(forward, backward, sound, ranges, gradient)
+        return _decide(asked, bindings, ranges, gradient)
+    known = _decide(asked, {name: unassumed(v) for name, v in bindings.items()}, ranges, gradient)
     if known.status is Status.DISCHARGED:
         return known
     taken = {name: believed(v) for name, v in bindings.items()}
-    qualified = _decide(
-        forward, backward, taken, {n: beliefs.get(v.key, ranges[n]) for n, v in bindings.items()}, gradient
-    )
-    spoken = {
-        c.variable for contract in (forward, backward) if contract is not None for c in contract.comparisons
-    }
+    lie = {name: beliefs.get(v.key, ranges[name]) for name, v in bindings.items()}
+    qualified = _decide(asked, taken, lie, gradient)
+    spoken = {comparison.variable for comparison, _ in asked}
     held = (v.belief for name, v in bindings.items() if name in spoken and v.belief is not None)
     on = tuple(dict.fromkeys(s.text for belief in held for s in belief.on if s.filename is None))
     if qualified.status is Status.DISCHARGED and on:
@@ -67,43 +73,44 @@ def judge(
 
 
 def _decide(
-    forward: Contract | None,
-    backward: Contract | None,
-    bindings: Mapping[str, Value],
-    ranges: Mapping[str, Interval],
-    gradient: bool,
+    asked: Asked, bindings: Mapping[str, Value], ranges: Mapping[str, Interval], gradient: bool
 ) -> Judgement:
-    """Whether the contracts hold for operands in `ranges`."""
+    """Whether what is asked holds for operands in `ranges`."""
     worst: Judgement | None = None
     proof = ""
-    for contract, is_backward in ((forward, False), (backward, True)):
-        if contract is None:
+    for comparison, is_backward in asked:
+        value = bindings.get(comparison.variable)
+        if value is None:
             continue
-        for comparison in contract.comparisons:
-            value = bindings.get(comparison.variable)
-            if value is None:
-                continue
-            fmt = format_of(value)
-            interval = ranges[comparison.variable]
-            # A NaN among them is for its own cause to answer for.
-            numbers = replace(interval, nan=False) if interval.nan else interval
-            if comparison.proved_by(numbers, fmt) or (
-                is_backward and _within_margin(comparison, value, numbers, fmt)
-            ):
-                proof = proof or _proof(value, interval)
-                continue
-            if is_backward and not comparison.absolute and is_cut_at_zero(value):
-                proof = proof or "relu"
-                continue
-            if is_backward and not differentiable(value, gradient):
-                proof = proof or ("no gradient" if not gradient else "not differentiable")
-                continue
-            found = _failure(comparison, value, interval, fmt, is_backward)
-            if worst is None or found.attained > worst.attained:
-                worst = found
-    if worst is not None:
-        return worst
-    return Judgement(Status.DISCHARGED, by=proof or "range")
+        interval, fmt = ranges[comparison.variable], format_of(value)
+        by = _proof(comparison, value, interval, fmt)
+        if is_backward and not by:
+            by = _proof_of_gradient(comparison, value, interval, fmt, gradient)
+        if by:
+            proof = proof or by
+            continue
+        found = _failure(comparison, value, interval, fmt, is_backward)
+        if worst is None or found.attained > worst.attained:
+            worst = found
+    return worst or Judgement(Status.DISCHARGED, by=proof or "range")
+
+
+def _proof(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> str:
+    """What shows that the comparison holds, or ""; a NaN among the operands is for its own cause to answer for."""
+    return _guard(value, interval) if comparison.proved_by(interval.without_nan(), fmt) else ""
+
+
+def _proof_of_gradient(
+    comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat, gradient: bool
+) -> str:
+    """What shows that no gradient is spoiled where the comparison does not hold, or ""."""
+    if _within_margin(comparison, value, interval.without_nan(), fmt):
+        return _guard(value, interval)
+    if not comparison.absolute and is_cut_at_zero(value):
+        return "relu"
+    if not differentiable(value, gradient):
+        return "not differentiable" if gradient else "no gradient"
+    return ""
 
 
 def _within_margin(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> bool:
@@ -120,7 +127,7 @@ def _within_margin(comparison: Comparison, value: Value, interval: Interval, fmt
     return 0 <= bound < 1e-15 and comparison.op in (">", ">=") and (positive or nonzero) and not interval.nan
 
 
-def _proof(value: Value, interval: Interval) -> str:
+def _guard(value: Value, interval: Interval) -> str:
     if value.is_constant and not value.assumed:
         return "constant"
     if interval != value.interval:

@@ -29,7 +29,7 @@ _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
-_SCALING = frozenset("mul add sub div neg".split())
+_SCALING = having("linear")
 _DEPTH = 8
 
 

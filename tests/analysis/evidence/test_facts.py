@@ -35,6 +35,5 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
     assert fact not in facts_of(head + fails, tmp_path)
 
 
-def test_the_body_of_a_file_is_where_no_function_is(tmp_path: Path) -> None:
-    assert "in_body" in facts_of("part = torch.rand(3).log()", tmp_path)
-    assert "in_body" not in facts_of("def part(a):\n    return a.log()", tmp_path)
+def test_one_over_a_count_less_one_is_no_union(tmp_path: Path) -> None:
+    assert "union" not in facts_of("def part(n):\n    return 1 / (n - 1)", tmp_path)

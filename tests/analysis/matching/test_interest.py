@@ -16,8 +16,8 @@ from stablelint.analysis.matching.interest import (
     observes,
 )
 from stablelint.analysis.matching.pattern import compile_pattern
+from stablelint.analysis.matching.review import index_of
 from stablelint.analysis.matching.roots import survey
-from stablelint.analysis.matching.sites import index_of
 from stablelint.catalog import load_catalog
 from stablelint.catalog.rule import Rule
 from stablelint.syntax.source import parse

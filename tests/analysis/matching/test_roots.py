@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.matching.review import index_of
 from stablelint.analysis.matching.roots import Survey, survey
-from stablelint.analysis.matching.sites import index_of
 from stablelint.catalog import load_catalog
 from stablelint.syntax.source import parse
 

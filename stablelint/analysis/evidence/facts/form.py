@@ -67,8 +67,8 @@ def union(s: Subject) -> bool:
     """divides a part by a sum from which the part is subtracted, as a union is"""
     if s.site.value.op != "div" or s.operand is None:
         return False
-    part = stripped(s.site.value.operands["input"]).key
-    return any(factor < 0 and term.key == part for factor, term in summands(s.operand))
+    part = stripped(s.site.value.operands["input"])
+    return not part.is_constant and any(f < 0 and term.key == part.key for f, term in summands(s.operand))
 
 
 @lowers

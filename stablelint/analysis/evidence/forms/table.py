@@ -23,7 +23,6 @@ from stablelint.analysis.evidence.forms.pooling import SPREADS, pooled_spreads
 from stablelint.analysis.evidence.forms.shares import shares
 from stablelint.analysis.evidence.places import is_measured
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.matching.shadows import has_contract
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import WAVES
 from stablelint.analysis.values.masks import DRAWN
@@ -69,7 +68,7 @@ def _is_computed_cosine(site: Site) -> bool:
 def _is_root_of_wave(site: Site) -> bool:
     """What a sine or cosine is multiplied or divided by does not keep it from changing its sign."""
     operand = site.match.bindings.get(site.judgement.operand)
-    if site.value.op != "pow" or operand is None or not has_contract(site):
+    if site.value.op != "pow" or operand is None or not site.rule.has_contract:
         return False
     factors = [stripped(operand)]
     for _ in range(_LENGTH):
@@ -85,7 +84,7 @@ def _is_root_of_wave(site: Site) -> bool:
 
 def _is_half_guarded(site: Site) -> bool:
     """A divisor that is a product: the constant added to one factor does nothing for the other."""
-    return site.value.op == "div" and has_contract(site) and is_half_lifted(site.value.operands["other"])
+    return site.value.op == "div" and site.rule.has_contract and is_half_lifted(site.value.operands["other"])
 
 
 def _is_root_of_distance(site: Site) -> bool:
@@ -101,19 +100,19 @@ def _is_root_of_moments(site: Site) -> bool:
 def _is_guarded_by_nothing(site: Site) -> bool:
     """A constant that is 0 in the format guards nothing, and shows that its author has met the zero."""
     operand = site.match.bindings.get(site.judgement.operand)
-    return operand is not None and has_contract(site) and is_guarded_by_nothing(operand)
+    return operand is not None and site.rule.has_contract and is_guarded_by_nothing(operand)
 
 
 def _is_magnified(site: Site) -> bool:
     """A root, a logarithm or a quotient of a difference keeps its relative error; a sum does not."""
-    if site.rule.expect != "inaccurate" or site.value.op != "sub" or has_contract(site):
+    if site.rule.expect != "inaccurate" or site.value.op != "sub" or site.rule.has_contract:
         return False
     function = site.frame.function
     return is_magnified(site.node, function.node if function is not None else site.frame.module.source.tree)
 
 
 def _divides(site: Site) -> bool:
-    return site.value.op == "div" and has_contract(site)
+    return site.value.op == "div" and site.rule.has_contract
 
 
 def _is_of_compared(site: Site) -> bool:
@@ -127,7 +126,7 @@ def _is_entropy(site: Site) -> bool:
 
 
 def _is_root(site: Site) -> bool:
-    if site.judgement.operand not in site.match.bindings or not has_contract(site):
+    if site.judgement.operand not in site.match.bindings or not site.rule.has_contract:
         return False
     exponent = site.value.operands.get("exponent")
     return site.value.op in ("sqrt", "rsqrt") or (

@@ -50,7 +50,7 @@ def make_layer(
     found = operations.module(qualified)
     layer = Layer(qualified)
     if found is not None:
-        layer.operation = found.operation
+        layer.operation = found.name
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
         for size in _SIZES & layer.arguments.keys():
             value = layer.arguments[size]
