@@ -1,6 +1,6 @@
 """Run `stablelint verify` on real packages with their own test-suites as the command; write docs/verified.md.
 
-python benchmarks/verify_packages.py [NAME ...] [--rerun] [--suites] [--page FILE]
+python benchmarks/verify_packages.py [NAME ...] [--suites] [--page FILE]
 
 Each release of verified.toml is unpacked and installed, with its tests, into an environment of its own. What was
 found is kept there, so that one package can be run again and the page is written for all of them. With `--suites`
@@ -92,12 +92,11 @@ def unpacked(entry: Document) -> Path:
     return tree
 
 
-def verify(entry: Document, rerun: bool) -> Document:
-    """What a verification of the package said."""
+def verify(entry: Document) -> Document:
+    """What a verification of the package said; the rerun with the fixes is part of it."""
     python, tree = environment(), unpacked(entry)
     words = [str(python.with_name("stablelint")), "verify", *entry["paths"], "--level", "possible", "--again"]
     words += ["--no-cache", "-q", "--output-format", "json", "--search", "40", "--timeout", "900"]
-    words += [] if rerun else ["--no-rerun"]
     words += ["--", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *entry["tests"]]
     started = time.perf_counter()
     done = subprocess.run(
@@ -191,9 +190,19 @@ def _head(documents: list[Document]) -> Iterator[str]:
     yield ""
     broken = [test for item in documents for test in item.get("suite", {}).get("broken", ())]
     if broken:
-        yield f"What fails after: {', '.join(f'`{test}`' for test in broken)}. These runs leave out what `verify` does"
-        yield "by default, to run the command again with the fixes: it refuses a fix that a test speaks against."
+        yield f"What fails after: {', '.join(f'`{test}`' for test in broken)}."
         yield ""
+    yield "The tests were run again with the fixes in memory, as `verify` does by default; a fix that a test speaks"
+    yield "against is refused:"
+    yield ""
+    yield "| release | rerun |"
+    yield "| --- | --- |"
+    for item in documents:
+        if item["rerun"] is not None:
+            said = {True: "passed", False: "failed", None: "undecided"}[item["rerun"]["passed"]]
+            release = f"{item['entry']['name']} {item['entry']['version']}"
+            yield f"| {release} | {said}: {one_line(item['rerun']['claim'])} |"
+    yield ""
 
 
 def _package(item: Document) -> Iterator[str]:
@@ -259,16 +268,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument(
-        "--rerun", action="store_true", help="run each suite once more with the fixes applied"
-    )
-    parser.add_argument(
         "--suites", action="store_true", help="run the tests with the confirmed fixes as well"
     )
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "verified.md")
     parser.add_argument("--page-only", action="store_true", help="write the page from what is known")
     options = parser.parse_args()
     for entry in packages(options.names) if not options.page_only else []:
-        document = verify(entry, options.rerun)
+        document = verify(entry)
         document |= {"suite": suite(entry)} if options.suites else {}
         _kept(entry["name"]).parent.mkdir(parents=True, exist_ok=True)
         _kept(entry["name"]).write_text(json.dumps(document, indent=1), encoding="utf-8")

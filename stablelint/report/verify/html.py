@@ -59,8 +59,7 @@ def _rerun(report: Report) -> Iterator[str]:
     from stablelint.report.verify import plots as plots
 
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
-    word = {True: "passed", False: "failed", None: "tells nothing"}[rerun.passed]
-    badge = f'<span class="badge {kind}">{word}</span>'
+    badge = f'<span class="badge {kind}">{rerun.verdict}</span>'
     yield f'<section class="rerun"><h2>Rerun with {fixes_text(rerun)} {badge}</h2>'
     yield f"<p>{escape(_sentence(rerun.claim))}</p>"
     before, after = rerun.before, rerun.after

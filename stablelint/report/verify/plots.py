@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stablelint.report.cells import one_line
 from stablelint.runtime.verify.outcome import Curve
+from stablelint.runtime.verify.probe.series import Series
 
 # Colours of the drawing, each replaced by a custom property of the page.
 _NAMES = ("ink", "muted", "grid", "before", "after", "bad-soft", "bars")
@@ -162,27 +162,24 @@ def _bars(axes: Any, curve: Curve, most: float) -> None:
     axes.stairs(heights, curve.edges, fill=True, color=_BARS, linewidth=0, zorder=1, label="captured")
 
 
-def losses(before: Mapping[str, object] | None, after: Mapping[str, object] | None, prefix: str) -> str:
+def losses(before: Series | None, after: Series | None, prefix: str) -> str:
     """Loss by step, before and after the fixes; a cross marks the first loss that is not finite."""
     figure, axes = _figure(2.3, left=0.11)
     shown: list[float] = []
     for series, colour, style, name in ((before, _BEFORE, "--", "before"), (after, _AFTER, "-", "after")):
-        if not series:
+        if series is None or not series.losses:
             continue
-        values, stride = series.get("losses"), series.get("stride")
-        if not isinstance(values, Sequence) or not isinstance(stride, int) or not values:
-            continue
-        known = [math.nan if value is None else float(value) for value in values]
-        steps = [index * stride for index in range(len(known))]
+        known = [value if math.isfinite(value) else math.nan for value in series.losses]
+        steps = [index * series.stride for index in range(len(known))]
         finite = [value for value in known if value == value]
         mark = "o" if len(finite) <= 3 else None
         shown += finite
         axes.plot(
             steps, known, color=colour, linestyle=style, linewidth=1.6, label=name, marker=mark, markersize=4
         )
-        first = series.get("first_nonfinite_loss")
-        if isinstance(first, int):
-            last = next((value for value in reversed(known[: first // stride]) if value == value), 0.0)
+        first = series.first_bad_loss
+        if first is not None:
+            last = next((value for value in reversed(known[: first // series.stride]) if value == value), 0.0)
             axes.plot(
                 [first], [last], marker="x", color=colour, markersize=9, markeredgewidth=2, linestyle="none"
             )

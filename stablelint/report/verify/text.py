@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stablelint.report.cells import crop, one_line
 from stablelint.report.context import Context
-from stablelint.runtime.verify.outcome import OperandShown, Report, RerunReport, SiteReport, counted
+from stablelint.runtime.verify.outcome import OperandShown, Report, Rerun, SiteReport, counted
 from stablelint.runtime.verify.site import Kind, Verdict
 
 MEANING = {
@@ -26,7 +26,7 @@ MEANING = {
 _FAILS = {
     "accuracy": "loses most digits on {where}",
     "wrong": "gives another value than the one that is meant, on {where}",
-    "refused": "is refused by torch on {where}",
+    "refused": "raises an error on {where}",
 }
 _WHERE = {
     Verdict.CONFIRMED: "operands of this command",
@@ -80,11 +80,11 @@ def render(report: Report, context: Context) -> str:
 
 def _painted(verdict: Verdict, context: Context) -> str:
     style = context.style
-    if verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES):
+    if verdict.refuses:
         return style.error(verdict)
-    if verdict in (Verdict.CONFIRMED, Verdict.REACHABLE):
-        return style.added(verdict)
-    return style.warning(verdict) if verdict is Verdict.LATENT else style.dim(verdict)
+    if verdict is Verdict.LATENT:
+        return style.warning(verdict)
+    return style.added(verdict) if verdict.passing else style.dim(verdict)
 
 
 def _site(report: SiteReport, context: Context) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
 
 
-def fixes_text(rerun: RerunReport) -> str:
+def fixes_text(rerun: Rerun) -> str:
     """How many fixes the rerun had."""
     return counted(rerun.fixes, "fix", "fixes")
 
@@ -147,11 +147,10 @@ def extents_text(report: SiteReport) -> str:
     return ": " + "; ".join(parts) if parts else ""
 
 
-def _rerun(report: Report, rerun: RerunReport, context: Context) -> Iterator[str]:
+def _rerun(report: Report, rerun: Rerun, context: Context) -> Iterator[str]:
     style = context.style
-    undecided = "not run" if rerun.after is None else "tells nothing"
-    marks = {True: style.added("passed"), False: style.error("failed"), None: style.dim(undecided)}
-    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {marks[rerun.passed]}, {rerun.claim}"
+    paint = {True: style.added, False: style.error, None: style.dim}[rerun.passed]
+    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {paint(rerun.verdict)}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
         times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"

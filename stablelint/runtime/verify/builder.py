@@ -6,9 +6,11 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
+from typing import TypeGuard
 
 from stablelint.catalog.rule import Rule
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
@@ -18,16 +20,6 @@ _LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of 
 _TAKEN = re.compile(r"torch\.where\(\$(\w+), \$\w+, 1\)")
 _DROPPED = re.compile(r"torch\.where\(\$(\w+), 1, \$\w+\)")
 _INLINED = 4  # earlier statements that are spelled out, at most
-
-
-def _between(source: Source, span: Span) -> tuple[str, int]:
-    """The text of a span, and where it begins."""
-    text, start = "\n".join(source.lines), _offset(source, span.start)
-    return text[start : _offset(source, span.end)], start
-
-
-def _offset(source: Source, position: Position) -> int:
-    return sum(len(line) + 1 for line in source.lines[: position.row - 1]) + position.column - 1
 
 
 def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site:
@@ -128,131 +120,116 @@ def _kind(rule: Rule) -> Kind:
 
 
 def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
-    tree = text.tree
-    # what a fix over several files makes of the expression, this file alone does not say
-    edits = diagnostic.fix.edits if diagnostic.fix and not diagnostic.fix.is_across else ()
-    statement = _statement(tree, text, diagnostic.span)
-    within = text.span(statement) if statement is not None else diagnostic.span
-    local = [edit for edit in edits if _touches(within, edit.span) and not _inserts_statement(edit)]
-    target = _target(statement or tree, text, [diagnostic.span, *(edit.span for edit in local)])
+    tree, fix = text.tree, diagnostic.fix
+    target, fixed = _around(tree, text, diagnostic.span), None
+    if (
+        fix is not None and not fix.is_across
+    ):  # what one over several files makes of it, this file alone does not say
+        after = _edited(text, fix.edits)
+        changed = _changed(tree, ast.parse(after), text, diagnostic.span)
+        if changed is not None:
+            target, rewritten, bound = changed
+            fixed = ast.get_source_segment(after, rewritten) or ast.unparse(rewritten)
+            fixed = _spelled(fixed, bound)
     if target is None:
         return site
-    fixed = None
-    if local:
-        rewritten = _applied(text, text.span(target), local)
-        target, rewritten = _narrowed(target, rewritten, text, diagnostic.span)
-        fixed = _spelled(rewritten, _hoisted(edits, local))
     span = text.span(target)
-    original, _ = _between(text, span)
+    original = ast.get_source_segment("\n".join(text.lines), target) or ast.unparse(target)
     if site.expect == "inaccurate":
-        site = replace(site, hidden=_dropped(statement or tree, target))
-    model = None
-    if fixed is not None and statement is not None:
-        model = _inlined(original, fixed, tree, text, span)
+        site = replace(site, hidden=_dropped(tree, target))
+    model = _inlined(original, fixed, tree, text, span) if fixed is not None else None
     return replace(site, target=span, original=original, fixed=fixed, model=model)
 
 
-def _touches(outer: Span, inner: Span) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
+def _edited(text: Source, edits: Sequence[Edit]) -> str:
+    whole = "\n".join(text.lines)
+    starts = [0, *accumulate(len(line) + 1 for line in text.lines)]
+    for edit in sorted(edits, key=lambda item: item.span, reverse=True):
+        first, last = (starts[each.row - 1] + each.column - 1 for each in (edit.span.start, edit.span.end))
+        whole = whole[:first] + edit.content + whole[last:]
+    return whole
 
 
-def _statement(tree: ast.AST, text: Source, span: Span) -> ast.stmt | None:
-    """The innermost simple statement, or compound statement's head, around a span."""
-    found = None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt) and _touches(text.span(node), span):
-            found = node
+def _covers(text: Source, node: ast.AST, span: Span) -> bool:
+    """Whether a node, or one directly in it where it has no place of its own, stands around a span."""
+    if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.excepthandler):
+        own = text.span(node)
+        return own.start <= span.start and span.end <= own.end
+    return any(_covers(text, child, span) for child in ast.iter_child_nodes(node))
+
+
+def _is_target(node: ast.AST) -> TypeGuard[ast.expr | ast.AugAssign]:
+    """Whether a node computes a value; an assignment in place counts as an expression."""
+    if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+        return False
+    other = isinstance(node, ast.Starred | ast.JoinedStr | ast.Slice)
+    return isinstance(node, ast.AugAssign) or (isinstance(node, ast.expr) and not other)
+
+
+def _around(tree: ast.AST, text: Source, span: Span) -> ast.expr | ast.AugAssign | None:
+    """The smallest expression around a span."""
+    found: ast.expr | ast.AugAssign | None = None
+    node: ast.AST | None = tree
+    while node is not None:
+        found = node if _is_target(node) else found
+        node = next((child for child in ast.iter_child_nodes(node) if _covers(text, child, span)), None)
     return found
 
 
-def _target(root: ast.AST, text: Source, spans: Sequence[Span]) -> ast.expr | ast.stmt | None:
-    """The smallest expression around all spans; an assignment in place counts as one."""
-    found: ast.expr | ast.stmt | None = None
-    for node in ast.walk(root):
-        fits = isinstance(node, ast.AugAssign) or (
-            isinstance(node, ast.expr) and not isinstance(node, ast.Starred | ast.JoinedStr | ast.Slice)
-        )
-        if fits and isinstance(node, ast.expr | ast.stmt):
-            if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-                continue
-            own = text.span(node)
-            if all(_touches(own, span) for span in spans):
-                found = node  # children come after their parents
-    return found
+def _changed(
+    tree: ast.Module, fixed: ast.Module, text: Source, span: Span
+) -> tuple[ast.expr | ast.AugAssign, ast.AST, dict[str, ast.expr]] | None:
+    """The smallest expression around the span that holds all that differs in its statement, and what it becomes.
 
-
-def _narrowed(
-    target: ast.expr | ast.stmt, rewritten: str, text: Source, span: Span
-) -> tuple[ast.expr | ast.stmt, str]:
-    """The part of a rewritten expression, around the finding, that is all that differs, and what it becomes.
-
-    A fix that breaks a long line replaces more than it changes, and what else stands there may fail by itself.
+    With it come the names that the fix binds in statements before that one, and what it binds them to. None where the
+    statement is the same, or is no longer there.
     """
-    node: ast.AST = target
-    other: ast.AST = parse_expression(rewritten)
-    part: ast.expr | None = None
-    while type(node) is type(other):
-        pair = _difference(node, other)
-        if (
-            pair is None
-            or not isinstance(pair[0], ast.expr | ast.keyword)
-            or not _touches(text.span(pair[0]), span)
-        ):
-            break
+    bound: dict[str, ast.expr] = {}
+    found: tuple[ast.expr | ast.AugAssign, ast.AST] | None = None
+    pair: tuple[ast.AST, ast.AST] | None = (tree, fixed)
+    while pair is not None:
         node, other = pair
-        if isinstance(node, ast.expr) and isinstance(other, ast.expr):
-            target, part = node, other
-    if part is None:
-        return target, rewritten
-    return target, ast.get_source_segment(f"({rewritten}\n)", part) or ast.unparse(part)
+        if _is_target(node) and ast.dump(node) != ast.dump(other):
+            found = node, other
+        pair = _inner(node, other, text, span, bound) if type(node) is type(other) else None
+    return (*found, bound) if found is not None else None
 
 
-def _difference(node: ast.AST, other: ast.AST) -> tuple[ast.AST, ast.AST] | None:
-    """The one child in which two nodes of a kind differ; None where that is not all, or not one."""
-    found: list[tuple[ast.AST, ast.AST]] = []
+def _inner(
+    node: ast.AST, other: ast.AST, text: Source, span: Span, bound: dict[str, ast.expr]
+) -> tuple[ast.AST, ast.AST] | None:
+    """The children of two nodes of a kind that stand around the span; of two expressions if nothing else differs."""
+    pairs: list[tuple[ast.AST, ast.AST]] = []
     for (_, one), (_, two) in zip(ast.iter_fields(node), ast.iter_fields(other), strict=True):
         ones, twos = (each if isinstance(each, list) else [each] for each in (one, two))
-        if len(ones) != len(twos):
+        if ones and isinstance(ones[0], ast.stmt):
+            index = next((i for i, each in enumerate(ones) if _covers(text, each, span)), None)
+            if index is not None:
+                behind = len(twos) - len(ones) + index  # a fix puts statements before the one that it changes
+                bound |= _bound(twos[:behind], ones[:index]) if behind > index else {}
+                return (ones[index], twos[behind]) if 0 <= behind < len(twos) else None
+        elif len(ones) != len(twos):
             return None
-        for first, second in zip(ones, twos, strict=True):
-            if isinstance(first, ast.AST) and isinstance(second, ast.AST):
-                found += [(first, second)] if ast.dump(first) != ast.dump(second) else []
-            elif first != second:
-                return None
-    return found[0] if len(found) == 1 else None
+        else:
+            nodes = zip(ones, twos, strict=True)
+            pairs += [each for each in nodes if _dumped(each[0]) != _dumped(each[1])]
+    if len(pairs) != 1 or not isinstance(pairs[0][0], ast.AST) or not isinstance(pairs[0][1], ast.AST):
+        return None
+    return pairs[0] if _covers(text, pairs[0][0], span) else None
 
 
-def _applied(text: Source, span: Span, edits: Sequence[Edit]) -> str:
-    result, start = _between(text, span)
-    for edit in sorted(edits, key=lambda item: item.span, reverse=True):
-        first, last = _offset(text, edit.span.start) - start, _offset(text, edit.span.end) - start
-        result = result[:first] + edit.content + result[last:]
-    return result
+def _dumped(value: object) -> object:
+    return ast.dump(value) if isinstance(value, ast.AST) else value
 
 
-def _inserts_statement(edit: Edit) -> bool:
-    """Whether the edit puts statements before another one, on the same line as that starts on."""
-    broken = edit.content.rstrip().endswith(("(", "[", "{"))  # a line that is broken, and no statement
-    return edit.span.start == edit.span.end and edit.content.rstrip(" \t").endswith("\n") and not broken
-
-
-def _hoisted(edits: Sequence[Edit], local: Sequence[Edit]) -> dict[str, ast.expr]:
-    """Names that the fix binds in statements of their own, and what it binds them to."""
+def _bound(statements: Sequence[ast.stmt], known: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """Names that statements bind which are not among those that are known, and what to."""
     found: dict[str, ast.expr] = {}
-    for edit in edits:
-        if edit in local:
-            continue
-        try:
-            body = ast.parse(edit.content.strip()).body
-        except SyntaxError:
-            continue
-        for node in body:
-            if (
-                isinstance(node, ast.Assign)
-                and len(node.targets) == 1
-                and isinstance(node.targets[0], ast.Name)
-            ):
-                found[node.targets[0].id] = substituted(node.value, found)
+    kept = set(map(ast.dump, known))
+    for node in statements:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if ast.dump(node) not in kept:
+                found[name] = substituted(value, found)
     return found
 
 

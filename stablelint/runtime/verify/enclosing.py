@@ -1,10 +1,16 @@
-"""The function that stands around a line."""
+"""The function that stands around a line, and whether it deals with values that are not finite."""
 
 from __future__ import annotations
 
 import ast
+from importlib.util import decode_source
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+# What asks for, replaces or selects by such values, so that one is no accident there.
+_DEALING = frozenset(
+    "isinf isfinite isnan isneginf isposinf nan_to_num nan_to_num_ nansum nanmean nanmedian nanquantile where "
+    "masked_fill masked_fill_ masked_select".split()
+)
 
 
 def enclosing(tree: ast.AST, row: int) -> Function | None:
@@ -15,3 +21,21 @@ def enclosing(tree: ast.AST, row: int) -> Function | None:
         if isinstance(node, Function) and node.lineno <= row <= (node.end_lineno or 0)
     ]
     return around[-1] if around else None  # the walk is breadth first: inner functions come later
+
+
+def consumes(source: bytes, row: int) -> bool:
+    """Whether the innermost function around a row asks for, replaces or selects by values that are not finite."""
+    try:
+        tree = ast.parse(decode_source(source))
+    except (SyntaxError, ValueError):
+        return False
+    return any(map(_deals, ast.walk(enclosing(tree, row) or tree)))
+
+
+def _deals(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return name in _DEALING
+        case ast.Assign(targets=[ast.Subscript(slice=index)]):
+            return not isinstance(index, ast.Constant | ast.Slice)
+    return False

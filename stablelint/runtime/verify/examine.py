@@ -18,7 +18,6 @@ from stablelint.runtime.verify.verdict import Decision, decide
 class Examination:
     """Everything that replaying a site has shown."""
 
-    site: Site
     decision: Decision
     results: tuple[Result, ...] = ()
     replayer: Replayer | None = None
@@ -66,7 +65,7 @@ def examine(
         replayer = replace(prepared, site=site) if prepared is not None else prepare(site, source)
     except NotReplayableError as error:
         verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
-        return Examination(site, Decision(verdict, notes=(_unreplayed(site, str(error)),)))
+        return Examination(Decision(verdict, notes=(_unreplayed(site, str(error)),)))
     opaque: frozenset[str] = frozenset()
     while unstored := _opaque(calls, replayer) - opaque:  # what one of them returns may be another
         opaque |= unstored
@@ -77,7 +76,7 @@ def examine(
         reason = (
             f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
         )
-        return Examination(site, Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
+        return Examination(Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
     with calm():
         known = (*site.dtypes, *(() if "float32" in site.page_dtypes else site.page_dtypes))
         halves = bool({"float16", "bfloat16"} & set(known))
@@ -86,4 +85,4 @@ def examine(
         cases = [*seen, *boundary_cases(replayer, bases)]
         results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
     decision = decide(site, results, ran=ran, reached=reached)
-    return Examination(site, decision, results, replayer)
+    return Examination(decision, results, replayer)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stablelint.runtime.plain import plain
+from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.site import Site, Verdict
 
 
@@ -64,7 +65,6 @@ class WitnessShown:
     operands: tuple[OperandShown, ...]
     original: str
     fixed: str | None
-    file: str | None = None
     failed: str | None = None
     fixed_failed: str | None = None
     line: str | None = None  # the call of the function that shows it, to be pasted
@@ -118,13 +118,11 @@ class SiteReport:
     verdict: Verdict
     calls: int = 0
     extents: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    dtypes: tuple[str, ...] = ()
     original: Side | None = None
     fixed: Side | None = None
     witness: WitnessShown | None = None
     notes: tuple[str, ...] = ()
     cases: int = 0
-    seconds: float = 0.0
     curve: Curve | None = None
     fingerprint: str = ""
     known: bool = False  # the verdict is an earlier one, of the same text
@@ -153,21 +151,32 @@ class SiteReport:
 
 
 @dataclass(frozen=True, slots=True)
-class RunShown:
-    """One run of the command."""
+class Run:
+    """One run of the command: its exit status (negative: the signal that killed it), and what was watched."""
 
     status: int
     seconds: float
-    stopped: str | None  # "timed out", "interrupted"
-    losses: Mapping[str, object] | None
+    stopped: str | None = None  # "timed out", "interrupted"
+    losses: Series | None = None
+    failed_tests: frozenset[str] | None = None  # None: it is no test-suite
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not come to its own good end."""
+        return self.status != 0 or self.stopped is not None
+
+    @property
+    def bad(self) -> bool:
+        """Whether a loss or a gradient was not finite."""
+        return self.losses is not None and self.losses.bad
 
 
 @dataclass(frozen=True, slots=True)
-class RerunReport:
+class Rerun:
     """The command before and after the fixes."""
 
-    before: RunShown
-    after: RunShown | None
+    before: Run
+    after: Run | None
     fixes: int
     claim: str
     passed: bool | None  # None: it was not run, or failed as it did before
@@ -176,9 +185,15 @@ class RerunReport:
     @property
     def cures(self) -> bool:
         """Whether the command came to a bad end of its own before the fixes, and comes to a good one with them."""
-        before, after = self.before, self.after
-        failed = before.status != 0 and before.stopped is None
-        return failed and bool(self.passed) and after is not None and after.status == 0
+        failed = self.before.status != 0 and self.before.stopped is None
+        return failed and bool(self.passed) and self.after is not None and self.after.status == 0
+
+    @property
+    def verdict(self) -> str:
+        """What it says of the fixes, in a word."""
+        if self.after is None:
+            return "not run"
+        return {True: "passed", False: "failed", None: "undecided"}[self.passed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +201,7 @@ class Report:
     """A whole verification."""
 
     sites: tuple[SiteReport, ...]
-    rerun: RerunReport | None = None
+    rerun: Rerun | None = None
     command: tuple[str, ...] = ()
     overhead: float | None = None
     problems: tuple[str, ...] = ()

@@ -1,12 +1,15 @@
-"""A flagged expression, its fix and what they are made of: all that verification needs to know."""
+"""What a verification is asked to do: flagged expressions, their fixes, and the command that speaks of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from stablelint.diagnostic import Span
+
+Compose = Callable[[frozenset[str]], Mapping[str, bytes]]  # ids of sites -> texts of files with their fixes
 
 
 class Verdict(StrEnum):
@@ -25,6 +28,16 @@ class Verdict(StrEnum):
     def passing(self) -> bool:
         """Whether a fix with this verdict may be applied on its strength."""
         return self in (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.LATENT)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it speaks against the fix."""
+        return self in (Verdict.INEFFECTIVE, Verdict.DIVERGES)
+
+    @property
+    def settles(self) -> bool:
+        """Whether it stands for as long as the code does: other operands would not change it."""
+        return self.refuses or self in (Verdict.CONFIRMED, Verdict.REACHABLE, Verdict.HANDLED)
 
 
 class Kind(StrEnum):
@@ -83,3 +96,25 @@ class Site:
     def probe_span(self) -> Span:
         """Where the probe stands."""
         return self.target or self.span
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content.
+
+    `settled` are the ids, known to `compose`, of fixes that were verified before: the reruns have them too.
+    """
+
+    sites: Sequence[Site]
+    sources: Mapping[str, bytes]
+    command: Sequence[str] = ()
+    compose: Compose | None = None
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+    timeout: float | None = None
+    search_seconds: float = 5.0
+    rerun: bool = True
+    settled: frozenset[str] = frozenset()
+    curves: bool = False
+    files: int = 0  # that were read for sites
+    output: int | None = None  # file descriptor for the command's output

@@ -17,7 +17,6 @@ class Decision:
     verdict: Verdict
     witness: Result | None = None
     notes: tuple[str, ...] = ()
-    failing: tuple[Result, ...] = ()
 
 
 _PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
@@ -43,35 +42,35 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
-    failing = tuple(sorted((r for r in decisive if _counts(site, r)), key=lambda r: list(Role).index(r.role)))
+    failing = sorted((r for r in decisive if _counts(site, r)), key=lambda r: list(Role).index(r.role))
     replayed = any(result.fixed is not None for result in decisive)
     if site.has_fix and failing and not replayed:
         notes = (
             *notes,
             *(() if site.across else ("the original fails; the fix cannot be replayed by itself",)),
         )
-        return Decision(Verdict.NOT_REPRODUCED, failing[0], notes, failing)
+        return Decision(Verdict.NOT_REPRODUCED, failing[0], notes)
     if replayed:
         uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
         if uncured:
-            return Decision(Verdict.INEFFECTIVE, uncured[0], notes, failing)
+            return Decision(Verdict.INEFFECTIVE, uncured[0], notes)
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
         lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED]
         if not cured and len(lenient) < len(failing):
-            return Decision(Verdict.INEFFECTIVE, failing[0], notes, failing)
+            return Decision(Verdict.INEFFECTIVE, failing[0], notes)
         broken = [
             r
             for r in decisive
             if not r.original_failed and r.fixed_failed and not r.infinite and r.role is not Role.STRUCTURE
         ]
         if broken:
-            return Decision(Verdict.INEFFECTIVE, broken[0], notes, failing)
+            return Decision(Verdict.INEFFECTIVE, broken[0], notes)
         moved = [r for r in decisive if _diverges(site, r)]
         if moved:
-            return Decision(Verdict.DIVERGES, moved[0], notes, failing)
-        failing = tuple(cured)
+            return Decision(Verdict.DIVERGES, moved[0], notes)
+        failing = cured
     if failing:
-        return Decision(_SHOWS[failing[0].role], failing[0], notes, failing)
+        return Decision(_SHOWS[failing[0].role], failing[0], notes)
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stablelint.runtime.verify.consumed import consumes
+from stablelint.runtime.verify.enclosing import consumes
 from stablelint.runtime.verify.examine import Examination, examine
-from stablelint.runtime.verify.outcome import Counts, Report, RerunReport, SiteReport, counted
+from stablelint.runtime.verify.outcome import Counts, Report, Rerun, Run, SiteReport, counted
 from stablelint.runtime.verify.output.curve import curve_of
 from stablelint.runtime.verify.output.show import sides, witness_shown
+from stablelint.runtime.verify.probe.series import FAULTS, faults
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
-from stablelint.runtime.verify.request import Request
 from stablelint.runtime.verify.runs.capture import capture, cut_short, make
 from stablelint.runtime.verify.runs.collect import Captured, Records
-from stablelint.runtime.verify.runs.rerun import Rerunner, Run, conclude, worse
-from stablelint.runtime.verify.runs.sequence import FAULTS, faults
-from stablelint.runtime.verify.site import Kind, Site, Verdict
+from stablelint.runtime.verify.runs.rerun import Rerunner, conclude, new_failures, worse
+from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
 from stablelint.runtime.verify.verdict import Decision, with_function
 
 _TELL_SECONDS = 5.0  # between two words on the progress of the replays
@@ -48,53 +47,52 @@ def verify(request: Request, progress: Progress = lambda _: None) -> Verificatio
 def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
     problems: list[str] = []
     prepared = {site.id: _prepared(site, request) for site in request.sites}
+    sites = counted(len(request.sites), "site")
     before: Run | None = None
-    records = Records({}, None, None)
+    records = Records()
     if request.command:
-        progress(f"running the command with probes at {counted(len(request.sites), 'site')}")
+        progress(f"running the command with probes at {sites}")
         before, records = capture(request, folder, prepared, problems)
     elif request.sites:
-        progress(f"calling the functions around {counted(len(request.sites), 'site')}")
+        progress(f"calling the functions around {sites}")
         records = make(request, folder, prepared, problems)
+    if request.sites:
+        progress(f"replaying {sites}")
     examinations: dict[str, Examination] = {}
     reports: list[SiteReport] = []
-    ran = before is not None
-    interrupted = before is not None and before.ending.interrupted
+    interrupted = before is not None and before.stopped == "interrupted"
     announced = time.perf_counter()
-    if request.sites:
-        progress(f"replaying {counted(len(request.sites), 'site')}")
-    for number, site in enumerate(request.sites, 1):
+    for number, site in enumerate(request.sites):
         if time.perf_counter() - announced > _TELL_SECONDS:
             announced = time.perf_counter()
-            progress(f"replaying site {number} of {len(request.sites)}")
+            progress(f"replaying site {number + 1} of {len(request.sites)}")
         captured = records.sites.get(site.id, Captured())
         try:
-            examination, shown = _examined(site, request, captured, ran, prepared[site.id])
+            examinations[site.id], shown = _examined(
+                site, request, captured, before is not None, prepared[site.id]
+            )
+            reports.append(shown)
         except KeyboardInterrupt:
             interrupted = True
-            left = len(request.sites) - number + 1
+            left = len(request.sites) - number
             problems.append(f"interrupted: {counted(left, 'site was', 'sites were')} not replayed")
             break
         except Exception as error:  # one site that cannot be examined must not cost the others
-            start = site.span.start
-            problems.append(f"{site.filename}:{start.row}: internal error: {type(error).__name__}: {error}")
-            continue
-        examinations[site.id] = examination
-        reports.append(shown)
-    rerun: RerunReport | None = None
+            place = f"{site.filename}:{site.span.start.row}"
+            problems.append(f"{place}: internal error: {type(error).__name__}: {error}")
+    rerun: Rerun | None = None
     if before is not None and request.rerun:
         rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
-    cured = rerun is not None and rerun.cures
-    if before is not None and not cured:
+    cut = before is not None and before.failed and not (rerun is not None and rerun.cures)
+    if before is not None and cut:
         problems = [*cut_short(before, records, request), *problems]
-    incomplete = interrupted or (before is not None and before.ending.failed and not cured)
     report = Report(
         tuple(reports),
         rerun,
         tuple(request.command),
         round(records.overhead, 4) if request.command and records.overhead is not None else None,
         tuple(problems),
-        incomplete,
+        interrupted or cut,
         request.files,
     )
     return Verification(report, examinations)
@@ -110,7 +108,6 @@ def _prepared(site: Site, request: Request) -> Replayer | None:
 def _examined(
     site: Site, request: Request, captured: Captured, ran: bool, prepared: Replayer | None
 ) -> tuple[Examination, SiteReport]:
-    started = time.perf_counter()
     source = request.sources[site.filename]
     if ran and captured.dtypes and not site.dtypes:
         site = replace(
@@ -119,9 +116,10 @@ def _examined(
     reached = bool(captured.calls or captured.raised or captured.compiled)
     examination = examine(site, source, captured.kept, ran=ran, reached=reached, prepared=prepared)
     original, fixed = sides(examination)
-    decision = with_function(site, examination.decision, captured.function, consumes(source, site))
+    decision = with_function(
+        site, examination.decision, captured.function, consumes(source, site.span.start.row)
+    )
     examination = replace(examination, decision=decision)
-    seconds = time.perf_counter() - started
     curve = None
     if request.curves and examination.replayer is not None:
         well = sorted(examination.results, key=lambda result: result.original_failed is not None)
@@ -133,7 +131,6 @@ def _examined(
         decision.verdict,
         captured.calls or captured.raised,
         {name: extent.to_json() for name, extent in captured.extents.items()},
-        tuple(sorted(captured.dtypes)),
         original,
         fixed,
         witness_shown(decision.witness, examination.replayer, captured.function)
@@ -141,7 +138,6 @@ def _examined(
         else None,
         notes,
         len(examination.results),
-        seconds,
         curve,
         request.fingerprints.get(site.id, ""),
         function=captured.function,
@@ -164,51 +160,42 @@ def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterato
 
 
 def _rerun(
-    request: Request,
-    folder: Path,
-    before: Run,
-    reports: list[SiteReport],
-    progress: Progress,
-    allowed: bool,
-) -> tuple[RerunReport, list[SiteReport]]:
-    refused = (Verdict.INEFFECTIVE, Verdict.DIVERGES, Verdict.HANDLED)
-    candidates = frozenset(
-        report.site.id for report in reports if report.site.has_fix and report.verdict not in refused
-    )
+    request: Request, folder: Path, before: Run, reports: list[SiteReport], progress: Progress, allowed: bool
+) -> tuple[Rerun, list[SiteReport]]:
+    fixable = (report for report in reports if report.site.has_fix and report.verdict is not Verdict.HANDLED)
+    candidates = frozenset(report.site.id for report in fixable if not report.verdict.refuses)
     if not (allowed and request.compose and candidates):
         return conclude(before, None, len(candidates)), reports
     together = candidates | request.settled
     progress(f"running the command again with {counted(len(together), 'fix', 'fixes')}")
-    rerunner = Rerunner(
-        request.command,
-        request.compose,
-        folder,
-        request.directory,
-        request.timeout,
-        request.output,
-        settled=request.settled,
-    )
+    rerunner = Rerunner(request, folder)
     after = rerunner.run(candidates)
-    guilty: tuple[str, ...] = ()
-    if worse(before, after) and not after.ending.interrupted:
+    guilty: dict[str, Run] = {}
+    if worse(before, after) and after.stopped != "interrupted":
         progress("the rerun is worse: looking for the guilty fix")
-        guilty = rerunner.guilty(before, candidates)
-    concluded = conclude(before, after, len(together), guilty)
-    return concluded, [_informed(report, before, after, guilty, together) for report in reports]
+        before = rerunner.steadied(before)
+        confirmed = (
+            frozenset(each.site.id for each in reports if each.verdict is Verdict.CONFIRMED) & candidates
+        )
+        guilty = rerunner.guilty(before, [confirmed, candidates - confirmed])
+    rerun = conclude(before, after, len(together), guilty)
+    return rerun, [_informed(report, before, after, guilty, together) for report in reports]
 
 
 def _informed(
-    report: SiteReport, before: Run, after: Run, guilty: Sequence[str], candidates: frozenset[str]
+    report: SiteReport, before: Run, after: Run, guilty: Mapping[str, Run], candidates: frozenset[str]
 ) -> SiteReport:
     """The report of a site in the light of the rerun."""
     site = report.site
     if site.id in guilty:
-        note = f"{report.verdict} by its replay; the command is worse with this fix alone"
+        tests = new_failures(before, guilty[site.id])
+        how = f"{tests[0]} fails" if tests else "the command is worse"
+        note = f"{report.verdict} by its replay; {how} with this fix alone"
         return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), guilty=True)
     replayed = report.fixed is not None and report.fixed.forward != Counts()  # a constructor gives no numbers
     if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
-    if before.losses is None or after.losses is None or after.ending.failed:
+    if before.losses is None or after.losses is None or after.failed:
         return report
     cured = (faults(before.losses.events) - faults(after.losses.events)) & FAULTS.get(site.name, frozenset())
     if site.kind is Kind.SEQUENCE and cured:
@@ -217,7 +204,7 @@ def _informed(
             report, verdict=Verdict.CONFIRMED, calls=max(report.calls, 1), notes=(*report.notes, note)
         )
     seen = report.witness is not None and report.witness.origin == "captured"
-    if before.losses.bad and not after.losses.bad and (seen or len(candidates) == 1):
+    if before.bad and not after.bad and (seen or len(candidates) == 1):
         note = "the rerun is finite with this fix, and was not without it"
         return replace(report, verdict=Verdict.CONFIRMED, notes=(*report.notes, note))
     return report

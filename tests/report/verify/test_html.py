@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.verify.outcome import Curve, Report, RerunReport, RunShown, SiteReport
+from stablelint.runtime.verify.outcome import Curve, Report, Rerun, Run, SiteReport
+from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.site import Site, Verdict
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib")
@@ -36,9 +37,9 @@ def _report(count: int) -> Report:
     sites = tuple(
         SiteReport(site, list(Verdict)[i % 7], 5, curve=_CURVE if i < 2 else None) for i in range(count)
     )
-    series = {"losses": [1.0, None, 0.5], "stride": 1, "first_nonfinite_loss": 1}
-    run = RunShown(0, 1.0, None, series)
-    return Report(sites, RerunReport(run, run, 1, "3 steps", True), ("python", "<script>"))
+    series = Series(losses=[1.0, float("nan"), 0.5], first_bad_loss=1)
+    run = Run(0, 1.0, None, series)
+    return Report(sites, Rerun(run, run, 1, "3 steps", True), ("python", "<script>"))
 
 
 class _Checker(HTMLParser):

@@ -13,8 +13,8 @@ from stablelint.report.verify.text import meaning, render
 from stablelint.runtime.verify.outcome import (
     OperandShown,
     Report,
-    RerunReport,
-    RunShown,
+    Rerun,
+    Run,
     SiteReport,
     WitnessShown,
 )
@@ -63,7 +63,7 @@ def _shown(report: Report) -> str:
         ),
         (
             SiteReport(SITE, Verdict.REACHABLE, 3, witness=replace(WITNESS, failed="refused")),
-            "is refused by torch on inputs that a search found; the fix cures it",
+            "raises an error on inputs that a search found; the fix cures it",
         ),
         (
             SiteReport(SITE, Verdict.NOT_REPRODUCED, 3, witness=WITNESS, cases=1),
@@ -116,8 +116,8 @@ def test_a_site_that_was_not_reached_takes_two_lines() -> None:
 
 
 def test_the_rerun_names_the_guilty_fix() -> None:
-    run = RunShown(0, 1.0, None, None)
-    rerun = RerunReport(run, replace(run, status=1), 1, "the command ended with status 1", False, (SITE.id,))
+    run = Run(0, 1.0)
+    rerun = Rerun(run, replace(run, status=1), 1, "the command ended with status 1", False, (SITE.id,))
     text = _shown(Report((SiteReport(SITE, Verdict.DIVERGES, 3, guilty=True),), rerun))
     assert "rerun with 1 fix: failed, the command ended with status 1" in text
     assert "guilty: the fix of SL101 at loss.py:3" in text

@@ -34,7 +34,7 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     call = _small(call)
     value = call.operands[source]
     assert isinstance(value, torch.Tensor)
-    points = _points(value.dtype, _contract_sided(replayer, source))
+    points = _points(value.dtype, _is_positive(replayer, usable, source))
     with calm():
         rest = _healthy(replayer, call, source, value)
         rows = [_at(replayer, call, source, rest, point) for point in points]
@@ -82,15 +82,20 @@ def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | No
     return None
 
 
-def _contract_sided(replayer: Replayer, source: str) -> bool:
-    """Whether negative operands are outside of the contract, and so outside of the plot but for a few."""
-    meant = {text: name for name, text in replayer.metavariables.items()}
+def _is_positive(replayer: Replayer, calls: Sequence[Call], source: str) -> bool:
+    """Whether negative operands are no part of the plot: the contract excludes them, or no call had one.
+
+    A standard deviation is divided by as well as any other number, and never below 0.
+    """
     text = replayer.site.forward or replayer.site.backward
-    if not text or source not in meant:
-        return False
-    parsed = contracts.parse(text)
-    fmt = FORMATS["float32"]
-    return meant[source] in parsed.variables and not parsed.holds({meant[source]: -1.0}, fmt)
+    named = next((name for name, each in replayer.metavariables.items() if each == source), None)
+    if text and named is not None:
+        parsed = contracts.parse(text)
+        if named in parsed.variables and not parsed.holds({named: -1.0}, FORMATS["float32"]):
+            return True
+    values = [call.operands.get(source) for call in calls if call.origin != "invented"]
+    seen = [value for value in values if isinstance(value, torch.Tensor) and value.numel()]
+    return bool(seen) and not any(bool((value < 0).any()) for value in seen)
 
 
 def _points(dtype: torch.dtype, positive: bool) -> list[float]:

@@ -76,6 +76,11 @@ class Frames:
         """The frame's evaluation has come to its end."""
         self._own()[number] = frame.outer
 
+    def clear(self) -> None:
+        """Forget all frames that are open."""
+        for frames in self._threads:
+            frames.clear()
+
     def left_open(self) -> Iterator[tuple[int, Frame]]:
         """Innermost frames that were never closed, for their evaluation raised; they are closed now."""
         for frames in self._threads:

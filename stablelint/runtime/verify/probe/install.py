@@ -22,6 +22,7 @@ from stablelint.runtime.verify.probe.traceback import hide_own_frames
 from stablelint.runtime.verify.probe.transform import insert_probes
 
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"
+_TESTS = "stablelint.runtime.verify.probe.tests"
 
 
 def install(given: start.Plan) -> None:
@@ -34,14 +35,21 @@ def install(given: start.Plan) -> None:
     _hook_loader(plan)
     _hook_run_path(plan)
     sys.meta_path.insert(0, start.After("torch._dynamo", _mark_constant))
-    if any(os.path.basename(path).startswith(("test_", "conftest")) for path in plan.files):
-        # pytest compiles test modules itself in order to rewrite their assertions
-        options = os.environ.get("PYTEST_ADDOPTS", "")
-        if "--assert" not in options:
-            os.environ["PYTEST_ADDOPTS"] = f"{options} --assert=plain".strip()
+    _ask_pytest(plan)
     atexit.register(_finish)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forked)
+
+
+def _ask_pytest(plan: Plan) -> None:
+    """Options for a pytest that is started from here on: it tells which tests fail, and leaves planned files alone."""
+    options = os.environ.get("PYTEST_ADDOPTS", "")
+    if _TESTS not in options:
+        options += f" -p {_TESTS}"
+    written = any(os.path.basename(path).startswith(("test_", "conftest")) for path in plan.files)
+    if written and "--assert" not in options:
+        options += " --assert=plain"  # it compiles test modules itself in order to rewrite their assertions
+    os.environ["PYTEST_ADDOPTS"] = options.strip()
 
 
 def resolved(path: str) -> str:
@@ -57,7 +65,7 @@ def code_of(path: str, plan: Plan) -> CodeType:
     name = resolved(path)
     replaced = plan.sources.get(name)
     source = Path(replaced or path).read_bytes()
-    targets = plan.targets.get(name, ()) if plan.capture else ()
+    targets = plan.targets.get(name, ())
     if not targets:
         return compile(_defining(ast.parse(source, path), plan, name, True), path, "exec", dont_inherit=True)
     first = max(REGISTRY.functions, default=-1) + 1

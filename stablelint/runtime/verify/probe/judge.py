@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FunctionType
 
 import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.probe.plan import REGISTRY, Function, Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments
-from stablelint.runtime.verify.probe.subject import first_call, function_of
+from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 
 _SECONDS = 10.0  # for all sites
+# A function that uses one of these names does more than compute; it is not called again.
+_EFFECTS = frozenset(
+    "backward step save open write print input exit _exit remove unlink mkdir rmtree system run Popen barrier "
+    "all_reduce broadcast add_scalar fit send recv put".split()
+)
+_WRAPPERS = 4  # decorators around a function that name what they wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +79,32 @@ def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
     fixed = rebuilt(function, Path(fixed_file).read_bytes()) if fixed_file else None
     calls = [SeenCall(healthy)] if healthy is not None else []
     return judged(original, fixed, SeenCall(failing) if failing is not None else None, calls)
+
+
+def first_call(number: int | None) -> tuple[Function | None, Scope | None]:
+    """The place of the function of that number, and a copy of the arguments of its first call, as far as there is one."""
+    if number is None:
+        return None, None
+    scope = RECORDER.functions.get(number)
+    return REGISTRY.functions.get(number), kept_scope(scope) if scope is not None else None
+
+
+def function_of(place: Function, scope: Mapping[str, object]) -> FunctionType | None:
+    """The function of that name that takes these arguments; None where it is not found, or does more than compute."""
+    owner = scope.get("self")
+    if owner is not None:
+        function = getattr(type(owner), place.name, None)
+    else:
+        held = (each for each in list(sys.modules.values()) if _path_of(each) == place.path)
+        function = next((getattr(module, place.name, None) for module in held), None)
+    for _ in range(_WRAPPERS):
+        function = getattr(function, "__wrapped__", function)
+    if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
+        return None
+    wanted = set(function.__code__.co_varnames[: function.__code__.co_argcount])
+    return None if wanted - set(scope) or function.__code__.co_posonlyargcount else function
+
+
+def _path_of(module: object) -> str | None:
+    path = getattr(module, "__file__", None)
+    return os.path.realpath(path) if isinstance(path, str) else None

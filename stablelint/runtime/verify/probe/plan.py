@@ -31,7 +31,6 @@ class Plan:
     folder: str
     targets: Mapping[str, tuple[Target, ...]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)  # path -> file with the text to run instead
-    capture: bool = True
     search_seconds: float = 0.0
     fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
     definitions: str = ""  # the folder of whose files only what they define is wanted

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from unittest.mock import NonCallableMock
 
@@ -80,7 +80,7 @@ class Recorder:
         self.folder: Path | None = None
         self.listener: Watched | None = None  # while a search runs: the only target that is noted
         self.heard: list[tuple[dict[str, object], Context, object]] = []
-        self.origin, self.line = "captured", ""  # of the calls that are kept from now on
+        self.origin = "captured"  # of the calls that are kept from now on
         self.mocked = False  # a target gave what stands for a value, and is none
         self.spent = 0.0
         self._searching = False
@@ -228,11 +228,8 @@ class Recorder:
             sample.drawn[place : place + 1] = [call or self._call(operands, grad)]
 
     def _call(self, operands: Mapping[str, object], grad: bool) -> Call:
-        context = context_of(operands)
-        copies, cut = kept(operands)
-        needs = _asked(operands) if grad else None
-        mode = Context(context.autocast, context.device, grad)
-        return Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
+        mode = replace(context_of(operands), grad=grad)
+        return Call(kept(operands), mode, self.origin, needs=_asked(operands) if grad else None)
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
@@ -258,11 +255,8 @@ class Recorder:
                     for name, version in versions.items()
                 )
                 if unchanged and watched.sample.room_for_failing():
-                    copies, cut = kept(aliases)
-                    mode = Context(context.autocast, context.device, True)
-                    watched.sample.failing.append(
-                        Call(copies, mode, self.origin, cut, line=self.line, needs=needs)
-                    )
+                    call = Call(kept(aliases), replace(context, grad=True), self.origin, needs=needs)
+                    watched.sample.failing.append(call)
                     self._dirty = True
                     self._keep_scope(watched, scope)
 

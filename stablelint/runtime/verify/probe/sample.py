@@ -16,10 +16,10 @@ _MODES = 6
 ELEMENTS = 1 << 18  # of one stored operand; longer ones are cut along their first dimension
 
 
-def kept(operands: Mapping[str, object]) -> tuple[dict[str, object], bool]:
-    """Copies of all operands, which later writes cannot touch, and whether they were cut.
+def kept(operands: Mapping[str, object]) -> dict[str, object]:
+    """Copies of all operands, which later writes cannot touch.
 
-    Where one is cut along its first dimension, those of the same length are cut alike.
+    A large one is cut along its first dimension, and those of the same length are cut alike.
     """
     large = [v for v in operands.values() if isinstance(v, torch.Tensor) and v.ndim and v.numel() > ELEMENTS]
     sizes = {tensor.shape[0] for tensor in large}
@@ -31,7 +31,7 @@ def kept(operands: Mapping[str, object]) -> tuple[dict[str, object], bool]:
             result[name] = (value.detach()[:share] if same else value.detach()).clone()
         else:
             result[name] = value
-    return result, bool(large)
+    return result
 
 
 @dataclass(slots=True)

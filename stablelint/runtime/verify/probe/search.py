@@ -14,11 +14,11 @@ from types import FunctionType
 
 import torch
 
+from stablelint.runtime.verify.probe.judge import first_call, function_of
 from stablelint.runtime.verify.probe.look import all_finite
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.probe.scope import Scope, copied_arguments
-from stablelint.runtime.verify.probe.subject import first_call, function_of
 from stablelint.runtime.verify.replay.values import Call, Context
 
 Inputs = Mapping[str, object]
@@ -80,6 +80,8 @@ def _candidates(inputs: Inputs) -> Iterator[Inputs]:
         if isinstance(value, torch.Tensor) and value.dtype in (torch.bool, torch.int64):
             yield {**inputs, name: torch.zeros_like(value)}
             yield {**inputs, name: torch.ones_like(value)}
+        elif type(value) is int and value:
+            yield {**inputs, name: 0}
     for change in changes:
         yield {**inputs, **{name: change(value) for name, value in floating.items()}}
         if len(floating) > 1:
@@ -102,9 +104,8 @@ def _try(watched: Watched, function: FunctionType, scope: Scope, inputs: Inputs)
     for operands, context, value in list(RECORDER.heard):
         usual = all(all_finite(item, nan_only=watched.infinite) for item in operands.values())
         if usual and _bad(operands, value, felt):
-            copies, cut = kept(operands)
             mode = Context(context.autocast, context.device, felt)
-            return Call(copies, mode, "search", cut, kept(inputs)[0])
+            return Call(kept(operands), mode, "search", kept(inputs))
     return None
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _POINTS = 2000
 _EVENTS = 400
+# The faults that a rule, by its name, speaks of.
+FAULTS = {
+    "clip-before-unscale": frozenset({"clip-before-unscale"}),
+    "clip-out-of-order": frozenset({"clip-after-step"}),
+    "missing-zero-grad": frozenset({"missing-zero-grad"}),
+    "scaler-protocol": frozenset({"missing-update", "unscaled-backward"}),
+}
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_")
 
 
 @dataclass(slots=True)
@@ -51,7 +60,7 @@ class Series:
                 self.stride *= 2
         self.backwards += 1
 
-    def to_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """For the `rerun` part of the output; a loss that is not finite is null."""
         return {
             "steps": self.steps,
@@ -63,3 +72,44 @@ class Series:
             "stride": self.stride,
             "losses": [value if math.isfinite(value) else None for value in self.losses],
         }
+
+
+def faults(events: Sequence[str]) -> frozenset[str]:
+    """Which orders of calls in a training loop are at fault.
+
+    `clip-before-unscale`: gradients are clipped between a scaled backward and the scaler's step, with no
+    `unscale_` in between. `missing-zero-grad`: two steps with no `zero_grad` between them. `clip-after-step`:
+    no backward lies between a step and the clip that follows it. `missing-update`: two scaler steps with no
+    `update` between them. `unscaled-backward`: a scaler steps though nothing was scaled.
+    """
+    found: set[str] = set()
+    scaled = unscaled = False
+    zeroed = updated = True
+    fresh = False  # gradients were computed since the last step
+    for event in events:
+        if event == "scale":
+            scaled, unscaled = True, False
+        elif event == "unscale_":
+            unscaled = True
+        elif event == "backward":
+            fresh = True
+        elif event in _CLIPS:
+            if scaled and not unscaled:
+                found.add("clip-before-unscale")
+            if not fresh:
+                found.add("clip-after-step")
+        elif event == "zero_grad":
+            zeroed = True
+        elif event == "scaler.update":
+            updated = True
+        elif event == "scaler.step":
+            if not scaled:
+                found.add("unscaled-backward")
+            if not updated:
+                found.add("missing-update")
+            updated = scaled = unscaled = False
+        elif event == "step":
+            if not zeroed:
+                found.add("missing-zero-grad")
+            zeroed = fresh = False
+    return frozenset(found)

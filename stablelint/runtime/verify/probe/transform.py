@@ -57,16 +57,14 @@ def _pure(node: ast.expr) -> bool:
     return all(isinstance(part, (*_READING, ast.USub, ast.UAdd)) for part in ast.walk(node))
 
 
-def _call(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
-    node = ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+def _call(name: str, place: ast.AST, *arguments: ast.expr | int) -> ast.Call:
+    """A call of a helper at the place of a node; of its arguments those keep theirs that have one."""
+    given = [ast.Constant(each) if isinstance(each, int) else each for each in arguments]
+    node = ast.Call(ast.Name(name, ast.Load()), given, [])
     for part in ast.walk(node):
-        if isinstance(part, ast.expr) and not hasattr(part, "lineno"):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
             ast.copy_location(part, place)
     return node
-
-
-def _number(value: int, place: ast.AST) -> ast.Constant:
-    return ast.copy_location(ast.Constant(value), place)
 
 
 def _parsed(text: str) -> ast.expr | None:
@@ -86,14 +84,18 @@ def _overwrites(node: ast.AST) -> bool:
     return any(keyword.arg in ("out", "inplace") for keyword in node.keywords)
 
 
-def _guarded(tree: ast.expr, place: ast.AST) -> ast.expr:
-    """`lambda: operand`, so that an operand which does not exist here cannot stop the program."""
-    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    made = ast.Lambda(empty, tree)
-    for part in ast.walk(made):
-        if isinstance(part, ast.expr | ast.stmt | ast.arg):
-            ast.copy_location(part, place)
-    return made
+def _guarded(text: str) -> ast.expr | None:
+    """`lambda: operand`, so that an operand which does not exist here cannot stop the program.
+
+    None where reading it does more than read.
+    """
+    tree = _parsed(text)
+    if tree is None or not _pure(tree):
+        return None
+    for part in ast.walk(tree):
+        for name in part._attributes:
+            delattr(part, name)  # its place is that of the probe
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), tree)
 
 
 def _loads(node: ast.AST) -> bool:
@@ -175,8 +177,7 @@ class _Insert(ast.NodeTransformer):
             return  # cannot be called again from the names alone
         keys: list[ast.expr | None] = [ast.Constant(part.arg) for part in parts]
         scope = ast.Dict(keys, [ast.Name(part.arg, ast.Load()) for part in parts])
-        statement = ast.Expr(_call(ENTER, place, _number(number, place), scope))
-        node.body.insert(at, _placed_at(statement, place))
+        node.body.insert(at, _statement(_call(ENTER, place, number, scope)))
 
     def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -188,10 +189,7 @@ class _Insert(ast.NodeTransformer):
                 result.append(statement)
                 continue
             for number, target in found:
-                call = _call(
-                    SNAP, statement, _number(number, statement), *_extra(target, frozenset(), statement)
-                )
-                result.append(_placed_at(ast.Expr(call), statement))
+                result.append(_statement(_call(SNAP, statement, number, *_extra(target, frozenset()))))
                 self.placed.append(Placed(number, target))
             visited = self.visit(statement)
             assert isinstance(visited, ast.stmt)
@@ -229,13 +227,13 @@ class _Insert(ast.NodeTransformer):
         inner: ast.AST = super().visit(node)
         assert isinstance(inner, ast.expr)
         for number, index in wanted:
-            inner = _call(SEE, node, _number(number, node), _number(index, node), inner)
+            inner = _call(SEE, node, number, index, inner)
         for number, index in earlier:
-            inner = _call(HOLD, node, _number(number, node), _number(index, node), inner)
+            inner = _call(HOLD, node, number, index, inner)
         overwrites = bool(absent) and any(map(_overwrites, ast.walk(node)))
         for number, target, seen in absent:
-            begin = _call(BEGIN, node, _number(number, node), *_extra(target, seen, node))
-            inner = _call(END, node, _number(number, node), begin, inner)
+            begin = _call(BEGIN, node, number, *_extra(target, seen))
+            inner = _call(END, node, number, begin, inner)
             self.placed.append(Placed(number, target, overwrites=overwrites))
         return inner
 
@@ -256,22 +254,19 @@ class _Insert(ast.NodeTransformer):
         return frozenset(seen)
 
 
-def _placed_at(statement: ast.stmt, place: ast.stmt) -> ast.stmt:
-    for part in ast.walk(statement):
-        if isinstance(part, ast.expr | ast.stmt):
-            part.lineno, part.col_offset = place.lineno, place.col_offset
-            part.end_lineno, part.end_col_offset = place.lineno, place.col_offset
-    return statement
+def _statement(call: ast.Call) -> ast.Expr:
+    """The call as a statement that takes no room: one that is held by a row may stand behind it."""
+    for part in ast.walk(call):
+        if isinstance(part, ast.expr):
+            part.end_lineno, part.end_col_offset = part.lineno, part.col_offset
+    return ast.copy_location(ast.Expr(call), call)
 
 
-def _extra(target: Target, seen: frozenset[int], place: ast.AST) -> list[ast.expr]:
+def _extra(target: Target, seen: frozenset[int]) -> Iterator[ast.expr | int]:
     """Index and thunk for each operand not evaluated within the target, where reading it is harmless."""
-    extra: list[ast.expr] = []
     for index, text in enumerate(target.operands):
-        tree = None if index in seen else _parsed(text)
-        if tree is not None and _pure(tree):
-            extra += [_number(index, place), _guarded(tree, place)]
-    return extra
+        if index not in seen and (thunk := _guarded(text)) is not None:
+            yield from (index, thunk)
 
 
 def _import_helpers(tree: ast.Module) -> None:

@@ -121,7 +121,7 @@ def widened(call: Call) -> Call:
     """The same call in float64, without autocast."""
     operands = {name: _widened(value) for name, value in call.operands.items()}
     context = Context(None, call.context.device, call.context.grad)
-    return Call(operands, context, call.origin, call.sliced, needs=call.needs)
+    return Call(operands, context, call.origin, needs=call.needs)
 
 
 @lru_cache(maxsize=64)

@@ -37,9 +37,7 @@ class Call:
     operands: Mapping[str, Value]
     context: Context = field(default_factory=Context)
     origin: str = "captured"  # "captured", "search"; boundary operands carry their own names
-    sliced: bool = False
     inputs: Mapping[str, Value] = field(default_factory=dict)  # of the enclosing function: a search's witness
-    line: str = ""  # the call of the enclosing function, where it was made for this
     needs: frozenset[str] | None = None  # operands whose gradient was asked for (None: unknown, so all)
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import Replayer
-from stablelint.runtime.verify.request import Request
 from stablelint.runtime.verify.runs.collect import Records, read_records
 from stablelint.runtime.verify.runs.command import elsewhere, run_command
-from stablelint.runtime.verify.runs.rerun import Run
-from stablelint.runtime.verify.site import Site
+from stablelint.runtime.verify.site import Request, Site
+from stablelint.runtime.verify.witness.project import root_of
 
 _SECONDS = 300.0  # that making calls may take in all, where no time-out says otherwise
-_ROOTS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-_FOREIGN = ("site-packages", "node_modules")
-_OTHERS = 400  # files of the project that are read for calls of a constructor
 
 Prepared = Mapping[str, Replayer | None]
 
@@ -35,7 +29,7 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         search_seconds=request.search_seconds,
         fixes=_fixed_files(request, folder),
     )
-    ending = run_command(
+    run = run_command(
         request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
     )
     records = read_records(folder / "capture")
@@ -43,19 +37,18 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
     for path in sorted((folder / "capture").glob("unguarded-*.json")):
         error = json.loads(path.read_text(encoding="utf-8"))["error"]
         problems.append(f"the losses of a process were not watched: {error}")
-    return Run(ending, records.losses), records
+    return run, records
 
 
 def cut_short(run: Run, records: Records, request: Request) -> list[str]:
     """What is to be said of a command that did not come to its own good end."""
-    ending = run.ending
-    if ending.timed_out:
+    if run.stopped == "timed out":
         return [f"the command was stopped after {request.timeout:g} s; sites reached until then count"]
-    if ending.interrupted:
-        return ["interrupted; sites reached until then count"]
-    if not ending.status:
+    if run.stopped is not None:
+        return [f"{run.stopped}; sites reached until then count"]
+    if not run.status:
         return []
-    said = f"the command ended with status {ending.status}; sites reached until then count"
+    said = f"the command ended with status {run.status}; sites reached until then count"
     other = None if records.sites else elsewhere(request.command)
     return [said, *([other] if other else [])]
 
@@ -63,65 +56,23 @@ def cut_short(run: Run, records: Records, request: Request) -> list[str]:
 def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]) -> Records:
     """Call the functions around the sites with made arguments, in a process of its own."""
     seconds = request.timeout or _SECONDS
+    targets = _targets(request.sites, prepared)
     fixes = _fixed_files(request, folder)
-    files: dict[str, list[dict[str, object]]] = {}
-    for site in request.sites:
-        row = {"id": site.id, "row": site.probe_span.start.row, "fixed": fixes.get(site.id)}
-        files.setdefault(resolved(site.filename), []).append(row)
-    jobs = folder / "jobs.json"
-    common = Path(os.path.commonpath(files))
-    near = common if common.is_dir() else common.parent
-    root = _root(near)
-    plan = Plan(str(folder / "made"), _targets(request.sites, prepared), definitions=os.path.realpath(root))
-    document = {
-        "folder": plan.folder,
-        "seconds": seconds,
-        "files": files,
-        "root": str(root),
-        "others": _others(near, root),
-    }
-    jobs.write_text(json.dumps(document), encoding="utf-8")
+    plan = Plan(str(folder / "made"), targets, fixes=fixes, definitions=root_of(targets))
     with open(folder / "made.log", "wb") as log:
-        ending = run_command(
-            (sys.executable, "-m", "stablelint.runtime.verify.witness", str(jobs)),
+        run = run_command(
+            (sys.executable, "-m", "stablelint.runtime.verify.witness", str(seconds)),
             plan,
             timeout=seconds + 10.0,
             output=log.fileno(),
             directory=folder,
         )
-    if ending.interrupted:
+    if run.stopped == "interrupted":
         problems.append("interrupted; calls that were made until then count")
-    elif ending.status and not ending.timed_out:
+    elif run.status and run.stopped is None:
         said = (folder / "made.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        problems.append(f"no calls could be made: {said[-1] if said else f'status {ending.status}'}")
+        problems.append(f"no calls could be made: {said[-1] if said else f'status {run.status}'}")
     return read_records(folder / "made")
-
-
-def _root(near: Path) -> Path:
-    """The folder of the project that a folder is of, as far as its packages and its version control tell.
-
-    What keeps a whole home, or all temporary files, under version control is no project.
-    """
-    root = near
-    while (root / "__init__.py").exists():
-        root = root.parent
-    wide = {Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}
-    inside = (root, *takewhile(lambda each: each not in wide, root.parents))
-    return next((each for each in inside if any((each / name).exists() for name in _ROOTS)), root)
-
-
-def _others(near: Path, root: Path) -> list[str]:
-    """Files of the project in which calls of a constructor may stand, and settings: those that are near first."""
-    return list(islice(dict.fromkeys([*_texts(near), *_texts(root)]), _OTHERS))
-
-
-def _texts(top: Path) -> Iterator[str]:
-    """Code and pages, the first of a folder, without those of environments."""
-    for folder, inner, names in islice(os.walk(top), _OTHERS):
-        foreign = "pyvenv.cfg" in names
-        inner[:] = sorted(name for name in inner if name[0] != "." and name not in _FOREIGN and not foreign)
-        if not foreign:
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".md")))
 
 
 def _fixed_files(request: Request, folder: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,9 +29,8 @@ class Captured(Seen):
 class Records:
     """What one run of the command left behind."""
 
-    sites: Mapping[str, Captured]
-    losses: Series | None
-    overhead: float | None  # share of the run's time that the probes took
+    sites: Mapping[str, Captured] = field(default_factory=dict)
+    overhead: float | None = None  # share of the run's time that the probes took
     damaged: tuple[str, ...] = ()
 
 
@@ -55,7 +55,7 @@ def read_records(folder: Path) -> Records:
             damaged.append(path.name)
     for captured in sites.values():
         del captured.kept[_KEPT:]  # each process has put its most telling calls first
-    return Records(sites, _losses(folder), spent / elapsed if elapsed else None, tuple(damaged))
+    return Records(sites, spent / elapsed if elapsed else None, tuple(damaged))
 
 
 def _join(captured: Captured, target: Mapping[str, Any]) -> None:
@@ -64,14 +64,19 @@ def _join(captured: Captured, target: Mapping[str, Any]) -> None:
     captured.kept += map(restored_call, target["kept"])
 
 
-def _losses(folder: Path) -> Series | None:
+def series_of(folder: Path) -> Series | None:
     """The series of the process that took most steps."""
-    found = [series for path in sorted(folder.glob("series-*.json")) if (series := _series(path))]
+    found = []
+    for path in folder.glob("series-*.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            found.append(Series(**json.loads(path.read_text(encoding="utf-8"))))
     return max(found, key=lambda series: (series.backwards, series.steps), default=None)
 
 
-def _series(path: Path) -> Series | None:
-    try:
-        return Series(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+def failed_tests(folder: Path) -> frozenset[str] | None:
+    """The tests that failed; None where the command ran none."""
+    found = []
+    for path in folder.glob("tests-*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+    return frozenset().union(*found) if found else None

@@ -10,29 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from stablelint.runtime.process.launch import environment
-from stablelint.runtime.process.words import CommandNotFoundError, command_line
+from stablelint.runtime.process.launch import started
+from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.plan import Plan
+from stablelint.runtime.verify.runs.collect import failed_tests, series_of
 
 _GRACE_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a command ended: exit status (negative: killed by that signal), and why it was stopped, if so."""
-
-    status: int
-    seconds: float
-    timed_out: bool = False
-    interrupted: bool = False
-
-    @property
-    def failed(self) -> bool:
-        """Whether it did not come to its own good end."""
-        return self.status != 0 or self.timed_out or self.interrupted
 
 
 def elsewhere(command: Sequence[str]) -> str | None:
@@ -50,7 +35,7 @@ def run_command(
     timeout: float | None = None,
     output: int | None = None,
     directory: Path | None = None,
-) -> Ending:
+) -> Run:
     """Run `command` under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
 
     `output` is a file descriptor for its standard output and error (None: those of this process). Raises
@@ -58,46 +43,31 @@ def run_command(
     """
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    plan_file = folder / "plan.json"
-    plan.for_processes().write(plan_file)
-    started = time.perf_counter()
-    try:
-        # A hash seed, or each run would walk its sets in another order.
-        process = subprocess.Popen(
-            command_line(command),
-            env={"PYTHONHASHSEED": "0", **environment(plan_file)},
-            cwd=directory,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
-    timed_out = interrupted = False
+    seeded = {
+        "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")
+    }  # or each run would order its sets anew
+    began = time.perf_counter()
+    process = started(
+        command, plan.for_processes(), directory=directory, output=output, extra=seeded, apart=True
+    )
+    stopped = None
     try:
         status = process.wait(timeout)
     except subprocess.TimeoutExpired:
-        timed_out = True
-        status = _stop(process)
+        stopped, status = "timed out", _stop(process)
     except KeyboardInterrupt:
-        interrupted = True
-        status = _stop(process)
-    return Ending(status, time.perf_counter() - started, timed_out, interrupted)
+        stopped, status = "interrupted", _stop(process)
+    seconds = round(time.perf_counter() - began, 3)
+    return Run(status, seconds, stopped, series_of(folder), failed_tests(folder))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> int:
     """End the process and its children: asked first, then made to."""
-    for step, seconds in (
-        (signal.SIGINT, _GRACE_SECONDS),
-        (signal.SIGTERM, _GRACE_SECONDS),
-        (signal.SIGKILL, None),
-    ):
+    for step in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, step)
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            continue
-        except KeyboardInterrupt:
-            continue
+        with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+            return process.wait(_GRACE_SECONDS)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     return process.wait()

@@ -2,100 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from stablelint.runtime.verify.outcome import RerunReport, RunShown, counted
+from stablelint.runtime.verify.outcome import Rerun, Run, counted
 from stablelint.runtime.verify.probe.plan import Plan
-from stablelint.runtime.verify.probe.series import Series
-from stablelint.runtime.verify.request import Compose
-from stablelint.runtime.verify.runs.collect import read_records
-from stablelint.runtime.verify.runs.command import Ending, run_command
+from stablelint.runtime.verify.runs.command import run_command
+from stablelint.runtime.verify.site import Request
 
-_SUSPECT_RUNS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of the command and what was watched."""
-
-    ending: Ending
-    losses: Series | None
-
-    def shown(self) -> RunShown:
-        """For the report."""
-        stopped = "timed out" if self.ending.timed_out else "interrupted" if self.ending.interrupted else None
-        losses = self.losses.to_json() if self.losses else None
-        return RunShown(self.ending.status, round(self.ending.seconds, 3), stopped, losses)
+_RUNS = 12
+_NAMED = 3  # tests that are told by their names
 
 
-@dataclass(slots=True)
 class Rerunner:
-    """Runs `command` with fixes; each run has a folder of its own below `folder`, and the `settled` fixes too."""
+    """Runs the command of a request with fixes; each run has a folder of its own below `folder`."""
 
-    command: Sequence[str]
-    compose: Compose
-    folder: Path
-    directory: Path | None = None
-    timeout: float | None = None
-    output: int | None = None
-    runs: int = 0
-    settled: frozenset[str] = frozenset()
+    def __init__(self, request: Request, folder: Path) -> None:
+        self._request, self._folder = request, folder
+        self._runs = 0
+        self._known: dict[frozenset[str], Run] = {}
 
-    def run(self, fixes: frozenset[str]) -> Run:
-        """Run the command with these fixes and those that are settled, and no others."""
-        self.runs += 1
-        here = self.folder / f"rerun-{self.runs}"
+    def run(self, fixes: Collection[str]) -> Run:
+        """What the command gives with these fixes and those that are settled, and no others; it is run once for them."""
+        chosen = frozenset(fixes)
+        if chosen not in self._known:
+            self._known[chosen] = self._anew(chosen)
+        return self._known[chosen]
+
+    def _anew(self, fixes: frozenset[str]) -> Run:
+        request = self._request
+        self._runs += 1
+        here = self._folder / f"rerun-{self._runs}"
         here.mkdir(parents=True)
         sources = {}
-        for index, (path, text) in enumerate(sorted(self.compose(fixes | self.settled).items())):
+        texts = request.compose(fixes | request.settled) if request.compose else {}
+        for index, (path, text) in enumerate(sorted(texts.items())):
             held = here / f"source-{index}.py"
             held.write_bytes(text)
             sources[path] = str(held)
-        plan = Plan(str(here), sources=sources, capture=False)
-        ending = run_command(
-            self.command, plan, timeout=self.timeout, output=self.output, directory=self.directory
+        plan = Plan(str(here), sources=sources)
+        return run_command(
+            request.command,
+            plan,
+            timeout=request.timeout,
+            output=request.output,
+            directory=request.directory,
         )
-        return Run(ending, read_records(here).losses)
 
-    def guilty(self, before: Run, fixes: frozenset[str]) -> tuple[str, ...]:
-        """The fixes that alone make the command worse: halves are tried, and halves of those."""
-        suspects = sorted(fixes)
-        found: list[str] = []
-        waiting = [suspects]
-        while waiting and self.runs <= _SUSPECT_RUNS:
-            group = waiting.pop(0)
-            if len(group) == 1:
-                if len(suspects) == 1 or worse(before, self.run(frozenset(group))):
-                    found += group
-                continue
-            middle = len(group) // 2
-            halves = [group[:middle], group[middle:]]
-            bad = [half for half in halves if worse(before, self.run(frozenset(half)))]
-            waiting += [half for half in bad if len(half) > 1]
-            found += [half[0] for half in bad if len(half) == 1]
-        return tuple(sorted(found))
+    def guilty(self, before: Run, groups: Iterable[Collection[str]]) -> dict[str, Run]:
+        """The fixes that alone make the command worse, and the runs that show it; one group is tried after the other."""
+        found: dict[str, Run] = {}
+        for group in groups:
+            left = sorted(group)
+            while left and self._runs < _RUNS and (one := self._one_of(before, left)) is not None:
+                found |= one
+                left = [fix for fix in left if fix not in found]
+        return found
+
+    def _one_of(self, before: Run, fixes: Sequence[str]) -> dict[str, Run] | None:
+        """One of the fixes that makes the command worse: halves are tried, and halves of those."""
+        group = fixes
+        if not worse(before, self.run(group)):
+            return None
+        while len(group) > 1 and self._runs < _RUNS:
+            half = group[: len(group) // 2]
+            group = half if worse(before, self.run(half)) else group[len(half) :]
+        alone = self.run(group)
+        if alone.failed_tests is not None and worse(before, alone):  # a test that fails by chance fails once
+            again = self._anew(frozenset(group))
+            both = alone.failed_tests & (again.failed_tests or frozenset())
+            alone = replace(alone, failed_tests=both)
+        return {group[0]: alone} if len(group) == 1 and worse(before, alone) else None
+
+    def steadied(self, before: Run) -> Run:
+        """The run before the fixes, with the tests that fail in another one as well: some do by chance."""
+        if before.failed_tests is None:
+            return before
+        again = self._anew(frozenset())
+        return replace(before, failed_tests=before.failed_tests | (again.failed_tests or frozenset()))
+
+
+def new_failures(before: Run, after: Run) -> tuple[str, ...]:
+    """The tests that fail after and did not before."""
+    if before.failed_tests is None or after.failed_tests is None:
+        return ()
+    return tuple(sorted(after.failed_tests - before.failed_tests))
 
 
 def worse(before: Run, after: Run) -> bool:
-    """Whether the command fails where it did not, or goes non-finite where it did not."""
-    if after.ending.failed and not before.ending.failed:
-        return True
-    clean_before = before.losses is None or not before.losses.bad
-    return clean_before and after.losses is not None and after.losses.bad
+    """Whether the command, or a test of it, fails where it did not, or goes non-finite where it did not."""
+    of_tests = None not in (before.failed_tests, after.failed_tests) and after.stopped is None
+    failed = bool(new_failures(before, after)) if of_tests else after.failed and not before.failed
+    return failed or (after.bad and not before.bad)
 
 
-def conclude(before: Run, after: Run | None, fixes: int, guilty: tuple[str, ...] = ()) -> RerunReport:
+def conclude(before: Run, after: Run | None, fixes: int, guilty: Collection[str] = ()) -> Rerun:
     """What the two runs say."""
     if after is None:
-        return RerunReport(before.shown(), None, fixes, _without_fixes(before), None)
-    if after.ending.interrupted:
-        return RerunReport(before.shown(), after.shown(), fixes, "the rerun was interrupted", None)
-    passed: bool | None = not worse(before, after) and not (after.losses is not None and after.losses.bad)
-    if passed and after.ending.failed:
+        return Rerun(before, None, fixes, _without_fixes(before), None)
+    if after.stopped == "interrupted":
+        return Rerun(before, after, fixes, "the rerun was interrupted", None)
+    passed: bool | None = not worse(before, after) and not after.bad
+    if passed and after.failed and not after.failed_tests:
         passed = None  # it fails as it did: nothing is known of what would have come
-    return RerunReport(before.shown(), after.shown(), fixes, _claim(before, after), passed, guilty)
+    return Rerun(before, after, fixes, _claim(before, after), passed, tuple(guilty))
 
 
 def _without_fixes(before: Run) -> str:
@@ -103,26 +114,29 @@ def _without_fixes(before: Run) -> str:
     sentence = "no fix to run the command with"
     if before.losses is None or not before.losses.backwards:
         return sentence
-    state = "some not finite" if before.losses.bad else "all finite"
+    state = "some not finite" if before.bad else "all finite"
     return f"{sentence}; {counted(before.losses.backwards, 'step')} seen, {state}"
 
 
 def _claim(before: Run, after: Run) -> str:
-    if after.ending.timed_out:
+    if after.stopped is not None:
         return "the command with the fixes was stopped by the time-out"
-    if after.ending.status and not before.ending.status:
-        return f"the command ended with status {after.ending.status}, and without the fixes with 0"
-    steps = counted(after.losses.backwards if after.losses else 0, "step")
-    if after.losses is None:
-        if after.ending.failed:
-            return f"the command ended with status {after.ending.status}, as it did without the fixes"
-        if before.ending.failed:
-            return (
-                f"the command ends well with the fixes, and ended with status {before.ending.status} without"
-            )
-        return "the command made no training step that could be watched"
-    if after.losses.bad:
+    if named := new_failures(before, after):
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        return f"{', '.join(named[:_NAMED])}{more} failed with the fixes, and not without them"
+    if after.status and not before.status:
+        return f"the command ended with status {after.status}, and without the fixes with 0"
+    if after.failed_tests:
+        return f"no test failed that passed without the fixes ({len(after.failed_tests)} fail in both)"
+    if after.bad and after.losses is not None:
         return f"still not finite, first at step {after.losses.first_bad}"
-    if before.losses is not None and before.losses.bad:
+    if after.status:
+        return f"the command ended with status {after.status}, as it did without the fixes"
+    if before.status and not before.bad:
+        return f"the command ends well with the fixes, and ended with status {before.status} without"
+    if after.losses is None:
+        return "the command made no training step that could be watched"
+    steps = counted(after.losses.backwards, "step")
+    if before.bad and before.losses is not None:
         return f"{steps} without NaN, where step {before.losses.first_bad} was the first that was not finite"
     return f"{steps} without NaN, as before"

@@ -1,7 +1,7 @@
-"""The process that calls functions with made arguments: `python -m stablelint.runtime.verify.witness JOBS`.
+"""The process that calls functions with made arguments: `python -m stablelint.runtime.verify.witness SECONDS`.
 
-It runs under a plan of probes, as any command does. Each file is loaded and tried in a forked child of its own,
-with limits on time and memory; a file is loaded for its definitions alone.
+It runs under a plan of probes, as any command does, and tries the targets of that plan. Each file is loaded and tried in
+a forked child of its own, with limits on time and memory; a file is loaded for its definitions alone.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from stablelint.runtime.verify.probe.plan import REGISTRY, Plan, Target
 
 if TYPE_CHECKING:
     from stablelint.runtime.verify.witness.project import Project
@@ -30,57 +32,55 @@ _LEAST_SECONDS = 10.0
 _WAITING = 4  # times its share of the processor that a file may take, for the machine may be busy
 
 
-def main(jobs_file: str) -> int:
-    """Try all files of the jobs; what a child could not do, its report says. Returns 0."""
+def main(seconds: float) -> int:
+    """Try all targets of the plan; what a child could not do, its report says. Returns 0."""
     import torch
 
     torch.set_num_threads(1)
     # what the first optimizer loads takes longer than a call may: it is there for all files
     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.5)
-    from stablelint.runtime.verify.witness.project import Project
+    from stablelint.runtime.verify.witness.project import read_project
 
-    jobs = json.loads(Path(jobs_file).read_text(encoding="utf-8"))
-    names = dict.fromkeys([*jobs["files"], *jobs["others"]])
-    project = Project({name: Path(name).read_text(encoding="utf-8-sig", errors="replace") for name in names})
-    deadline = time.perf_counter() + float(jobs["seconds"])
+    plan = REGISTRY.plan
+    assert plan is not None
+    project = read_project(plan.targets, plan.definitions)
+    deadline = time.perf_counter() + seconds
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as nowhere:
         os.chdir(nowhere)  # what a function writes by a relative name is not the project's
-        for left, (path, rows) in zip(range(len(jobs["files"]), 0, -1), jobs["files"].items(), strict=True):
+        for left, path in zip(range(len(plan.targets), 0, -1), plan.targets, strict=True):
             now = time.perf_counter()
             if now > deadline:
                 break
             share = max(_LEAST_SECONDS, _SHARES * (deadline - now) / left)
-            _apart(path, rows, jobs, project, min(deadline, now + share))
+            _apart(path, plan, project, min(deadline, now + share))
     return 0
 
 
-def _apart(
-    path: str, rows: list[dict[str, Any]], jobs: Mapping[str, Any], project: Project, deadline: float
-) -> None:
+def _apart(path: str, plan: Plan, project: Project, deadline: float) -> None:
     """Try one file in a child, and once more without the functions of which a call did not end."""
     from stablelint.runtime.verify.witness.confined import in_child
     from stablelint.runtime.verify.witness.trial import UNENDED
 
+    targets = plan.targets[path]
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
-        _try_file(path, rows, jobs, project, limit, _new_report(jobs["folder"]))
+        _try_file(path, targets, plan, project, limit, _new_report(plan.folder))
         return
     late: str | None = ""
-    while rows and late is not None and time.perf_counter() < limit:
-        report = _new_report(jobs["folder"])
+    while targets and late is not None and time.perf_counter() < limit:
+        report = _new_report(plan.folder)
 
-        def work(left: list[dict[str, Any]] = rows, report: Path = report) -> None:
+        def work(left: Sequence[Target] = targets, report: Path = report) -> None:
             _bounded()
-            _try_file(path, left, jobs, project, limit, report)
+            _try_file(path, left, plan, project, limit, report)
 
         late = in_child(work, limit)
         shown = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
         for each in shown.values():
-            each["why"] = (
-                f"a call did not come to its end: {late}" if late and each["why"] == UNENDED else each["why"]
-            )
+            if late and each["why"] == UNENDED:
+                each["why"] = f"a call did not come to its end: {late}"
         report.write_text(json.dumps(shown), encoding="utf-8")
-        rows = [row for row in rows if row["id"] not in shown] if shown else []
+        targets = tuple(target for target in targets if target.id not in shown) if shown else ()
 
 
 def _new_report(folder: str) -> Path:
@@ -98,39 +98,29 @@ def _bounded() -> None:
 
 
 def _try_file(
-    path: str,
-    rows: list[dict[str, Any]],
-    jobs: Mapping[str, Any],
-    project: Project,
-    deadline: float,
-    report: Path,
+    path: str, targets: Sequence[Target], plan: Plan, project: Project, deadline: float, report: Path
 ) -> None:
     from stablelint.runtime.verify.outcome import FunctionShown
     from stablelint.runtime.verify.probe.recorder import RECORDER
+    from stablelint.runtime.verify.witness import surroundings
     from stablelint.runtime.verify.witness.confined import confine
-    from stablelint.runtime.verify.witness.surroundings import (
-        OnCpu,
-        stand_in_for_command_line,
-        stand_in_for_gpu,
-        stand_in_for_old_names,
-    )
-    from stablelint.runtime.verify.witness.trial import Job, try_sites
+    from stablelint.runtime.verify.witness.trial import try_sites
 
-    confine(os.getcwd(), jobs["folder"])
-    stand_in_for_gpu()
-    stand_in_for_old_names()
-    stand_in_for_command_line()
-    trials = [Job(row["id"], row["row"], row["fixed"]) for row in rows]
+    root = plan.definitions
+    confine(os.getcwd(), plan.folder)
+    surroundings.stand_in_for_gpu()
+    surroundings.stand_in_for_old_names()
+    surroundings.stand_in_for_command_line()
     try:
-        with _beside(jobs["root"]), OnCpu():
-            module = load(path, jobs["root"])
-        with OnCpu():
-            try_sites(module, project.sources[path], trials, project, report, deadline)
+        with _beside(root), surroundings.OnCpu():
+            module = load(path, root)
+        with surroundings.OnCpu():
+            try_sites(module, project.sources[path], targets, plan.fixes, project, report, deadline)
     except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
-        shown_by_job = {job.id: asdict(FunctionShown(why=why)) for job in trials}
-        report.write_text(json.dumps(shown_by_job), encoding="utf-8")
+        shown = dict.fromkeys((target.id for target in targets), asdict(FunctionShown(why=why)))
+        report.write_text(json.dumps(shown), encoding="utf-8")
     RECORDER.flush()
 
 
@@ -190,4 +180,4 @@ def _alone(path: str, name: str) -> ModuleType:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1]))
+    raise SystemExit(main(float(sys.argv[1])))

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice, takewhile
+from pathlib import Path
 
 from stablelint.runtime.verify.replay.expression import is_literal, substituted
 
 _CALLS = 4  # of one name, at most
+_ROOTS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+_FOREIGN = ("site-packages", "node_modules")
+_OTHERS = 400  # files of the project that are read for calls of a constructor
 _FOLLOWED = 3  # names behind names that are spelled out
 _BLOCK = re.compile(r"^```(?:python|py)\s*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -49,6 +56,44 @@ class Project:
             found = dict.fromkeys(example for tree in trees for example in _examples(tree, name))
             self._examples[name] = list(found)[:_CALLS]
         return self._examples[name]
+
+
+def root_of(files: Iterable[str]) -> str:
+    """The resolved folder of the project that files are of, as far as its packages and its version control tell.
+
+    What keeps a whole home, or all temporary files, under version control is no project.
+    """
+    root = _common(files)
+    while (root / "__init__.py").exists():
+        root = root.parent
+    wide = {Path.home().resolve(), Path(tempfile.gettempdir()).resolve()}
+    inside = (root, *takewhile(lambda each: each not in wide, root.parents))
+    found = (each for each in inside if any((each / name).exists() for name in _ROOTS))
+    return os.path.realpath(next(found, root))
+
+
+def read_project(files: Iterable[str], root: str) -> Project:
+    """The files, and those below `root` in which calls and settings may stand: those that are near first."""
+    near = islice(dict.fromkeys([*_texts(str(_common(files))), *_texts(root)]), _OTHERS)
+    sources = {}
+    for name in dict.fromkeys([*files, *near]):
+        with contextlib.suppress(OSError):  # a link may lead nowhere
+            sources[name] = Path(name).read_text(encoding="utf-8-sig", errors="replace")
+    return Project(sources)
+
+
+def _common(files: Iterable[str]) -> Path:
+    common = Path(os.path.commonpath(list(files)))
+    return common if common.is_dir() else common.parent
+
+
+def _texts(top: str) -> Iterator[str]:
+    """Code and pages, the first of a folder, without those of environments."""
+    for folder, inner, names in islice(os.walk(top), _OTHERS):
+        foreign = "pyvenv.cfg" in names
+        inner[:] = sorted(name for name in inner if name[0] != "." and name not in _FOREIGN and not foreign)
+        if not foreign:
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".md")))
 
 
 def _ordered(paths: Iterable[str]) -> list[str]:

@@ -19,7 +19,7 @@ import torch
 
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.install import resolved
-from stablelint.runtime.verify.probe.plan import REGISTRY
+from stablelint.runtime.verify.probe.plan import REGISTRY, Target
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
@@ -50,15 +50,6 @@ _TRIED = 120  # assignments that are tried for one that is accepted
 UNENDED = "no time was left"  # is said of a function for as long as it is tried
 _NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One site to try: `fixed` is the file that holds the whole text with its fix."""
-
-    id: str
-    row: int
-    fixed: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +91,32 @@ class MadeCall:
 def try_sites(
     module: ModuleType,
     source: str,
-    jobs: Sequence[Job],
+    targets: Sequence[Target],
+    fixes: Mapping[str, str],
     project: Project,
     report: Path,
     deadline: float,
 ) -> None:
-    """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
+    """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`.
+
+    `fixes` names the files that hold the whole text with the fix of a site.
+    """
     tree = ast.parse(source)
     maker = Maker(vars(module), project)
-    shown_by_job: dict[str, object] = {}
-    groups: dict[Around | None, list[Job]] = {}
-    for job in jobs:
-        groups.setdefault(around(tree, job.row), []).append(job)
+    shown: dict[str, object] = {}
+    groups: dict[Around | None, list[Target]] = {}
+    for target in targets:
+        groups.setdefault(around(tree, target.start[0]), []).append(target)
     for place, group in groups.items():
-        unended = {job.id: asdict(FunctionShown(why=UNENDED)) for job in group}
-        report.write_text(json.dumps(shown_by_job | unended), encoding="utf-8")
+        unended = dict.fromkeys((target.id for target in group), asdict(FunctionShown(why=UNENDED)))
+        report.write_text(json.dumps(shown | unended), encoding="utf-8")
         try:
-            shown_by_job |= _Trial(module, source, place, group, maker, deadline).run()
+            shown |= _Trial(module, source, place, group, fixes, maker, deadline).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
             why = f"internal error: {type(error).__name__}: {error}"
-            shown_by_job |= {job.id: asdict(FunctionShown(why=why)) for job in group}
-        report.write_text(json.dumps(shown_by_job), encoding="utf-8")
+            shown |= dict.fromkeys((target.id for target in group), asdict(FunctionShown(why=why)))
+        report.write_text(json.dumps(shown), encoding="utf-8")
         RECORDER.flush()
-    report.write_text(json.dumps(shown_by_job), encoding="utf-8")
 
 
 class _Trial:
@@ -133,17 +127,18 @@ class _Trial:
         module: ModuleType,
         source: str,
         place: Around | None,
-        jobs: Sequence[Job],
+        targets: Sequence[Target],
+        fixes: Mapping[str, str],
         maker: Maker,
         deadline: float,
     ) -> None:
-        self._module, self._source, self._place, self._jobs = module, source, place, jobs
-        self._maker = maker
+        self._module, self._source, self._place, self._sites = module, source, place, targets
+        self._fixes, self._maker = fixes, maker
         self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
         # Calls that came by, and all was well.
-        self._well: dict[str, list[MadeCall]] = {job.id: [] for job in jobs}
+        self._well: dict[str, list[MadeCall]] = {target.id: [] for target in targets}
         self._furthest = Failure("")  # of the call that came furthest
         decorators = " ".join(ast.unparse(each) for each in place.function.decorator_list) if place else ""
         self._grad = not ("no_grad" in decorators or "inference_mode" in decorators)
@@ -152,13 +147,13 @@ class _Trial:
         """What was seen of each site."""
         if self._place is not None:
             self._explore_function(self._place)
-        for job in self._jobs:
-            if not self._shows(job):
-                self._explore_parts(job)
-        return {job.id: asdict(self._judged(job)) for job in self._jobs}
+        for site in self._sites:
+            if not self._shows(site):
+                self._explore_parts(site)
+        return {site.id: asdict(self._judged(site)) for site in self._sites}
 
-    def _shows(self, job: Job) -> bool:
-        return bool(self._well[job.id]) or job.id in self._witness or job.id in self._felt
+    def _shows(self, site: Target) -> bool:
+        return bool(self._well[site.id]) or site.id in self._witness or site.id in self._felt
 
     def _explore_function(self, place: Around) -> None:
         try:
@@ -169,14 +164,14 @@ class _Trial:
         except UnmadeError as error:
             self._furthest = Failure(str(error))
 
-    def _explore_parts(self, job: Job) -> None:
+    def _explore_parts(self, site: Target) -> None:
         """Call the statements that make a site's value by themselves, without those of them that fail."""
         path, scope, whole = str(self._module.__file__), vars(self._module), self._furthest
         tree = REGISTRY.trees.get(resolved(path))
         known = {name for name, value in scope.items() if not is_absent(value)}
-        failing: set[int] = set()
-        while tree is not None and not self._shows(job) and job.row not in failing:
-            part = part_around(tree, job.row, known, failing)
+        row, failing = site.start[0], set[int]()
+        while tree is not None and not self._shows(site) and row not in failing:
+            part = part_around(tree, row, known, failing)
             if part is None or len(failing) > _FAILING:
                 break
             code = compile(ast.Module([part.node], []), path, "exec", dont_inherit=True)
@@ -237,8 +232,9 @@ class _Trial:
     def _try(self, call: MadeCall, origin: str = "made") -> Failure | None:
         """Call the function under the probes; the failure that it raised. Sites that go wrong get their witness."""
         origin = "part" if call.subject.part is not None else origin
-        before = {each.id: (each.calls, each.bad_results, each.bad_gradients) for each in _targets()}
-        RECORDER.origin, RECORDER.line, RECORDER.mocked = origin, call.line, False
+        RECORDER.frames.clear()  # of what earlier calls have raised
+        before = {each.id: (each.calls, _failed(each), each.bad_gradients) for each in _targets()}
+        RECORDER.origin, RECORDER.mocked = origin, False
         error = None
         try:
             with (
@@ -251,11 +247,13 @@ class _Trial:
             error = failure_of(raised, self._maker.project.lines)
             if supplied(error.message):
                 return self._try(call, origin)
+            if isinstance(raised, ArithmeticError):
+                RECORDER.note_raised()  # a division of Python's by zero is one like any other
         if error is None and RECORDER.mocked:
             error = Failure("nothing is computed of a stand-in")
         for watched in _targets():
             calls, results, gradients = before.get(watched.id, (0, 0, 0))
-            bad = watched.bad_results > results, watched.bad_gradients > gradients
+            bad = _failed(watched) > results, watched.bad_gradients > gradients
             self._note(watched, call, *bad)
             well = self._well.get(watched.id)
             if well is not None and error is None and watched.calls > calls and not any(bad):
@@ -272,15 +270,16 @@ class _Trial:
             self._felt.setdefault(watched.id, call)
             del failing[1:]
 
-    def _judged(self, job: Job) -> FunctionShown:
-        witness, well = self._witness.get(job.id) or self._felt.get(job.id), self._well[job.id]
+    def _judged(self, site: Target) -> FunctionShown:
+        witness, well = self._witness.get(site.id) or self._felt.get(site.id), self._well[site.id]
         if witness is None and not well:
             return FunctionShown(why=self._furthest.message or "no call of its function came here")
         shown = FunctionShown()
         subject = (witness or well[0]).subject
         original = rebuilt(subject.function, self._source.encode())
         if original is not None:
-            fixed = rebuilt(subject.function, Path(job.fixed).read_bytes()) if job.fixed else None
+            file = self._fixes.get(site.id)
+            fixed = rebuilt(subject.function, Path(file).read_bytes()) if file else None
             RECORDER.listen(Watched())
             try:
                 shown = judged(original, fixed, witness, well)
@@ -312,6 +311,11 @@ def _in_new_folder() -> Iterator[None]:
 
 def _targets() -> list[Watched]:
     return list(RECORDER.targets.values())
+
+
+def _failed(watched: Watched) -> int:
+    """How often the site gave no finite result."""
+    return watched.bad_results + watched.raised
 
 
 def _feel(result: object) -> None:

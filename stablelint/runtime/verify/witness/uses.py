@@ -107,24 +107,18 @@ def _sides(annotation: str, document: str, name: str) -> tuple[str, ...] | None:
     return sides if shaped and len(sides) <= 5 else None
 
 
-Note = tuple[str, object]
+Note = tuple[str, str | int]  # a field of `Uses`, and what is noted there
 
 
 def _add(uses: Uses, note: Note) -> None:
     what, value = note
-    if what == "rank" and isinstance(value, int):
-        uses.rank = value
-    elif what == "results" and isinstance(value, int):
-        uses.results = value
-        uses.kinds.add("callable")
-    elif what == "parts" and isinstance(value, int):
-        uses.parts = value
-    elif what in ("attributes", "keys", "flags"):
-        getattr(uses, what).add(str(value))
-    elif what in ("types", "strings"):
-        getattr(uses, what).append(str(value))
-    else:
-        uses.kinds.add(str(value))
+    match getattr(uses, what):
+        case set() as held:
+            held.add(value)
+        case list() as several:
+            several.append(value)
+        case _:
+            setattr(uses, what, value)
 
 
 def _name(node: ast.expr | None) -> str | None:
@@ -135,7 +129,7 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
     """Parameter and evidence, from one node."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attr):
-            yield name, ("kind", "tensor") if attr in _TENSOR_ATTRIBUTES else ("attributes", attr)
+            yield name, ("kinds", "tensor") if attr in _TENSOR_ATTRIBUTES else ("attributes", attr)
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=outer), attr=attr) if (
             outer not in _TENSOR_ATTRIBUTES and not hasattr(str, attr) and attr not in _TENSOR_ATTRIBUTES
         ):
@@ -150,14 +144,15 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
         ):
             batches = taken.args[0] if isinstance(taken, ast.Call) and taken.args else taken
             yield from ((name, ("parts", len(sides))) for name in [_name(batches)] if name)
-            yield from ((name, ("kind", "batches")) for name in [_name(batches)] if name)
+            yield from ((name, ("kinds", "batches")) for name in [_name(batches)] if name)
         case ast.Assign(targets=[ast.Tuple(elts=sides)], value=ast.Call(func=ast.Name(id=name))):
             yield name, ("results", len(sides))
+            yield name, ("kinds", "callable")
         case ast.Assign(targets=[ast.Tuple(elts=sides)], value=ast.Name(id=name)):
             yield name, ("parts", len(sides))
         case ast.For(target=ast.Tuple(elts=sides), iter=ast.Name(id=name)):
             yield name, ("parts", len(sides))
-            yield name, ("kind", "batches")
+            yield name, ("kinds", "batches")
         case ast.If(test=ast.Attribute(value=ast.Name(id=name), attr=attr)):
             yield name, ("flags", attr)
         case ast.Compare(left=ast.Name(id=name), comparators=[ast.Constant(value=str(text))]):
@@ -165,11 +160,11 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
             yield name, ("keys", key)
         case ast.Subscript(value=ast.Name(), slice=ast.Name(id=name)):
-            yield name, ("kind", "mask")
+            yield name, ("kinds", "mask")
         case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
-            yield name, ("kind", "mask")
+            yield name, ("kinds", "mask")
         case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
-            yield name, ("kind", "several")
+            yield name, ("kinds", "several")
         case ast.Call():
             yield from _call_notes(node)
 
@@ -188,16 +183,16 @@ def _call_notes(node: ast.Call) -> Iterator[tuple[str, Note]]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func) or ""
     names = [_name(each) for each in node.args]
     if isinstance(node.func, ast.Name):
-        yield node.func.id, ("kind", "callable")
+        yield node.func.id, ("kinds", "callable")
     yield from (
-        (name, ("kind", "dict")) for word in node.keywords if not word.arg and (name := _name(word.value))
+        (name, ("kinds", "dict")) for word in node.keywords if not word.arg and (name := _name(word.value))
     )
     if called == "isinstance" and names and names[0]:
         asked = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else node.args[1:]
         yield from ((names[0], ("types", ast.unparse(each))) for each in asked)
     if called == "range" or called in _SIZED:
-        yield from ((name, ("kind", "int")) for name in names if name)
+        yield from ((name, ("kinds", "int")) for name in names if name)
     if called in _LABELLED:
-        yield from ((name, ("kind", "labels")) for name in names[1:] if name)
+        yield from ((name, ("kinds", "labels")) for name in names[1:] if name)
     if called in _MASKING:
-        yield from ((name, ("kind", "mask")) for name in names[:1] if name)
+        yield from ((name, ("kinds", "mask")) for name in names[:1] if name)

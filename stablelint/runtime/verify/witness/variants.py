@@ -1,4 +1,4 @@
-"""What real data bring: a zero row, a constant, an empty or full mask, one element, equal points, large values."""
+"""What real data bring: a zero row, a constant, an empty or full mask, no items, one element, large values."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ def variants(arguments: Arguments) -> Iterator[Arguments]:
         kind = ", dtype=torch.bool" if each.kind == "mask" else ""
         for filled in ("zeros", "ones") if each.kind in ("mask", "weights") else ():
             yield _with(arguments, {index: f"torch.{filled}({_sides(each.shape)}{kind})"})
+    for index, each in drawn.items():
+        for text in ("0", "1") if each.kind == "int" else ():
+            yield _with(arguments, {index: text})
     for spelled in _CHANGES:
         changed = {index: _text(each, spelled) for index, each in drawn.items() if each.floating}
         yield from (_with(arguments, {index: text}) for index, text in changed.items())

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.runtime.verify.outcome import Report, SiteReport
-from stablelint.runtime.verify.request import Request
-from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import verify
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.support import LOG

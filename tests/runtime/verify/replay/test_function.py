@@ -17,8 +17,7 @@ from stablelint.runtime.verify.replay.compare import Case, Result, Role
 from stablelint.runtime.verify.replay.evaluate import Outcome
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 from stablelint.runtime.verify.replay.values import Call
-from stablelint.runtime.verify.request import Request
-from stablelint.runtime.verify.site import Verdict
+from stablelint.runtime.verify.site import Request, Verdict
 from stablelint.runtime.verify.verdict import Decision, with_function
 from stablelint.runtime.verify.verify import verify
 from tests.runtime.verify.programs import site_at

@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import prepare
 from stablelint.runtime.verify.runs.collect import Captured, Records, read_records
-from stablelint.runtime.verify.runs.command import Ending, run_command
+from stablelint.runtime.verify.runs.command import run_command
 from stablelint.runtime.verify.site import Site
 from tests.runtime.verify.programs import MODES, modes_sites, site_at
 
 
 def capture(
     folder: Path, sites: Mapping[str, Site], command: list[str], **more: object
-) -> tuple[Ending, Records, dict[str, Captured]]:
+) -> tuple[Run, Records, dict[str, Captured]]:
     """Run a command with probes at the sites; its records, by the names of the sites."""
     targets: dict[str, list[Target]] = {}
     for site in sites.values():
@@ -42,7 +43,7 @@ def capture(
 @pytest.fixture(scope="module")
 def modes(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Ending, Records, dict[str, Captured], str, bytes]:
+) -> tuple[Run, Records, dict[str, Captured], str, bytes]:
     folder = tmp_path_factory.mktemp("modes")
     path = folder / "modes.py"
     path.write_text(MODES, encoding="utf-8")
@@ -50,7 +51,7 @@ def modes(
     return ending, records, found, (folder / "output.txt").read_text(), path.read_bytes()
 
 
-def test_the_command_runs_as_it_would(modes: tuple[Ending, Records, dict[str, Captured], str, bytes]) -> None:
+def test_the_command_runs_as_it_would(modes: tuple[Run, Records, dict[str, Captured], str, bytes]) -> None:
     ending, records, _, output, source = modes
     assert ending.status == 0, output
     assert "argv ['--a', 'b c'] __main__ []" in output
@@ -59,7 +60,7 @@ def test_the_command_runs_as_it_would(modes: tuple[Ending, Records, dict[str, Ca
     assert not records.damaged
 
 
-def test_modes_are_recorded(modes: tuple[Ending, Records, dict[str, Captured], str, bytes]) -> None:
+def test_modes_are_recorded(modes: tuple[Run, Records, dict[str, Captured], str, bytes]) -> None:
     log = modes[2]["log"]
     assert log.calls == 5, "the recomputation of a checkpoint stops before the site is done"
     assert {call.context.autocast for call in log.kept} == {None, "bfloat16"}
@@ -67,7 +68,7 @@ def test_modes_are_recorded(modes: tuple[Ending, Records, dict[str, Captured], s
 
 
 def test_a_gradient_that_is_not_finite_marks_the_call(
-    modes: tuple[Ending, Records, dict[str, Captured], str, bytes],
+    modes: tuple[Run, Records, dict[str, Captured], str, bytes],
 ) -> None:
     root = modes[2]["sqrt"]
     assert root.calls == 1
@@ -78,28 +79,28 @@ def test_a_gradient_that_is_not_finite_marks_the_call(
     assert torch.equal(operand, torch.zeros(3))
 
 
-def test_threads_are_kept_apart(modes: tuple[Ending, Records, dict[str, Captured], str, bytes]) -> None:
+def test_threads_are_kept_apart(modes: tuple[Run, Records, dict[str, Captured], str, bytes]) -> None:
     root = modes[2]["rsqrt"]
     assert root.calls == 4
     assert (root.extents["x"].low, root.extents["x"].high) == (1.0, 4.0)
 
 
 def test_a_probe_steps_aside_under_compilation(
-    modes: tuple[Ending, Records, dict[str, Captured], str, bytes],
+    modes: tuple[Run, Records, dict[str, Captured], str, bytes],
 ) -> None:
     assert modes[2]["exp"].calls == 0
     assert modes[2]["exp"].compiled > 0, "yet it is known that the site was reached"
 
 
 def test_operands_of_an_earlier_statement_are_found(
-    modes: tuple[Ending, Records, dict[str, Captured], str, bytes],
+    modes: tuple[Run, Records, dict[str, Captured], str, bytes],
 ) -> None:
     call = modes[2]["log2"].kept[0]
     assert isinstance(call.operands["y"], torch.Tensor)
     assert isinstance(call.operands["z * 2"], torch.Tensor)
 
 
-def test_children_are_watched_too(modes: tuple[Ending, Records, dict[str, Captured], str, bytes]) -> None:
+def test_children_are_watched_too(modes: tuple[Run, Records, dict[str, Captured], str, bytes]) -> None:
     assert modes[2]["log10"].calls == 2, "one spawned, one forked"
 
 
@@ -148,7 +149,7 @@ def test_a_time_out_keeps_what_was_reached(tmp_path: Path) -> None:
     sites = {"log": site_at(path, "torch.log(torch.zeros(2))", None, {"x": "torch.zeros(2)"})}
     for seconds in (5.0, 30.0, 120.0):  # a busy machine may need that long to import torch
         ending, _, found = capture(tmp_path, sites, [sys.executable, "endless.py"], timeout=seconds)
-        assert ending.timed_out
+        assert ending.stopped == "timed out"
         if found["log"].calls:
             break
     assert found["log"].calls > 0

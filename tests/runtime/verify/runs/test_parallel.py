@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from stablelint.runtime.verify.request import Request
+from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.runs.collect import Captured
-from stablelint.runtime.verify.runs.command import Ending
-from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import Verification, verify
 from tests.runtime.verify.parallel import DISTRIBUTED, KINDS
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.runs.test_capture import capture
 from tests.runtime.verify.support import LOG, replay
 
-Kinds = tuple[Ending, dict[str, Captured], dict[str, Site], str]
+Kinds = tuple[Run, dict[str, Captured], dict[str, Site], str]
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed")
@@ -51,7 +50,7 @@ def test_every_rank_of_torchrun_is_watched(tmp_path: Path) -> None:
     assert found.report.rerun is not None
     assert found.report.rerun.passed is True
     assert found.report.rerun.before.losses is not None
-    assert found.report.rerun.before.losses["nonfinite_losses"]
+    assert found.report.rerun.before.losses.bad_losses
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ import pytest
 from stablelint.runtime.verify.outcome import Report
 from stablelint.runtime.verify.output.emit_tests import emit_tests
 from stablelint.runtime.verify.output.evidence import fingerprint, read_verdicts, write_verdicts
-from stablelint.runtime.verify.request import Request
-from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import Verification, verify
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.support import LOG
@@ -100,8 +99,8 @@ def test_losses_are_watched(verified: tuple[Path, Verification, dict[str, Site]]
     assert rerun is not None
     losses = rerun.before.losses
     assert losses is not None
-    assert losses["backwards"] == 6
-    assert losses["first_nonfinite_loss"] == 2
+    assert losses.backwards == 6
+    assert losses.first_bad_loss == 2
 
 
 def test_the_document_holds_what_the_design_says(

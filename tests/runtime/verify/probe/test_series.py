@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stablelint.runtime.verify.runs.sequence import faults
+from stablelint.runtime.verify.probe.series import faults
 
 GOOD = [
     "zero_grad",
