@@ -1,9 +1,10 @@
 """What passes inside the guard's own functions in a step: each is too short for other programs to get in between.
 
 What the guard's work does to the caches of the step around it is not in these numbers: that is what
-`guard_overhead.py` measures, on a quiet machine. The second number is that of the hook on every layer which
-`stats=True` adds. Of the steps, after a few that settle, the first quartile: what other programs of the machine take
-away makes the rest slower, and is not the guard's. The plain step in processor time.
+`guard_overhead.py` measures, on a quiet machine. The numbers for `stats=True` are of the hook on every layer that it
+adds. Blocks of plain and of guarded steps take turns, so that a busy machine slows both down alike: then the share of
+the step says more than the microseconds. Of each kind of step the first quartile: what other programs of the machine
+take away makes the rest slower, and is not the guard's. The plain step in processor time.
 
 Usage: python benchmarks/guard_own_time.py [--model NAME] [--page docs/guard.md]
 """
@@ -26,21 +27,16 @@ from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.tracing.patches import replaced
 
-SETTLED = 8  # steps after which the guard has found the buffers and reads the layers seldom
+SETTLED = 20  # steps after which the guard has found the buffers and reads the layers seldom
 HOOKS = ("before_backward", "after_backward", "before_step", "after_step")
-STEPS = {"mlp": 600}
-FEW = 12  # steps of models that take longer
-
-
-def quartile(seconds: list[float]) -> float:
-    """That of the quicker half."""
-    return statistics.quantiles(seconds, n=4)[0]
+BLOCKS = {"mlp": (40, 25)}  # of so many steps
+FEW = (3, 4)  # those of models that take longer
 
 
 def inside(
-    step: Step, count: int, clock: Callable[[], float], holder: type, *names: str, stats: bool = False
-) -> float:
-    """Seconds that methods of `holder` take in a step under a guard."""
+    step: Step, blocks: tuple[int, int], clock: Callable[[], float], guard: Guard, holder: type, *names: str
+) -> tuple[float, float]:
+    """Seconds that a plain step takes, and those that methods of `holder` take in a step under the guard."""
     taken = 0.0
 
     def timed(original: Callable[..., object]) -> Callable[..., object]:
@@ -53,43 +49,47 @@ def inside(
 
         return call
 
-    found = []
+    plain, found = [], []
+    rounds, length = blocks
     with ExitStack() as stack:
         for name in names:
             stack.enter_context(replaced(holder, name, timed))
-        stack.enter_context(Guard(stats=stats))
-        for _ in range(count + SETTLED):
-            taken = 0.0
-            step()
-            found.append(taken)
-    return quartile(found[SETTLED:])
+        with guard:
+            for _ in range(SETTLED):
+                step()
+        for _ in range(rounds):
+            for _ in range(length):
+                started = time.process_time()
+                step()
+                plain.append(time.process_time() - started)
+            with guard:
+                for _ in range(length):
+                    taken = 0.0
+                    step()
+                    found.append(taken)
+    return quartile(plain), quartile(found)
 
 
-def plainly(step: Step, count: int) -> float:
-    """Seconds of processor time that a step without a guard takes."""
-    found = []
-    for _ in range(count):
-        started = time.process_time()
-        step()
-        found.append(time.process_time() - started)
-    return quartile(found)
+def quartile(seconds: list[float]) -> float:
+    """That of the quicker half."""
+    return statistics.quantiles(seconds, n=4)[0]
 
 
 def row(name: str) -> list[str]:
     """The numbers of one model."""
     model, *data = MODELS[name]()
     step = classifier(model, *data, "cpu").step
-    count = STEPS.get(name, FEW)
+    blocks = BLOCKS.get(name, FEW)
     layers = sum(1 for one in model.modules() if not list(one.children()))
-    own = inside(step, count, time.perf_counter, Watch, *HOOKS)
+    plain, own = inside(step, blocks, time.perf_counter, Guard(), Watch, *HOOKS)
     # On large results the hooks of layers take long enough to be interrupted; reading the thread's clock takes its time.
-    clock = time.perf_counter if name in STEPS else time.thread_time
-    stats = inside(step, count, clock, Activations, "_seen", stats=True)
-    plain = plainly(step, count)
+    clock = time.perf_counter if name in BLOCKS else time.thread_time
+    _, stats = inside(step, blocks, clock, Guard(stats=True), Activations, "_seen")
     return [
         name,
         f"{plain * 1e3:.2f}",
         f"{own * 1e6:.0f}",
+        f"{own / plain:.1%}",
         f"{stats * 1e6:.0f}",
         f"{stats / layers * 1e6:.0f}",
     ]
@@ -106,6 +106,7 @@ def main() -> None:
         "model",
         "plain step, ms",
         "in the guard, µs",
+        "of the step",
         "in the hooks of --stats, µs",
         "for each layer, µs",
     ]

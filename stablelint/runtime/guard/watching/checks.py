@@ -48,7 +48,10 @@ class Checks:
     ) -> None:
         """Check all gradients at once; `after_backward` where the step goes on to accumulate."""
         parameters = self._watched(parameters)
-        norm, layers = _norms(state, parameters, meter, after_backward)
+        clipped = None
+        if state.clip_norm is not None and state.clip_count == len(parameters) and not after_backward:
+            clipped = float(state.clip_norm)
+        norm, layers = meter.read(parameters, clipped)
         if not after_backward:
             state.history.add(state.step, state.loss, norm, layers)
             if layers and math.isfinite(norm):
@@ -96,15 +99,3 @@ class Checks:
             state.step_site = Site(frame.f_code, frame.f_lasti)
             state.written = True
             self.on_alarm(Alarm(state.step + 1, state.loss, None, False, optimizer, frame))
-
-
-def _norms(
-    state: StepState, parameters: list[torch.Tensor], meter: Meter, after_backward: bool
-) -> tuple[float, tuple[float, ...]]:
-    clipped = state.clip_norm
-    if clipped is not None and state.clip_count == len(parameters) and not after_backward:
-        norm = float(clipped)
-        if meter.accept(norm):
-            return norm, ()
-        return meter.read(parameters, norm)
-    return meter.read(parameters)

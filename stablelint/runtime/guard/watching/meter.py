@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable
 
 import torch
 from torch._utils import _flatten_dense_tensors
 
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.tensors.names import gradients_of, parameters_of
+from stablelint.runtime.tensors.names import gradients_of
 from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
@@ -27,15 +26,11 @@ class Meter:
     On an accelerator the layers cost no more than their sum, and are taken at every step.
     """
 
-    __slots__ = ("_count", "_reference", "_small", "_taken", "_wait", "limit", "measured", "owner", "sharded")
-
-    def __init__(self, owner: torch.optim.Optimizer | None = None, sharded: bool = False) -> None:
-        self.owner: Callable[[], torch.optim.Optimizer | None] = weakref.ref(owner) if owner else lambda: None
+    def __init__(self, sharded: bool = False) -> None:
         self.sharded = sharded  # over ranks: the norms are of this rank's part
         self.measured: list[weakref.ref[torch.Tensor]] = []  # the parameters behind the norms by layer
         self.limit = math.inf  # a norm beyond it has its layers taken
         self._small = False
-        self._count = -1
         self._reference = 0.0
         self._taken = 0
         self._wait = 0
@@ -44,46 +39,35 @@ class Meter:
         self, parameters: list[torch.Tensor], clipped: float | None = None
     ) -> tuple[float, tuple[float, ...]]:
         """The 2-norm over all gradients, and that of each or nothing; as they were before they were `clipped`."""
-        gradients = gradients_of(parameters)
-        if self.sharded:
-            gradients = ranks.local(gradients)
-        total = self._total(gradients) if clipped is None else None
-        if total is not None:
-            return total, ()
-        layers = fused_norms(gradients)
+        if self._wait:
+            norm = self._joint_norm(parameters) if clipped is None else clipped
+            if norm <= self._reference:
+                self._wait -= 1
+                return norm, ()
+        layers = self._by_layer(parameters)
         norm = total_norm(layers)
         if clipped is not None and math.isfinite(clipped) and math.isfinite(norm) and norm > 0:
             layers = tuple(one * clipped / norm for one in layers)
             norm = clipped
-        if len(gradients) != self._count:
-            self._count = len(gradients)
-            self._small = _are_small(gradients)
-            self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
         self._taken += 1
         self._reference = min(_RISE * norm, self.limit) if math.isfinite(norm) else 0.0
         self._wait = _LAYERS_EVERY - 1 if self._taken > _EARLY else 0
         return norm, layers
 
-    def glance(self, optimizer: torch.optim.Optimizer) -> float | None:
-        """The norm over an optimizer's gradients where no more is due: it is finite and has not risen; else None."""
-        if not self._wait or not self._small or self.sharded:
-            return None
-        return self._total(gradients_of(parameters_of(optimizer)))
+    def _joint_norm(self, parameters: list[torch.Tensor]) -> float:
+        """The norm over all gradients, as quickly as it is to be had; NaN where the layers cost no more."""
+        gradients = gradients_of(parameters) if self._small else []
+        return _joint_norm(gradients) if len(gradients) == len(self.measured) > 0 else math.nan
 
-    def _total(self, gradients: list[torch.Tensor]) -> float | None:
-        if self._wait and self._small and len(gradients) == self._count:
-            norm = _joint_norm(gradients)
-            if norm <= self._reference:
-                self._wait -= 1
-                return norm
-        return None
-
-    def accept(self, norm: float) -> bool:
-        """Whether a norm measured elsewhere will do for this step, without the layers."""
-        if not self._wait or not norm <= self._reference:
-            return False
-        self._wait -= 1
-        return True
+    def _by_layer(self, parameters: list[torch.Tensor]) -> tuple[float, ...]:
+        """The norm of every gradient."""
+        gradients = gradients_of(parameters)
+        if self.sharded:
+            gradients = ranks.local(gradients)
+        if len(gradients) != len(self.measured):
+            self._small = not self.sharded and _are_small(gradients)
+            self.measured = [weakref.ref(one) for one in parameters if one.grad is not None]
+        return fused_norms(gradients)
 
 
 def _are_small(tensors: list[torch.Tensor]) -> bool:

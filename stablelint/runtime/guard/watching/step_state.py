@@ -122,7 +122,6 @@ class StepState:
         default_factory=weakref.WeakKeyDictionary
     )
     meter: Meter = field(default_factory=Meter)  # of the steps that no optimizer takes
-    latest: Meter | None = None  # of the optimizer that stepped last
     step: int = 0
     sees_new: bool = True  # an optimizer was met for the first time
     written: bool = False  # a step is known to have written the parameters

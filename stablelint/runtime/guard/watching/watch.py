@@ -147,21 +147,19 @@ class Watch(hooks.Observer):
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The check of the step: losses still unread, then all gradients at once."""
         state = self._local.state
-        if len(args) == 1 and not kwargs and self._is_well(state, optimizer):
-            return None
         if not self._is_watched(state, optimizer):
             return None
         meter = state.optimizers.get(optimizer)
         if meter is None:
             meter = state.optimizers[optimizer] = self._meter_for(optimizer)
             state.sees_new = True
-        state.latest = meter
         if state.dropped:
             self._drop(state)
             return None
-        watched = hooks.with_closure(args, kwargs, partial(self._watched_closure, optimizer, meter))
-        if watched is not None:
-            return watched
+        if len(args) > 1 or kwargs:
+            watched = hooks.with_closure(args, kwargs, partial(self._watched_closure, optimizer, meter))
+            if watched is not None:
+                return watched
         if meter.sharded:
             losses, state.pending = state.pending, []
             self._checks.with_other_ranks(state, parameters_of(optimizer), optimizer, meter, losses)
@@ -288,7 +286,7 @@ class Watch(hooks.Observer):
             for name, root in roots.items():
                 prefix = f"{name}." if len(trained) > 1 else ""
                 self._names.learn({f"{prefix}{path}": one for path, one in root.named_parameters()})
-        meter = Meter(optimizer, self._distributed and ranks.are_sharded(parameters_of(optimizer)))
+        meter = Meter(self._distributed and ranks.are_sharded(parameters_of(optimizer)))
         meter.limit = math.inf if self._limit.given is None else self._limit.given
         return meter
 
@@ -313,24 +311,6 @@ class Watch(hooks.Observer):
             own = {id(parameter) for parameter in self.model.parameters()}
             state.watched = any(id(parameter) in own for parameter in parameters_of(optimizer))
         return state.watched
-
-    def _is_well(self, state: StepState, optimizer: torch.optim.Optimizer) -> bool:
-        """The common step, with the least of work: one optimizer, nothing pending, scaled or clipped."""
-        meter = state.latest
-        if (
-            meter is None
-            or meter.owner() is not optimizer
-            or state.dropped
-            or state.scaled
-            or state.pending
-            or state.clip_norm is not None
-            or self.skip
-        ):
-            return False
-        norm = meter.glance(optimizer)
-        if norm is not None:
-            state.history.add(state.step, state.loss, norm)
-        return norm is not None
 
     def _drop(self, state: StepState) -> None:
         for optimizer in list(state.optimizers):
