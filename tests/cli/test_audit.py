@@ -50,7 +50,8 @@ def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> No
         r"✗ \d+ failed, ! \d+ warned, ✓ \d+ passed, · \d+ not seen; 10 optimizer steps .*", last
     )
     page = (tmp_path / "page.html").read_text()
-    assert page.index("<h2>failed</h2>") < page.index("zeroed-gradients") < page.index("<h2>data</h2>")
+    assert page.index("<h2>failed[zeroed-gradients]: ") < page.index("<h2>every check</h2>")
+    assert "<mark>" in page
     assert str(tmp_path) not in page
     assert "<svg" in page
     assert "zeroed-gradients" in page

@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.audit.graph import Row
 from stablelint.runtime.program.frames import is_library
 
 _MOST_EVENTS = 200_000
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-Row = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)

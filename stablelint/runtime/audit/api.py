@@ -16,7 +16,7 @@ from stablelint.runtime.audit.record import Run
 from stablelint.runtime.audit.recorder import Recorder
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.audit.values import Histogram, histogram_of
-from stablelint.runtime.plain import Json
+from stablelint.runtime.plain import Json, plain
 
 DEFAULT_STEPS = 10
 _MOST_HISTOGRAMS = 24
@@ -77,8 +77,8 @@ class Audit:
             "steps": len(self.run.steps),
             "counts": {status.value: counts[status.value] for status in Status},
             "trouble": list(dict.fromkeys(self.run.trouble)),
-            "checks": [one.as_json() for one in self.results],
-            "histograms": [one.as_json() for one in self.histograms],
+            "checks": plain(self.results),
+            "histograms": plain(self.histograms),
         }
 
     def __str__(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
+from inspect import Signature
 from typing import Any
 
 import torch
 
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
-from stablelint.runtime.audit.replayed import LossOnBatch, detached
-from stablelint.runtime.audit.shield import shielded
+from stablelint.runtime.audit.replayed import LossOnBatch, detached, view_of
+from stablelint.runtime.audit.taps import shielded
 from stablelint.runtime.audit.values import fingerprint, sample_of
 from stablelint.runtime.program.frames import Site, site_of, user_frame
 from stablelint.runtime.tensors.measure import tensors_in
@@ -59,16 +60,18 @@ class CallRecorder:
             self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
 
     @shielded
-    def on_loss(self, kind: str, arguments: dict[str, Any], value: object) -> None:
+    def on_loss(self, kind: str, signature: Signature, value: object, *args: Any, **kwargs: Any) -> None:
         """Keep the first rows of input and target."""
-        given, target = arguments["input"], arguments["target"]
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given, target = bound.arguments["input"], bound.arguments["target"]
         if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or self.elsewhere():
             return
         forward, output = self._source_of(given)
         single = isinstance(value, torch.Tensor) and value.numel() == 1
         call = LossCall(
             kind,
-            {name: one for name, one in arguments.items() if name not in ("input", "target")},
+            {name: one for name, one in bound.arguments.items() if name not in ("input", "target")},
             sample_of(given),
             sample_of(target),
             (tuple(given.shape), tuple(target.shape)),
@@ -82,7 +85,9 @@ class CallRecorder:
             return
         forward.scored = forward.scored or not call.grad
         if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
-            self.run.loss_on_batch = LossOnBatch(forward.root, *forward.pair, kind, arguments, given, output)
+            self.run.loss_on_batch = LossOnBatch(
+                forward.root, *forward.pair, kind, bound.arguments, view_of(given, output)
+            )
 
     def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
         """The call whose output `tensor` is, or is a view of."""
@@ -93,12 +98,12 @@ class CallRecorder:
         return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
 
     @shielded
-    def on_loader(self, loader: Any) -> None:
+    def on_loader(self, _: object, loader: Any, *args: object, **kwargs: object) -> None:
         """Note a loader."""
         self._facts_of(loader)
 
     @shielded
-    def on_iterate(self, loader: Any, iterator: object) -> None:
+    def on_iterate(self, iterator: object, loader: Any) -> None:
         """Note whose batches the iterator hands out."""
         facts = self._facts_of(loader)
         facts.iterators += 1

@@ -16,9 +16,13 @@ import torch
 from stablelint.runtime.audit.values import dense
 from stablelint.runtime.program.frames import is_library
 
+Row = tuple[str, int]
+"""File and line."""
+Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
+"""A column or a row, the square that another made of it, and where."""
 _MOST_NODES = 20_000
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
-# By operation: what it saved, and from the range of that the magnitude of the operand that is next to zero.
+# By operation: what it saved, and from the magnitudes of that how far the operand is from its edge (0, 1, infinity).
 _OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
     "LogBackward0": ("_saved_self", lambda low, high: low),
     "Log2Backward0": ("_saved_self", lambda low, high: low),
@@ -26,9 +30,9 @@ _OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
     "RsqrtBackward0": ("_saved_result", lambda low, high: high**-2 if high else math.inf),
     "DivBackward0": ("_saved_other", lambda low, high: low),
     "ReciprocalBackward0": ("_saved_result", lambda low, high: 1 / high if high else math.inf),
-    "ExpBackward0": ("_saved_result", lambda low, high: math.inf),
-    "AcosBackward0": ("_saved_self", lambda low, high: math.inf),
-    "AsinBackward0": ("_saved_self", lambda low, high: math.inf),
+    "ExpBackward0": ("_saved_result", lambda low, high: 1 / high if high else math.inf),
+    "AcosBackward0": ("_saved_self", lambda low, high: 1 - high),
+    "AsinBackward0": ("_saved_self", lambda low, high: 1 - high),
 }
 
 
@@ -44,13 +48,11 @@ class UnitFacts:
 
 @dataclass(slots=True)
 class OperandFacts:
-    """The range of an operand whose value a contract limits."""
+    """How near an operand comes to the edge of a contract."""
 
     operation: str
-    smallest: float  # magnitude of the operand, where zero is its edge; over finite elements
-    high: float  # of what was saved
-    nearest: float  # to the edge of the contract, where that is not zero
-    row: tuple[str, int] | None  # file and line of the expression
+    distance: float  # of a finite element to the edge of the contract, at least
+    row: Row | None  # of the expression
 
 
 @dataclass(slots=True)
@@ -61,9 +63,7 @@ class GraphFacts:
     units: list[UnitFacts] = field(default_factory=list)
     operands: list[OperandFacts] = field(default_factory=list)
     kept: Callable[[], object] = lambda: None  # None as soon as the graph is freed
-    crossed: tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None = (
-        None  # (N, 1) against (N,)
-    )
+    crossed: Crossed | None = None
 
 
 def nodes_of(root: Any, limit: int = _MOST_NODES) -> Iterator[Any]:
@@ -135,7 +135,7 @@ def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
     if edge is not None:
         distance = flat.abs() if name == "TanhBackward0" else (2 * flat - 1).abs()
         share = float((distance > edge).float().mean())
-    return UnitFacts(name.removesuffix("Backward0").lower(), _nearest_parameter(node), alive, share)
+    return UnitFacts(_called(name), _nearest_parameter(node), alive, share)
 
 
 def _nearest_parameter(node: Any) -> int | None:
@@ -148,22 +148,19 @@ def _nearest_parameter(node: Any) -> int | None:
 
 
 def _operand(node: Any, name: str) -> OperandFacts | None:
-    attribute, from_saved = _OPERANDS[name]
+    attribute, distance = _OPERANDS[name]
     saved = _saved(node, attribute)
-    if saved is None or not saved.numel():
+    if saved is None:
         return None
     values = dense(saved)
     values = values[torch.isfinite(values)]
     if not values.numel():
         return None
-    magnitude = values.abs()
-    low, high = float(magnitude.min()), float(magnitude.max())
-    nearest = 1 - high if name in ("AcosBackward0", "AsinBackward0") else math.inf
-    smallest = from_saved(low, high)
-    return OperandFacts(name.removesuffix("Backward0").lower(), smallest, high, nearest, row_of(node))
+    low, high = torch.aminmax(values.abs())
+    return OperandFacts(_called(name), distance(float(low), float(high)), row_of(node))
 
 
-def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, int] | None] | None:
+def _crossed(node: Any) -> Crossed | None:
     """A column that met a row: the result is a square though an operand was a column or a row of its length."""
     (result,) = (tuple(one.shape) for one in node._input_metadata)
     if len(result) != 2 or result[0] != result[1] or result[0] < 2:
@@ -177,7 +174,12 @@ def _crossed(node: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, in
     return None
 
 
-def row_of(node: Any) -> tuple[str, int] | None:
+def _called(name: str) -> str:
+    """The operation of a node."""
+    return name.removesuffix("Backward0").lower()
+
+
+def row_of(node: Any) -> Row | None:
     """File and line of the expression that made a node, of the graphs for which torch kept them."""
     for entry in reversed(node.metadata.get("traceback_", ())):
         head = entry.strip().partition("\n")[0]

@@ -11,7 +11,7 @@ from torch import nn
 
 from stablelint.runtime.audit.calls import here
 from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
-from stablelint.runtime.audit.shield import shielded
+from stablelint.runtime.audit.taps import shielded
 from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
 from stablelint.runtime.program.frames import Site
 
@@ -34,6 +34,7 @@ class ModuleBook:
         self._began = 0  # sequence of the first node of the pass under way
         self._cut: list[tuple[weakref.ref[torch.Tensor], Site | None]] = []
 
+    @shielded
     def note_cut(self, made: torch.Tensor, of: torch.Tensor) -> None:
         """A tensor was detached: remember it where the pass under way has computed it."""
         if self._stack and torch.is_grad_enabled() and of.grad_fn is not None:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 
 from stablelint.runtime.audit import checks
-from stablelint.runtime.audit.record import Run
+from stablelint.runtime.audit.record import Place, Run, place
 from stablelint.runtime.plain import Json
 from stablelint.runtime.program.location import Location, place_json
 
@@ -68,14 +68,24 @@ def passed(evidence: str) -> Outcome:
     return Outcome(Status.PASSED, evidence)
 
 
-def warned(evidence: str, remedy: str, *subjects: str, at: Location | None = None) -> Outcome:
-    """It may be meant, and often is not."""
-    return Outcome(Status.WARNED, evidence, subjects, at, remedy)
+def all_of(count: int, noun: str) -> Outcome | None:
+    """All is well with so many; None where there are none."""
+    return passed(counted(count, noun)) if count else None
 
 
-def failed(evidence: str, remedy: str, *subjects: str, at: Location | None = None) -> Outcome:
-    """It is wrong."""
-    return Outcome(Status.FAILED, evidence, subjects, at, remedy)
+def warned(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outcome:
+    """It may be meant, and often is not. `{names}` in the evidence stands for the subjects."""
+    return Outcome(Status.WARNED, _named(evidence, subjects), subjects, place(at), remedy)
+
+
+def failed(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outcome:
+    """It is wrong. `{names}` in the evidence stands for the subjects."""
+    return Outcome(Status.FAILED, _named(evidence, subjects), subjects, place(at), remedy)
+
+
+def _named(evidence: str, subjects: Sequence[str]) -> str:
+    more = f" and {len(subjects) - 4} more" if len(subjects) > 4 else ""
+    return evidence.replace("{names}", ", ".join(subjects[:4]) + more)
 
 
 def counted(number: int, noun: str) -> str:
@@ -85,11 +95,6 @@ def counted(number: int, noun: str) -> str:
     if noun.endswith("ix"):
         return f"{number} {noun[:-2]}ices"
     return f"{number} {noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @dataclass(frozen=True, slots=True)

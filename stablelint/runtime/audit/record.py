@@ -10,10 +10,12 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.allocations import Peak
-from stablelint.runtime.audit.graph import GraphFacts
+from stablelint.runtime.audit.graph import GraphFacts, Row
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
+
+Place = Site | Row | Location | None
 
 
 @dataclass(slots=True, eq=False)
@@ -178,11 +180,8 @@ class Run:
         return (one.facts for one in self.backwards if one.facts is not None)
 
 
-def place(site: Site | None) -> Location | None:
-    """The expression of a site."""
-    return resolve(site) if site is not None else None
-
-
-def line(row: tuple[str, int] | None) -> Location | None:
-    """A line of a file, where no more is known."""
-    return Location(*row, None, linecache.getline(*row).strip(), "") if row is not None else None
+def place(at: Place) -> Location | None:
+    """The expression of a site; the line, where file and row are all that is known."""
+    if isinstance(at, Site):
+        return resolve(at)
+    return Location(*at, None, linecache.getline(*at).strip(), "") if isinstance(at, tuple) else at

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import random
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,17 +25,28 @@ from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdin
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
-from stablelint.runtime.audit.shield import shielded
-from stablelint.runtime.audit.taps import LOSSES, ending, telling_after, telling_before, telling_loss
+from stablelint.runtime.audit.taps import LOSSES, ending, shielded, telling
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.norms import fused_norms
+from stablelint.runtime.tensors.state import current_state, moved
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import replace
 
 _FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
+
+
+@dataclass(slots=True)
+class _Stepping:
+    """An optimizer's steps so far."""
+
+    taken: int = 0
+    used: bool = False  # a step used the gradients that are there, and they were not zeroed
+    stale: bool = False  # a backward pass added to such
+    since: int = 0  # backward calls at the last step
+    ready: tuple[Step, list[torch.Tensor]] | None = None  # the step under way, and parameters before it
 
 
 class Recorder(CallRecorder, hooks.Observer):
@@ -51,7 +64,6 @@ class Recorder(CallRecorder, hooks.Observer):
         self._batches = batches
         self._undo: list[Callable[[], None]] = []
         self._modules = ModuleBook(self.run, self.on_forward)
-        self._removed: list[Any] = []
         self._attached = False
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._sequence = 0  # of the first node after the last backward call
@@ -59,14 +71,10 @@ class Recorder(CallRecorder, hooks.Observer):
         self._scaled = False  # gradients are multiplied by a scaler's factor
         self._clips: list[tuple[float, Site | None]] = []
         self._clipped_scaled: Site | None = None
-        self._used: dict[int, bool] = {}  # by optimizer: a step used the gradients, and they were not zeroed
-        self._stale: dict[int, bool] = {}
-        self._since: dict[int, int] = {}  # by optimizer: backward calls at its last step
-        self._counts: dict[int, int] = {}
-        self._ready: dict[int, tuple[Step, list[torch.Tensor]]] = {}
+        self._stepping: list[_Stepping] = []  # of `run.optimizers`
         self._early: dict[str, Holding] = {}
         self._allocations = Allocations()
-        self._states = _generators()
+        self._random = current_state()
 
     def start(self) -> None:
         """Begin to listen."""
@@ -75,30 +83,24 @@ class Recorder(CallRecorder, hooks.Observer):
         torch.autograd.set_detect_anomaly(True, check_nan=False)  # the first graph knows its lines
         hooks.attach(self)
         self._tap()
-        self._removed = [
-            torch_module.register_module_forward_pre_hook(self._modules.enter),
-            torch_module.register_module_forward_hook(
-                self._modules.leave, with_kwargs=True, always_call=True
-            ),
-        ]
+        before = torch_module.register_module_forward_pre_hook(self._modules.enter)
+        behind = torch_module.register_module_forward_hook(
+            self._modules.leave, with_kwargs=True, always_call=True
+        )
+        self._undo += before.remove, behind.remove
 
     def stop(self) -> None:
         """Stop listening; torch is as it was. Calling it again changes nothing."""
         if not self._attached:
             return
         self._attached = False
-        for handle in self._removed:
-            handle.remove()
         while self._undo:
             self._undo.pop()()
         hooks.detach(self)
         self.plain_graphs()
         self.run.peak = self.run.peak or self._allocations.stop()
-        self.run.drawn = {
-            name
-            for name, state in _generators().items()
-            if name in self._states and self._states[name] != state
-        }
+        drawn = moved(self._random, current_state())
+        self.run.drawn = {name for name, one in zip(("torch", "random", "numpy"), drawn, strict=False) if one}
 
     def plain_graphs(self) -> None:
         """Graphs that do not know their lines, as without the audit."""
@@ -107,25 +109,20 @@ class Recorder(CallRecorder, hooks.Observer):
     def _tap(self) -> None:
         """Listen at functions besides the guard's hooks: losses, schedulers, loaders, seeds."""
         for kind in LOSSES:
-            self._replace(functional, kind, functools.partial(telling_loss, self.on_loss, kind))
+            signature = inspect.signature(getattr(functional, kind))
+            self._replace(functional, kind, telling(functools.partial(self.on_loss, kind, signature)))
         for scheduler in vars(lr_scheduler).values():
             if isinstance(scheduler, type) and issubclass(scheduler, lr_scheduler.LRScheduler):
                 if "step" in vars(scheduler):
-                    self._replace(
-                        scheduler, "step", telling_before(lambda one, *_, **__: self.on_schedule(one))
-                    )
-        self._replace(
-            DataLoader, "__init__", telling_after(lambda _, loader, *__, **___: self.on_loader(loader))
-        )
-        self._replace(
-            DataLoader, "__iter__", telling_after(lambda made, loader: self.on_iterate(loader, made))
-        )
+                    self._replace(scheduler, "step", telling(self.on_schedule))
+        self._replace(DataLoader, "__init__", telling(self.on_loader))
+        self._replace(DataLoader, "__iter__", telling(self.on_iterate))
         if self._batches is not None:
-            self._replace(_BaseDataLoaderIter, "__next__", functools.partial(ending, self._batches))
-        self._replace(torch.Tensor, "detach", telling_after(self.on_detach))
-        self._replace(torch.amp.GradScaler, "unscale_", telling_after(lambda *_: self.on_unscale()))
+            self._replace(_BaseDataLoaderIter, "__next__", ending(self._batches))
+        self._replace(torch.Tensor, "detach", telling(self._modules.note_cut))
+        self._replace(torch.amp.GradScaler, "unscale_", telling(self.on_unscale))
         for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
-            self._replace(holder, "clip_grad_value_", telling_after(lambda *_, **__: self.on_clip_value()))
+            self._replace(holder, "clip_grad_value_", telling(self.on_clip_value))
         for owner, name, generator in (
             (torch, "manual_seed", "torch"),
             (torch.random, "manual_seed", "torch"),
@@ -133,9 +130,7 @@ class Recorder(CallRecorder, hooks.Observer):
             (sys.modules.get("numpy.random"), "seed", "numpy"),
         ):
             if owner is not None:
-                self._replace(
-                    owner, name, telling_after(lambda *_, seeded=generator, **__: self.on_seed(seeded))
-                )
+                self._replace(owner, name, telling(functools.partial(self.on_seed, generator)))
         apply = torch.autograd.Function.__dict__["apply"]
 
         def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -148,31 +143,24 @@ class Recorder(CallRecorder, hooks.Observer):
     def _replace(self, holder: Any, name: str, wrap: Callable[[Any], Any]) -> None:
         self._undo.append(replace(holder, name, lambda original: functools.wraps(original)(wrap(original))))
 
-    # what the taps tell
+    # what the taps tell: of every call its result, and its arguments
 
     @shielded
-    def on_schedule(self, scheduler: Any) -> None:
+    def on_schedule(self, _: object, scheduler: Any, *args: object, **kwargs: object) -> None:
         """Note a scheduler that is ahead of its optimizer; the step in its own construction is not one."""
         if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self.elsewhere():
             self.run.early_schedule = self.run.early_schedule or here()
 
-    @shielded
-    def on_seed(self, generator: str) -> None:
+    def on_seed(self, generator: str, *_: object, **__: object) -> None:
         """Note a seed."""
         self.run.seeded.add(generator)
 
-    @shielded
-    def on_unscale(self) -> None:
+    def on_unscale(self, *_: object) -> None:
         """Gradients are what they are again."""
         self._scaled = False
 
     @shielded
-    def on_detach(self, made: torch.Tensor, of: torch.Tensor) -> None:
-        """Note what was cut off its graph within a pass."""
-        self._modules.note_cut(made, of)
-
-    @shielded
-    def on_clip_value(self) -> None:
+    def on_clip_value(self, *_: object, **__: object) -> None:
         """Note the clip."""
         self._clip(float("nan"))
 
@@ -200,7 +188,7 @@ class Recorder(CallRecorder, hooks.Observer):
 
     def _clip(self, norm: float) -> None:
         site = here()
-        if self.run.steps and not self.run.backwards[self._since.get(self.run.steps[-1].optimizer, 0) :]:
+        if self.run.steps and not self.run.backwards[self._stepping[self.run.steps[-1].optimizer].since :]:
             self.run.steps[-1].clipped_after = site
             return
         self._clips.append((norm, site))
@@ -212,10 +200,9 @@ class Recorder(CallRecorder, hooks.Observer):
         """Read the graph, and whether the gradients that will be added to were used already."""
         if not losses or self.elsewhere():
             return
-        for key, optimizer in enumerate(self.run.optimizers):
+        for optimizer, stepping in zip(self.run.optimizers, self._stepping, strict=True):
             present = any(fused_norms([one.detach() for one in gradients_of(parameters_of(optimizer))]))
-            self._used[key] = self._used.get(key, False) and present
-            self._stale[key] = self._used[key]
+            stepping.stale = stepping.used = stepping.used and present
         loss = losses[0]
         value = self._unscaled_loss
         self.run.backwards.append(
@@ -268,6 +255,7 @@ class Recorder(CallRecorder, hooks.Observer):
             if known is optimizer:
                 return key
         self.run.optimizers.append(optimizer)
+        self._stepping.append(_Stepping())
         return len(self.run.optimizers) - 1
 
     def _gradients_ready(self, key: int, optimizer: torch.optim.Optimizer, site: Site | None) -> None:
@@ -280,12 +268,13 @@ class Recorder(CallRecorder, hooks.Observer):
             if facts is not None:
                 facts.gradients += 1
                 facts.nonzero += norm != 0
+        stepping = self._stepping[key]
         step = Step(
             key,
-            self.run.backwards[self._since.get(key, 0) :],
+            self.run.backwards[stepping.since :],
             site,
             tuple(float(group["lr"]) for group in optimizer.param_groups if "lr" in group),
-            self._stale.get(key, False),
+            stepping.stale,
             bool(with_gradient),
             bool(with_gradient) and not any(norms),
             self._clips,
@@ -293,15 +282,15 @@ class Recorder(CallRecorder, hooks.Observer):
             norms={names[id(one)]: norm for one, norm in zip(with_gradient, norms, strict=True)},
         )
         self._clips, self._clipped_scaled = [], None
-        self._ready[key] = step, [one.detach().clone() for one in parameters]
+        stepping.ready = step, [one.detach().clone() for one in parameters]
 
     @shielded
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """What the step did to the parameters; the end, if it was the last one to be watched."""
-        key = self._key_of(optimizer)
-        if self.elsewhere() or key not in self._ready:
+        stepping = self._stepping[self._key_of(optimizer)]
+        if self.elsewhere() or stepping.ready is None:
             return
-        step, before = self._ready.pop(key)
+        (step, before), stepping.ready = stepping.ready, None
         parameters = parameters_of(optimizer)
         names = self._modules.names_of(parameters)
         with torch.no_grad():
@@ -311,16 +300,16 @@ class Recorder(CallRecorder, hooks.Observer):
             if size:
                 step.moved[names[id(parameter)]] = move / size
         self.run.steps.append(step)
-        self._since[key] = len(self.run.backwards)
-        self._used[key] = True
+        stepping.since = len(self.run.backwards)
+        stepping.used = True
+        stepping.taken += 1
         self._scaled = False
-        self._counts[key] = self._counts.get(key, 0) + 1
         if len(self.run.steps) == 1:
             self.plain_graphs()
             self._allocations.start()
-        if self._counts[key] == _FIRST_LOOK and not self._early:
+        if stepping.taken == _FIRST_LOOK and not self._early:
             self._early = self._holdings()
-        if self._limit is not None and self._counts[key] >= self._limit:
+        if self._limit is not None and stepping.taken >= self._limit:
             self.look_at_names()
             self._on_end()
 
@@ -332,8 +321,8 @@ class Recorder(CallRecorder, hooks.Observer):
         graphs = [name for name, held in now.items() if held.graphs > 1]
         self.run.holders = tuple(graphs) or tuple(name for name, held in now.items() if held.graphs)
         self.run.holder_at = next((at for name in self.run.holders if (at := filled_at(name, files))), None)
-        taken = max(self._counts.values(), default=0) - _FIRST_LOOK
-        more = growing(self._early, now, taken)
+        taken = max((one.taken for one in self._stepping), default=0)
+        more = growing(self._early, now, taken - _FIRST_LOOK)
         self.run.growing = tuple(
             f"{name} ({held.tensors} tensors, {held.bytes:,} bytes)" for name, held in more.items()
         )
@@ -341,13 +330,3 @@ class Recorder(CallRecorder, hooks.Observer):
 
     def _holdings(self) -> dict[str, Holding]:
         return holdings(list(step_frames(sys._getframe(1), _FRAMES)), self.run.roots)
-
-
-def _generators() -> dict[str, Any]:
-    """The states of the generators that Python and NumPy share in a process."""
-    states: dict[str, Any] = {"random": random.getstate()}
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
-        kind, keys, *rest = numpy.get_state()
-        states["numpy"] = kind, keys.tobytes(), tuple(rest)
-    return states

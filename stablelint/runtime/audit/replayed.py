@@ -3,79 +3,77 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.tensors.state import current_state
+
+View = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides and offset
+_Copied = TypeVar("_Copied")
 
 
 def detached(value: Any) -> Any:
     """`value` with copies of its tensors, cut from their graphs."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone().requires_grad_(value.requires_grad)
-    if type(value) in (list, tuple):
-        return type(value)(detached(one) for one in value)
-    if type(value) is dict:
-        return {key: detached(one) for key, one in value.items()}
-    return value
+    return tree_map_only(
+        torch.Tensor, lambda one: one.detach().clone().requires_grad_(one.requires_grad), value
+    )
 
 
-_Copied = TypeVar("_Copied")
+def view_of(tensor: torch.Tensor, output: torch.Tensor) -> View | None:
+    """How `tensor` looks at an output; None where it is the output itself."""
+    if tensor is output:
+        return None
+    return tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
 
 
+@dataclass(slots=True)
 class LossOnBatch:
     """The loss of one batch as a function of the model.
 
     Either the model's result has a `loss`, or a loss function took the model's output or a view of it.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        kind: str | None = None,
-        arguments: dict[str, Any] | None = None,
-        given: torch.Tensor | None = None,
-        output: torch.Tensor | None = None,
-    ) -> None:
-        self.model = model
-        self.args, self.kwargs = args, kwargs
-        self._kind = kind
-        self._arguments = detached(dict(arguments or {}))
-        self._view = None
-        if given is not None and output is not None and given is not output:
-            self._view = tuple(given.shape), tuple(given.stride()), given.storage_offset()
+    model: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    kind: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    view: View | None = None
+
+    def __post_init__(self) -> None:
+        self.arguments = detached(dict(self.arguments))
 
     @property
     def best_constant(self) -> float | None:
         """The least loss of an output that is the same for all samples; None where that is not known."""
-        target = self._arguments.get("target")
-        if target is None or self._arguments.get("reduction") != "mean":
+        target = self.arguments.get("target")
+        if target is None or self.arguments.get("reduction") != "mean":
             return None
-        if self._kind == "mse_loss":
+        if self.kind == "mse_loss":
             return float(target.float().var(0, correction=0).mean()) if target.dim() else None
-        if self._kind == "cross_entropy" and not target.is_floating_point():
-            kept = target[target != self._arguments["ignore_index"]]
+        if self.kind == "cross_entropy" and not target.is_floating_point():
+            kept = target[target != self.arguments["ignore_index"]]
             shares = kept.unique(return_counts=True)[1] / max(len(kept), 1)
             return float(-(shares * shares.log()).sum())
         return None
 
-    def __call__(self, model: nn.Module, args: tuple[Any, ...] | None = None) -> torch.Tensor:
+    def __call__(self, model: nn.Module) -> torch.Tensor:
         """The loss of `model`, a copy of the watched one."""
-        result = model(*(self.args if args is None else args), **self.kwargs)
-        if self._kind is None:
+        result = model(*self.args, **self.kwargs)
+        if self.kind is None:
             loss: torch.Tensor = result["loss"]
             return loss
         if not isinstance(result, torch.Tensor):
             result = next(iter(result.values() if isinstance(result, dict) else result))
-        given = result if self._view is None else torch.as_strided(result, *self._view)
-        value: torch.Tensor = getattr(functional, self._kind)(**{**self._arguments, "input": given})
+        given = result if self.view is None else torch.as_strided(result, *self.view)
+        value: torch.Tensor = getattr(functional, self.kind)(**{**self.arguments, "input": given})
         return value
 
 

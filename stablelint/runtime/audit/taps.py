@@ -1,10 +1,10 @@
-"""How functions are replaced that an audit listens at besides the guard's hooks: by ones that call them and tell of it."""
+"""How an audit listens to functions besides the guard's hooks: they are called as ever, and it is told afterwards."""
 
 from __future__ import annotations
 
-import inspect
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -14,26 +14,34 @@ LOSSES = (
 ).split()
 
 
-def telling_before(tell: Callable[..., object]) -> Callable[[Any], Any]:
-    """Tell of a call before it."""
+class Witness(Protocol):
+    """What remembers that something could not be seen."""
 
-    def wrap(original: Any) -> Any:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            tell(*args, **kwargs)
-            return original(*args, **kwargs)
-
-        return call
-
-    return wrap
+    trouble: list[str]
 
 
-def telling_after(tell: Callable[..., object]) -> Callable[[Any], Any]:
-    """Tell of a call with its result; where the first parameter of `tell` is the result."""
+def shielded(method: Callable[..., Any]) -> Callable[..., Any]:
+    """An observing method whose errors are noted in `self.trouble` and reach nobody else; it then returns None."""
+
+    @functools.wraps(method)
+    def observe(self: Witness, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            self.trouble.append(f"{method.__name__}: {type(error).__name__}: {error}")
+            return None
+
+    return observe
+
+
+def telling(tell: Callable[..., object]) -> Callable[[Any], Any]:
+    """Tell of a call: its result, which is the first argument of `tell`, and its arguments."""
 
     def wrap(original: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            tell(result, *args, **kwargs)
+            if not torch.compiler.is_compiling():
+                tell(result, *args, **kwargs)
             return result
 
         return call
@@ -41,27 +49,15 @@ def telling_after(tell: Callable[..., object]) -> Callable[[Any], Any]:
     return wrap
 
 
-def ending(batches: int, original: Any) -> Any:
-    """The next batch of an iterator of a loader, which ends early."""
+def ending(batches: int) -> Callable[[Any], Any]:
+    """Of an iterator of a loader the next batch, up to so many."""
 
-    def following(iterator: Any) -> Any:
-        if iterator._num_yielded >= batches:
-            raise StopIteration
-        return original(iterator)
+    def wrap(original: Any) -> Any:
+        def following(iterator: Any) -> Any:
+            if iterator._num_yielded >= batches:
+                raise StopIteration
+            return original(iterator)
 
-    return following
+        return following
 
-
-def telling_loss(tell: Callable[..., object], kind: str, original: Any) -> Any:
-    """Tell of a call of a loss function: its kind, its arguments by name, and its value."""
-    signature = inspect.signature(original)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = original(*args, **kwargs)
-        if not torch.compiler.is_compiling():
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            tell(kind, bound.arguments, result)
-        return result
-
-    return call
+    return wrap

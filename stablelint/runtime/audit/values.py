@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.plain import Json
-
 _BINS = 24
 _SAMPLES = 64  # rows of a batch that are kept
 _ELEMENTS = 1 << 21  # elements of a batch that are kept
@@ -20,15 +18,13 @@ class Summary:
     """Range, moments and counts of the elements of a tensor; the moments run over finite elements."""
 
     shape: tuple[int, ...]
-    dtype: str
-    low: float
-    high: float
-    mean: float
-    deviation: float
-    nan: int
-    inf: int
-    zeros: float  # share of the elements
-    integral: bool  # every element is a whole number
+    low: float = 0.0
+    high: float = 0.0
+    mean: float = 0.0
+    deviation: float = 0.0
+    nan: int = 0
+    inf: int = 0
+    integral: bool = False  # every element is a whole number
 
     @property
     def spread(self) -> str:
@@ -39,26 +35,14 @@ class Summary:
 def summary_of(tensor: torch.Tensor) -> Summary:
     """The summary of `tensor`, of any dtype and layout; an empty one has a range of zero."""
     values = dense(tensor)
-    shape, dtype = tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
     finite = values[torch.isfinite(values)]
-    counts = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+    shape, nan, inf = tuple(tensor.shape), int(values.isnan().sum()), int(values.isinf().sum())
     if not finite.numel():
-        return Summary(shape, dtype, 0.0, 0.0, 0.0, 0.0, *counts, 0.0, False)
+        return Summary(shape, nan=nan, inf=inf)
     deviation, mean = torch.std_mean(finite, correction=0)
     low, high = torch.aminmax(finite)
-    zeros = float((finite == 0).double().mean())
     integral = not tensor.is_floating_point() or bool((finite == finite.round()).all())
-    return Summary(
-        shape,
-        dtype,
-        float(low),
-        float(high),
-        float(mean),
-        float(deviation),
-        *counts,
-        zeros,
-        integral,
-    )
+    return Summary(shape, float(low), float(high), float(mean), float(deviation), nan, inf, integral)
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -119,10 +103,6 @@ class Histogram:
     high: float
     counts: tuple[int, ...]
 
-    def as_json(self) -> dict[str, Json]:
-        """Title, range and counts."""
-        return {"title": self.title, "low": self.low, "high": self.high, "counts": list(self.counts)}
-
 
 def histogram_of(tensor: torch.Tensor, title: str) -> Histogram | None:
     """The histogram of the finite elements of `tensor`; None where there are none."""
@@ -131,9 +111,7 @@ def histogram_of(tensor: torch.Tensor, title: str) -> Histogram | None:
     if not values.numel():
         return None
     low, high = float(values.min()), float(values.max())
+    if not math.isfinite(high - low):
+        return None
     counts = torch.histc(values, _BINS, low, high) if high > low else torch.tensor([values.numel()])
-    return (
-        Histogram(title, low, high, tuple(int(count) for count in counts))
-        if math.isfinite(high - low)
-        else None
-    )
+    return Histogram(title, low, high, tuple(int(count) for count in counts))

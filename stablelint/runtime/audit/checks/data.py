@@ -11,8 +11,8 @@ from torch import nn
 from torch.utils.data import SequentialSampler, Subset, TensorDataset
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
-from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run, place
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run
 from stablelint.runtime.audit.values import dense, fingerprint, shape_text, summary_of
 
 ORDER = 0
@@ -51,29 +51,25 @@ def _first_matrix(run: Run) -> LayerFacts | None:
 def finite_inputs(run: Run) -> Outcome | None:
     """Inputs hold no NaN and no Inf."""
     batches = _batches(run)
-    bad = [summary_of(one) for one in batches if not bool(torch.isfinite(one).all())]
-    if bad:
-        at = place(run.trained[0].site)
+    if bad := [summary_of(one) for one in batches if not bool(torch.isfinite(one).all())]:
+        at = run.trained[0].site
         text = f"{len(bad)} of {len(batches)} inputs: {bad[0].nan} NaN and {bad[0].inf} Inf in one of {bad[0].shape}"
         return failed(text, "find the samples and repair or drop them before they are batched", at=at)
-    return passed(counted(len(batches), "input")) if batches else None
+    return all_of(len(batches), "input")
 
 
 @check(needs="16 rows of a two-dimensional input, or inputs of more dimensions")
 def varying_features(run: Run) -> Outcome | None:
     """Every input feature varies."""
-    table = _table(run)
-    if table is None:
+    if (table := _table(run)) is None:
         return _varying_arguments(run)
-    still = (table == table[:1]).all(0).nonzero().flatten().tolist()
+    rows, columns = table.shape
+    still = [f"column {index}" for index in (table == table[:1]).all(0).nonzero().flatten().tolist()]
     if not still:
-        return passed(f"{table.shape[1]} columns over {table.shape[0]} rows")
-    names = [f"column {index}" for index in still]
-    text = (
-        f"{len(still)} of {table.shape[1]} columns have one value in {table.shape[0]} rows: {listed(names)}"
-    )
+        return passed(f"{columns} columns over {rows} rows")
+    text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
     remedy = "drop them, or see why they were not filled"
-    return (failed if 2 * len(still) > table.shape[1] else warned)(text, remedy, *names)
+    return (failed if 2 * len(still) > columns else warned)(text, remedy, *still)
 
 
 def _varying_arguments(run: Run) -> Outcome | None:
@@ -87,8 +83,8 @@ def _varying_arguments(run: Run) -> Outcome | None:
         constant = [one for one in batches if bool((one == one.flatten()[0]).all())]
         if 2 * len(constant) > len(batches):
             text = f"{len(constant)} of {len(batches)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
-            return failed(text, "look at what the loader hands out", at=place(run.trained[0].site))
-    return passed(counted(sum(map(len, seen.values())), "input")) if seen else None
+            return failed(text, "look at what the loader hands out", at=run.trained[0].site)
+    return all_of(sum(map(len, seen.values())), "input")
 
 
 @check(needs="16 rows of a two-dimensional input")
@@ -105,7 +101,7 @@ def distinct_features(run: Run) -> Outcome | None:
         if other != index and len(set(table[:, index].tolist())) > 4:
             pairs.append(f"columns {other} and {index}")
     if pairs:
-        return warned(f"{listed(pairs)} are the same in all rows", "drop one of each", *pairs)
+        return warned("{names} are the same in all rows", "drop one of each", *pairs)
     return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
@@ -151,12 +147,12 @@ def masks_leave_something(run: Run) -> Outcome | None:
         if one.dim() == 2 and one.numel() and (one.dtype is torch.bool or _is_zero_one(one))
     ]
     for mask in masks:
-        rows = (~mask.bool()).all(1).nonzero().flatten().tolist()
+        rows = [f"row {index}" for index in (~mask.bool()).all(1).nonzero().flatten().tolist()]
         if 0 < len(rows) < mask.shape[0]:
-            text = f"rows {listed(list(map(str, rows)))} of a mask {shape_text(mask.shape)} are all False"
-            at = place(run.trained[0].site)
-            return failed(text, "drop these samples, or keep one position of each", at=at)
-    return passed(counted(len(masks), "mask")) if masks else None
+            text = f"all False in a mask {shape_text(mask.shape)}: {{names}}"
+            remedy = "drop these samples, or keep one position of each"
+            return failed(text, remedy, *rows, at=run.trained[0].site)
+    return all_of(len(masks), "mask")
 
 
 def _is_zero_one(tensor: torch.Tensor) -> bool:
@@ -183,7 +179,7 @@ def shuffled(run: Run) -> Outcome | None:
         if alone and sum(alone) * 2 > len(alone):
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
         return failed(text, "DataLoader(…, shuffle=True)")
-    return passed(counted(len(loaders), "loader")) if loaders else None
+    return all_of(len(loaders), "loader")
 
 
 def _sampler(loader: Any) -> object:
@@ -207,7 +203,7 @@ def new_batches(run: Run) -> Outcome | None:
         text = f"{most} of {len(calls)} steps had the same batch, of {_length(facts.loader)} in the loader"
         if facts.iterators * 2 > facts.batches:
             text += "; the loader was started anew for each"
-        return failed(text, "iterate over the loader: `for batch in loader:`", at=place(calls[0].site))
+        return failed(text, "iterate over the loader: `for batch in loader:`", at=calls[0].site)
     return passed(f"{len(counts)} different batches in {len(calls)} steps")
 
 
@@ -225,7 +221,7 @@ def last_batch(run: Run) -> Outcome | None:
                     f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1]
                 )
             return passed(f"{text}, and no layer normalises over it")
-    return passed(counted(len(loaders), "loader")) if loaders else None
+    return all_of(len(loaders), "loader")
 
 
 @check(needs="a DataLoader with two workers, trained on")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import LossCall, Run, line, place
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.record import LossCall, Run
 from stablelint.runtime.audit.values import shape_text, summary_of
 
 ORDER = 1
@@ -34,15 +34,14 @@ def raw_scores(run: Run) -> Outcome | None:
         rows = _classes_last(call.input)
         if rows.shape[-1] > 1 and bool((rows >= 0).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-3).all()):
             text = "every row of its input is positive and sums to 1: softmax was applied before"
-            return failed(text, "give cross_entropy the output of the last layer", at=place(call.site))
+            return failed(text, "give cross_entropy the output of the last layer", at=call.site)
     if binary and all(
         bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary if one.input.numel()
     ):
         text = f"all inputs of {len(binary)} calls lie within 0 … 1: sigmoid was applied before"
         remedy = "give binary_cross_entropy_with_logits the output of the last layer"
-        return failed(text, remedy, at=place(binary[0].site))
-    calls = [*calls, *binary]
-    return passed(counted(len(calls), "call")) if calls else None
+        return failed(text, remedy, at=binary[0].site)
+    return all_of(len(calls) + len(binary), "call")
 
 
 @check(needs="an nll_loss or kl_div")
@@ -50,18 +49,14 @@ def log_probabilities(run: Run) -> Outcome | None:
     """Losses of log-probabilities are given log-probabilities."""
     calls = run.trained_losses("nll_loss", "kl_div")
     for call in calls:
-        dim = -1 if call.kind == "kl_div" else None
-        rows = call.input.float() if dim else _classes_last(call.input)
+        rows = call.input.float() if call.kind == "kl_div" else _classes_last(call.input)
         total = torch.logsumexp(rows, -1)
         if bool((total.abs() > 1e-2).all()):
             text = f"{call.kind} is given rows whose probabilities sum to {float(total.exp().mean()):.3g}"
-            return failed(text, "apply log_softmax before", at=place(call.site))
-        targets = call.target
-        if call.kind == "kl_div" and not call.option("log_target") and bool((targets < 0).any()):
-            return failed(
-                "kl_div is given log-probabilities as targets", "log_target=True", at=place(call.site)
-            )
-    return passed(counted(len(calls), "call")) if calls else None
+            return failed(text, "apply log_softmax before", at=call.site)
+        if call.kind == "kl_div" and not call.option("log_target") and bool((call.target < 0).any()):
+            return failed("kl_div is given log-probabilities as targets", "log_target=True", at=call.site)
+    return all_of(len(calls), "call")
 
 
 @check(needs="a binary cross entropy")
@@ -72,8 +67,8 @@ def binary_targets(run: Run) -> Outcome | None:
         seen = summary_of(call.target)
         if seen.low < 0 or seen.high > 1:
             text = f"targets of {seen.low:.3g} … {seen.high:.3g}"
-            return failed(text, "use 0 and 1, or probabilities", at=place(call.site))
-    return passed(counted(len(calls), "call")) if calls else None
+            return failed(text, "use 0 and 1, or probabilities", at=call.site)
+    return all_of(len(calls), "call")
 
 
 @check(needs="a cross entropy with floating-point targets")
@@ -84,8 +79,8 @@ def soft_targets(run: Run) -> Outcome | None:
         total = _classes_last(call.target).sum(-1)
         if bool(((total - 1).abs() > 1e-2).any()) or bool((call.target < 0).any()):
             text = f"rows of the targets sum to {float(total.min()):.3g} … {float(total.max()):.3g}"
-            return failed(text, "divide each row by its sum", at=place(call.site))
-    return passed(counted(len(calls), "call")) if calls else None
+            return failed(text, "divide each row by its sum", at=call.site)
+    return all_of(len(calls), "call")
 
 
 @check(needs="a loss of differences")
@@ -96,12 +91,12 @@ def regression_shapes(run: Run) -> Outcome | None:
         ours, theirs = call.shapes
         if ours != theirs:
             text = f"{call.kind} takes {shape_text(ours)} against {shape_text(theirs)}: every output meets every target"
-            return failed(text, "output.squeeze(-1), or target.unsqueeze(-1)", at=place(call.site))
+            return failed(text, "output.squeeze(-1), or target.unsqueeze(-1)", at=call.site)
     for facts in run.facts():
         if facts.crossed is not None:
             column, square, row = facts.crossed
             text = f"{shape_text(column)} became {shape_text(square)}: a column met a row"
-            return failed(text, "give both the same shape before their difference is taken", at=line(row))
+            return failed(text, "give both the same shape before their difference is taken", at=row)
     seen = len(calls) or sum(1 for _ in run.facts())
     return passed(f"{seen} losses") if seen else None
 
@@ -114,8 +109,8 @@ def several_classes(run: Run) -> Outcome | None:
         if len(call.shapes[0]) > 1 and call.shapes[0][1] == 1:
             text = f"the input is {shape_text(call.shapes[0])}: one class, whose probability is always 1"
             remedy = "two outputs, or one with binary_cross_entropy_with_logits"
-            return failed(text, remedy, at=place(call.site))
-    return passed(counted(len(calls), "call")) if calls else None
+            return failed(text, remedy, at=call.site)
+    return all_of(len(calls), "call")
 
 
 @check(needs="64 labels of a classification")
@@ -131,10 +126,10 @@ def labels_and_classes(run: Run) -> Outcome | None:
     text = f"labels {low} … {high}, {count} outputs"
     likely = len(labels) >= 10 * count
     if likely and low == 1 and high == count - 1 and count > 2:
-        return warned(f"{text}: class 0 never occurs", "count classes from 0", at=place(call.site))
+        return warned(f"{text}: class 0 never occurs", "count classes from 0", at=call.site)
     if likely and high + 1 < count and count <= 1000:
         text = f"{text}: outputs {high + 1} … {count - 1} are never asked for"
-        return warned(text, f"{high + 1} outputs, or see which classes are missing", at=place(call.site))
+        return warned(text, f"{high + 1} outputs, or see which classes are missing", at=call.site)
     return passed(f"{text}, in {len(labels)} labels")
 
 
@@ -154,11 +149,11 @@ def class_balance(run: Run) -> Outcome | None:
     most = float(values[counts.argmax()])
     weighted = any(one.option("weight") is not None or one.option("pos_weight") is not None for one in calls)
     if len(values) == 1:
-        at = place(calls[0].site)
-        return failed(f"all {len(labels)} labels are {most:g}", "see how the labels are made", at=at)
+        text = f"all {len(labels)} labels are {most:g}"
+        return failed(text, "see how the labels are made", at=calls[0].site)
     if share > _ONE_SIDED and not weighted:
         text = f"{share:.0%} of {len(labels)} labels are {most:g}"
-        return warned(text, "weight the loss, or sample the classes evenly", at=place(calls[0].site))
+        return warned(text, "weight the loss, or sample the classes evenly", at=calls[0].site)
     return passed(f"the most frequent of {len(values)} has {share:.0%} of {len(labels)}")
 
 
@@ -169,11 +164,11 @@ def ignored_targets(run: Run) -> Outcome | None:
     for call in calls:
         kept, total = len(_kept(call)), call.target.numel()
         if total and not kept:
-            return failed("a batch has no target that counts", "see how they are masked", at=place(call.site))
+            return failed("a batch has no target that counts", "see how they are masked", at=call.site)
         if total and kept < 0.02 * total:
             text = f"{kept} of {total} targets count, the rest is {call.option('ignore_index')}"
-            return warned(text, "see how they are masked", at=place(call.site))
-    return passed(counted(len(calls), "call")) if calls else None
+            return warned(text, "see how they are masked", at=call.site)
+    return all_of(len(calls), "call")
 
 
 @check(needs="token sequences of different lengths and a label for each token")
@@ -191,8 +186,7 @@ def padding_ignored(run: Run) -> Outcome | None:
             or call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),))
         ):
             continue
-        padding = _padding(tokens)
-        if padding is None:
+        if (padding := _padding(tokens)) is None:
             continue
         targets = call.target.reshape(-1)[: tokens.numel()]
         where = padding.reshape(-1)[: len(targets)]
@@ -200,9 +194,7 @@ def padding_ignored(run: Run) -> Outcome | None:
         share = float(counted.float().mean())
         if share > 0.1:
             text = f"{share:.0%} of the targets are padding (token {int(tokens[padding][0])}), and count"
-            return failed(
-                text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=place(call.site)
-            )
+            return failed(text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=call.site)
         return passed(f"{float(where.float().mean()):.0%} of the tokens are padding, and do not count")
     return None
 
@@ -225,10 +217,9 @@ def target_scale(run: Run) -> Outcome | None:
     if not calls:
         return None
     seen = summary_of(torch.cat([one.target.flatten().float().cpu() for one in calls]))
-    far = seen.deviation > 50 or abs(seen.mean) > 20 * max(seen.deviation, 1.0)
-    if far:
-        at = place(calls[0].site)
-        return warned(f"targets of {seen.spread}", "standardise them, and undo it for predictions", at=at)
+    text = f"targets of {seen.spread}"
+    if seen.deviation > 50 or abs(seen.mean) > 20 * max(seen.deviation, 1.0):
+        return warned(text, "standardise them, and undo it for predictions", at=calls[0].site)
     if 0 < seen.deviation < 1e-3:
-        return warned(f"targets of {seen.spread}", "standardise them", at=place(calls[0].site))
-    return passed(f"targets of {seen.spread}")
+        return warned(text, "standardise them", at=calls[0].site)
+    return passed(text)

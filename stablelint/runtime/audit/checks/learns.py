@@ -27,8 +27,7 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     loss = run.loss_on_batch
     if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
         return None
-    model = copy_of(loss.model)
-    if model is None:
+    if (model := copy_of(loss.model)) is None:
         return None
     with undisturbed():
         model.eval()  # without dropout, and with the statistics that were gathered
@@ -66,8 +65,7 @@ def usable_rate(run: Run) -> Outcome | None:
     if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
         return None
     rates = [rate for rate in run.steps[0].rates if rate > 0]
-    forked = copy_of((loss.model, run.optimizers[0])) if rates else None
-    if forked is None:
+    if (forked := copy_of((loss.model, run.optimizers[0])) if rates else None) is None:
         return None
     with undisturbed():
         limit = _limit(loss, *forked, run.steps[0].rates)

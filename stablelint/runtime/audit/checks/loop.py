@@ -8,8 +8,8 @@ from statistics import median
 from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import Forward, Run, Step, place
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.record import Forward, Run, Step
 
 ORDER = 4
 _DROPOUT = (nn.modules.dropout._DropoutNd,)
@@ -28,29 +28,23 @@ def zeroed_gradients(run: Run) -> Outcome | None:
     """Gradients are zeroed before they are computed anew."""
     judged = [steps for steps in _by_optimizer(run) if len(steps) > 1]
     for steps in judged:
-        stale = [one for one in steps if one.stale]
-        if stale:
+        if stale := [one for one in steps if one.stale]:
             text = f"{len(stale)} of {len(steps)} steps used gradients that an earlier step had used already"
             remedy = "optimizer.zero_grad() in each step, before backward()"
-            return failed(text, remedy, at=place(stale[0].site))
-    return passed(counted(sum(map(len, judged)), "step")) if judged else None
+            return failed(text, remedy, at=stale[0].site)
+    return all_of(sum(map(len, judged)), "step")
 
 
 @check(needs="an optimizer step")
 def steps_have_gradients(run: Run) -> Outcome | None:
     """Every step has gradients to follow."""
-    for step in run.steps:
-        if not step.has_gradients or step.zero_gradients:
-            what = "all gradients are zero" if step.has_gradients else "no parameter has a gradient"
-            count = sum(1 for one in run.steps if not one.has_gradients or one.zero_gradients)
-            if 2 * count <= len(run.steps):
-                continue
-            text = f"{what} in {count} of {len(run.steps)} steps"
-            remedy = (
-                "backward() stands between zero_grad() and step(); see that the loss depends on the model"
-            )
-            return failed(text, remedy, at=place(step.site))
-    return passed(counted(len(run.steps), "step")) if run.steps else None
+    without = [one for one in run.steps if not one.has_gradients or one.zero_gradients]
+    if 2 * len(without) > len(run.steps):
+        what = "all gradients are zero" if without[0].has_gradients else "no parameter has a gradient"
+        text = f"{what} in {len(without)} of {len(run.steps)} steps"
+        remedy = "backward() stands between zero_grad() and step(); see that the loss depends on the model"
+        return failed(text, remedy, at=without[0].site)
+    return all_of(len(run.steps), "step")
 
 
 @check(needs="two optimizer steps")
@@ -58,21 +52,19 @@ def backward_before_step(run: Run) -> Outcome | None:
     """Every step follows a backward pass of its own."""
     if len(run.steps) < 2:
         return None
-    without = [one for one in run.steps if not one.backwards]
-    if without:
+    if without := [one for one in run.steps if not one.backwards]:
         text = f"{len(without)} of {len(run.steps)} steps followed no backward pass"
-        return failed(text, "one step() for each time gradients are computed", at=place(without[0].site))
+        return failed(text, "one step() for each time gradients are computed", at=without[0].site)
     return passed(f"{len(run.backwards)} backward passes, {len(run.steps)} steps")
 
 
 @check(needs="a backward pass")
 def backward_once(run: Run) -> Outcome | None:
     """A loss goes backward once."""
-    again = [one for one in run.backwards if one.repeated]
-    if again:
+    if again := [one for one in run.backwards if one.repeated]:
         text = f"the same loss went backward again in {len(again)} of {len(run.backwards)} calls: gradients count twice"
-        return failed(text, "call backward() once for each loss", at=place(again[0].site))
-    return passed(counted(len(run.backwards), "backward pass")) if run.backwards else None
+        return failed(text, "call backward() once for each loss", at=again[0].site)
+    return all_of(len(run.backwards), "backward pass")
 
 
 @check(needs="several batches for one step")
@@ -90,7 +82,7 @@ def divided_accumulation(run: Run) -> Outcome | None:
     mean = not losses or losses[0].option("reduction") in (None, "mean")
     if len(undivided) == count and mean:
         text = f"{count} batches add their gradients to one step, and no loss is divided"
-        return warned(text, f"(loss / {count}).backward()", at=place(step.backwards[0].site))
+        return warned(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
     return passed(f"{count} batches to a step")
 
 
@@ -99,8 +91,8 @@ def scheduler_order(run: Run) -> Outcome | None:
     """Schedulers step behind their optimizer."""
     if run.early_schedule is not None:
         text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
-        return failed(text, "optimizer.step(), then scheduler.step()", at=place(run.early_schedule))
-    return passed(counted(len(run.steps), "step")) if run.steps else None
+        return failed(text, "optimizer.step(), then scheduler.step()", at=run.early_schedule)
+    return all_of(len(run.steps), "step")
 
 
 @check(needs="four optimizer steps")
@@ -111,11 +103,11 @@ def lasting_rate(run: Run) -> Outcome | None:
         if len(rates) < 4:
             continue
         if not any(rates):
-            return failed("the learning rate is 0", "see the scheduler", at=place(steps[0].site))
+            return failed("the learning rate is 0", "see the scheduler", at=steps[0].site)
         if rates[-1] < _COLLAPSE * max(rates):
             text = f"it fell from {max(rates):.3g} to {rates[-1]:.3g} in {len(rates)} steps"
             remedy = "step the scheduler by epoch, or give it the number of steps"
-            return failed(text, remedy, at=place(steps[-1].site))
+            return failed(text, remedy, at=steps[-1].site)
         return passed(f"{rates[0]:.3g} … {rates[-1]:.3g} in {len(rates)} steps")
     return None
 
@@ -123,20 +115,17 @@ def lasting_rate(run: Run) -> Outcome | None:
 @check(needs="gradient clipping")
 def clipping_order(run: Run) -> Outcome | None:
     """Gradients are clipped between backward and step."""
-    late = [one for one in run.steps if one.clipped_after is not None]
-    if late:
+    if late := [one for one in run.steps if one.clipped_after is not None]:
         text = f"gradients are clipped after {len(late)} of {len(run.steps)} steps, which had used them"
-        return failed(text, "clip before optimizer.step()", at=place(late[0].clipped_after))
-    scaled = [one for one in run.steps if one.clipped_scaled is not None]
-    if scaled:
+        return failed(text, "clip before optimizer.step()", at=late[0].clipped_after)
+    if scaled := [one for one in run.steps if one.clipped_scaled is not None]:
         text = f"gradients are clipped while they are multiplied by the scaler, in {len(scaled)} steps"
-        return failed(text, "scaler.unscale_(optimizer) before clipping", at=place(scaled[0].clipped_scaled))
+        return failed(text, "scaler.unscale_(optimizer) before clipping", at=scaled[0].clipped_scaled)
     early = [one for one in run.steps if any(norm == 0 for norm, _ in one.clips) and not one.zero_gradients]
     if early:
         text = f"there was nothing to clip yet in {len(early)} of {len(run.steps)} steps"
-        return failed(text, "clip behind backward()", at=place(early[0].clips[0][1]))
-    clipped = [one for one in run.steps if one.clips]
-    return passed(counted(len(clipped), "step")) if clipped else None
+        return failed(text, "clip behind backward()", at=early[0].clips[0][1])
+    return all_of(sum(bool(one.clips) for one in run.steps), "step")
 
 
 @check(needs="gradient clipping by norm")
@@ -151,8 +140,8 @@ def mild_clipping(run: Run) -> Outcome | None:
         return None
     usual = median(share for share, _ in left)
     if usual < _CLIPPED_AWAY:
-        at = place(left[0][1].clips[0][1])
-        return warned(f"it leaves {usual:.1e} of the norm in the median step", "a larger max_norm", at=at)
+        text = f"it leaves {usual:.1e} of the norm in the median step"
+        return warned(text, "a larger max_norm", at=left[0][1].clips[0][1])
     return passed(f"it leaves {usual:.0%} of the norm in the median step")
 
 
@@ -172,29 +161,27 @@ def _switchable(root: nn.Module) -> list[nn.Module]:
 def trained_in_training_mode(run: Run) -> Outcome | None:
     """The model is in training mode while it is trained."""
     calls = [one for one in run.trained if _switchable(one.root)]
-    wrong = [one for one in calls if not one.training]
-    if wrong:
+    if wrong := [one for one in calls if not one.training]:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
         text = (
             f"{len(wrong)} of {len(calls)} trained passes in evaluation mode: {', '.join(kinds)} do not train"
         )
         evaluated = [one for one in run.forwards if not one.grad and one.root is wrong[0].root]
         remedy = "model.train() after each evaluation" if evaluated else "model.train() before the loop"
-        return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
-    return passed(counted(len(calls), "pass")) if calls else None
+        return failed(text, remedy, type(wrong[0].root).__name__, at=wrong[0].site)
+    return all_of(len(calls), "pass")
 
 
 @check(needs="an evaluation of a model with dropout or batch norm (`--batches` brings it near)")
 def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
     """The model is in evaluation mode while it is evaluated."""
     calls = [one for one in run.forwards if _is_evaluation(run, one) and _switchable(one.root)]
-    wrong = [one for one in calls if one.training]
-    if wrong:
+    if wrong := [one for one in calls if one.training]:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
         text = f"{len(wrong)} of {len(calls)} evaluations in training mode: {', '.join(kinds)} act as in training"
         remedy = "model.eval() before, model.train() after"
-        return failed(text, remedy, type(wrong[0].root).__name__, at=place(wrong[0].site))
-    return passed(counted(len(calls), "pass")) if calls else None
+        return failed(text, remedy, type(wrong[0].root).__name__, at=wrong[0].site)
+    return all_of(len(calls), "pass")
 
 
 def _is_evaluation(run: Run, call: Forward) -> bool:
@@ -210,11 +197,10 @@ def _is_evaluation(run: Run, call: Forward) -> bool:
 def evaluated_without_gradients(run: Run) -> Outcome | None:
     """Evaluation keeps no graph."""
     calls = [one for one in run.forwards if _is_evaluation(run, one)]
-    wrong = [one for one in calls if one.grad and any(p.requires_grad for p in one.root.parameters())]
-    if wrong:
+    if wrong := [one for one in calls if one.grad and any(p.requires_grad for p in one.root.parameters())]:
         text = f"{len(wrong)} of {len(calls)} evaluations with gradients enabled"
-        return warned(text, "with torch.no_grad(): around it", at=place(wrong[0].site))
-    return passed(counted(len(calls), "pass")) if calls else None
+        return warned(text, "with torch.no_grad(): around it", at=wrong[0].site)
+    return all_of(len(calls), "pass")
 
 
 @check(needs="two optimizer steps")
@@ -223,9 +209,9 @@ def update_ratio(run: Run) -> Outcome | None:
     for steps in _by_optimizer(run):
         if len(steps) < 2:
             continue
-        usual: dict[str, float] = {}
-        for name in steps[0].moved:
-            usual[name] = median(one.moved[name] for one in steps if name in one.moved)
+        usual = {
+            name: median(one.moved[name] for one in steps if name in one.moved) for name in steps[0].moved
+        }
         wide = {name: usual[name] for name in usual if name.endswith("weight")} or usual
         if not wide:
             continue
@@ -236,13 +222,13 @@ def update_ratio(run: Run) -> Outcome | None:
         rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
         if middle > _LARGE_UPDATE or widest > 1:
             text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
-            return failed(text, "a smaller learning rate", *list(wide)[:4], at=place(steps[0].site))
+            return failed(text, "a smaller learning rate", *list(wide)[:4], at=steps[0].site)
         still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
         if len(still) == len(usual):
-            return failed("no parameter moved", "see learning rate and gradients", at=place(steps[0].site))
+            return failed("no parameter moved", "see learning rate and gradients", at=steps[0].site)
         if middle < _SMALL_UPDATE:
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
-            return failed(text, "a larger learning rate", *list(wide)[:4], at=place(steps[0].site))
+            return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)
     if not any(len(steps) > 1 for steps in _by_optimizer(run)):
         return None
     return passed(_ratios(run.steps))
@@ -281,12 +267,11 @@ def stable_loss(run: Run) -> Outcome | None:
     values = [one.loss for one in run.steps if one.loss is not None]
     if len(values) < 2:
         return None
-    bad = [value for value in values if not math.isfinite(value)]
-    if bad:
+    if bad := [value for value in values if not math.isfinite(value)]:
         text = f"{len(bad)} of {len(values)} losses are {bad[0]}"
-        return failed(text, "stablelint run names the expression", at=place(run.backwards[0].site))
+        return failed(text, "stablelint run names the expression", at=run.backwards[0].site)
     first, last = abs(values[0]), abs(values[-1])
     if len(run.optimizers) == 1 and last > 20 * max(first, 0.1):
         text = f"it grew from {first:.3g} to {last:.3g} in {len(values)} steps"
-        return failed(text, "a smaller learning rate", at=place(run.backwards[0].site))
+        return failed(text, "a smaller learning rate", at=run.backwards[0].site)
     return passed(f"{values[0]:.3g} … {values[-1]:.3g} in {len(values)} steps")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stablelint.runtime.audit.allocations import sized
+from stablelint.runtime.audit.graph import Row
 from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import Run, line
+from stablelint.runtime.audit.record import Run, place
 
 ORDER = 8
 _SHOWN = 4  # lines at the peak
@@ -42,10 +43,9 @@ def gathered_tensors(run: Run) -> Outcome | None:
 @check(needs="a GPU in use, and two optimizer steps")
 def room_at_the_peak(run: Run) -> Outcome | None:
     """The GPU has room left at the peak of its memory."""
-    peak = run.peak
-    if peak is None:
+    if (peak := run.peak) is None:
         return None
-    at = next((place for row, _ in peak.parts if (place := line(row)) is not None), None)
+    at = place(next((row for row, _ in peak.parts if row is not None), None))
     parts = [f"{sized(size)} {_asked_by(row)}" for row, size in peak.parts[:_SHOWN]]
     parts.append(f"{sized(peak.before)} before the second step")
     text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(parts)}"
@@ -54,7 +54,7 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     return Outcome(Status.PASSED, text, location=at)
 
 
-def _asked_by(row: tuple[str, int] | None) -> str:
+def _asked_by(row: Row | None) -> str:
     """The line that asked for memory, with its text."""
-    place = line(row)
-    return f"in line {place.row}: {place.expression}" if place is not None else "in backward passes"
+    at = place(row)
+    return f"in line {at.row}: {at.expression}" if at is not None else "in backward passes"

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from stablelint.runtime.audit.modules import MATRICES
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
-from stablelint.runtime.audit.record import Forward, ParameterFacts, Run, place
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
 
@@ -19,22 +19,16 @@ _DEAD = 0.5  # share of the units of a layer
 _SATURATED = 0.6
 
 
-def _names(found: list[ParameterFacts]) -> tuple[str, ...]:
-    return tuple(one.name for one in found)
-
-
 @check(needs="a module with parameters")
 def initial_parameters(run: Run) -> Outcome | None:
     """Parameters start as finite numbers of a usual size."""
     known = list(run.parameters.values())
-    bad = _names([one for one in known if one.start.nan or one.start.inf])
-    if bad:
-        text = f"{listed(bad)} held NaN or Inf before the first step: memory that was never filled?"
+    if bad := [one.name for one in known if one.start.nan or one.start.inf]:
+        text = "{names} held NaN or Inf before the first step: memory that was never filled?"
         return failed(text, "initialise them (torch.empty does not)", *bad)
-    wild = _names([one for one in known if max(abs(one.start.low), abs(one.start.high)) > 1e8])
-    if wild:
-        return failed(f"{listed(wild)} held values above 1e8: never filled?", "initialise them", *wild)
-    return passed(counted(len(known), "parameter")) if known else None
+    if wild := [one.name for one in known if max(abs(one.start.low), abs(one.start.high)) > 1e8]:
+        return failed("{names} held values above 1e8: never filled?", "initialise them", *wild)
+    return all_of(len(known), "parameter")
 
 
 @check(needs="a matrix of weights")
@@ -42,16 +36,15 @@ def broken_symmetry(run: Run) -> Outcome | None:
     """The units of a layer start different from each other."""
     matrices = [one for one in run.parameters.values() if one.tensor.dim() > 1 and one.tensor.shape[0] > 1]
     same = [
-        one
+        one.name
         for one in matrices
         if one.tensor.requires_grad
         and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
     ]
     if same and run.steps:
-        names = _names(same)
-        text = f"all units of {listed(names)} had the same weights at the start, and still have: they learn the same"
-        return failed(text, "draw the weights at random", *names)
-    return passed(counted(len(matrices), "matrix")) if matrices else None
+        text = "all units of {names} had the same weights at the start, and still have: they learn the same"
+        return failed(text, "draw the weights at random", *same)
+    return all_of(len(matrices), "matrix")
 
 
 def _units_of(one: ParameterFacts) -> tuple[int, ...]:
@@ -72,14 +65,17 @@ def weight_scale(run: Run) -> Outcome | None:
         if not _GAIN[0] < gain < _GAIN[1]:
             odd.append((one, gain))
     if odd:
-        names = tuple(one.name for one, _ in odd)
         facts, gain = odd[0]
         text = (
             f"{facts.name} has deviation {facts.start.deviation:.3g} over {facts.tensor[0].numel()} inputs: "
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
-        return failed(text, "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_", *names)
-    return passed(counted(count, "layer")) if count else None
+        return failed(
+            text,
+            "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_",
+            *(one.name for one, _ in odd),
+        )
+    return all_of(count, "layer")
 
 
 @check(needs="a classification, or a regression")
@@ -103,7 +99,7 @@ def initial_loss(run: Run) -> Outcome | None:
             )
     text = f"{value:.3g} at the first step; chance is {chance:.3g}"
     if value > 2.5 * chance + 0.5:
-        return failed(text, "the last layer starts too large, or its input is", at=place(call.site))
+        return failed(text, "the last layer starts too large, or its input is", at=call.site)
     return passed(text)
 
 
@@ -118,7 +114,7 @@ def output_depends_on_input(run: Run) -> Outcome | None:
             spread = float((call.input.float() - call.input.float()[:1]).abs().max())
             if spread <= 1e-7 * max(1.0, float(call.input.float().abs().max())):
                 text = f"all {call.input.shape[0]} samples of the first batch get the same output"
-                return failed(text, "see what the input is multiplied by on its way", at=place(call.site))
+                return failed(text, "see what the input is multiplied by on its way", at=call.site)
             return passed(f"outputs of a batch differ by {spread:.3g}")
     return None
 
@@ -153,7 +149,7 @@ def independent_samples(run: Run) -> Outcome | None:
         text = f"another first sample changed the outputs of the others by {difference:.3g} (of {scale:.3g})"
         remedy = "see which operation mixes the first dimension: batch_first, a softmax or view over it"
         # Without a loader the first dimension may count parts of one sample, which interact.
-        return (failed if first.fetched_from is not None else warned)(text, remedy, at=place(first.site))
+        return (failed if first.fetched_from is not None else warned)(text, remedy, at=first.site)
     return passed(f"another first sample left the outputs of {size - 1} others as they were")
 
 
@@ -189,7 +185,7 @@ def living_units(run: Run) -> Outcome | None:
         text = f"{share:.0%} of the units behind {name} gave zero for every sample of every step"
         remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
         return failed(text, remedy, *(name for _, name in worst))
-    return passed(counted(len(alive), "layer")) if alive else None
+    return all_of(len(alive), "layer")
 
 
 @check(needs="sigmoid or tanh in a trained pass")
@@ -197,8 +193,7 @@ def unsaturated_units(run: Run) -> Outcome | None:
     """Sigmoid and tanh are not saturated."""
     facts = next(run.facts(), None)
     units = [one for one in facts.units if one.operation != "relu"] if facts is not None else []
-    worst = max(units, key=lambda one: one.saturated, default=None)
-    if worst is None:
+    if (worst := max(units, key=lambda one: one.saturated, default=None)) is None:
         return None
     if worst.saturated > _SATURATED:
         name = run.parameters[worst.near].name if worst.near in run.parameters else worst.operation

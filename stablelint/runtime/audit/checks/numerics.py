@@ -7,13 +7,19 @@ import math
 import torch
 
 from stablelint.runtime.audit.graph import OperandFacts
-from stablelint.runtime.audit.outcome import Outcome, check, counted, passed, warned
-from stablelint.runtime.audit.record import Run, line
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, passed, warned
+from stablelint.runtime.audit.record import Run
 
 ORDER = 7
 _HALF = torch.finfo(torch.float16)
-_EDGE = 1e-18  # max**-0.5 of float32: below it the gradient of 1 / x overflows; an eps lies far above
-_NEAR_ONE = 1e-7
+_TINY = 1e-18  # max**-0.5 of float32: below it the gradient of 1 / x overflows; an eps lies far above
+_NEAR_ONE = 1e-7, "{0.operation} met a value {0.distance:.1e} from 1"
+# By operation, where it is not zero: how near an operand may come to the edge, and what is said of a nearer one.
+_EDGES = {
+    "exp": (torch.finfo(torch.float32).max ** -0.5, "exp gave {1:.1e}"),
+    "acos": _NEAR_ONE,
+    "asin": _NEAR_ONE,
+}
 
 
 @check(needs="layers with floating-point results")
@@ -38,18 +44,14 @@ def operands_off_the_edge(run: Run) -> Outcome | None:
         reason = _near_edge(one)
         if reason is not None:
             remedy = "stablelint check and verify know the rewrite"
-            return warned(reason, remedy, one.operation, at=line(one.row))
-    return passed(counted(len(operands), "operand")) if operands else None
+            return warned(reason, remedy, one.operation, at=one.row)
+    return all_of(len(operands), "operand")
 
 
 def _near_edge(one: OperandFacts) -> str | None:
-    if one.smallest < _EDGE:
-        return f"{one.operation} met a value of magnitude {one.smallest:.1e}"
-    if one.operation == "exp" and one.high > math.sqrt(torch.finfo(torch.float32).max):
-        return f"exp gave {one.high:.1e}"
-    if one.nearest < _NEAR_ONE:
-        return f"{one.operation} met a value {one.nearest:.1e} from 1"
-    return None
+    edge, text = _EDGES.get(one.operation, (_TINY, "{0.operation} met a value of magnitude {0.distance:.1e}"))
+    gave = 1 / one.distance if one.distance else math.inf
+    return text.format(one, gave) if one.distance < edge else None
 
 
 @check(needs="float16 autocast or parameters")
@@ -59,7 +61,6 @@ def half_gradients(run: Run) -> Outcome | None:
     scaled = any(one.scaled for one in run.backwards)
     if not half or scaled or not run.steps:
         return None
-    small = [name for name, norm in run.steps[-1].norms.items() if 0 <= norm < _HALF.smallest_normal]
-    if small:
+    if small := [name for name, norm in run.steps[-1].norms.items() if 0 <= norm < _HALF.smallest_normal]:
         return warned(f"the gradients of {', '.join(small[:4])} underflow", "torch.amp.GradScaler", *small)
     return passed(counted(len(run.steps[-1].norms), "gradient"))

@@ -8,8 +8,8 @@ from collections import Counter
 from torch import nn
 
 from stablelint.runtime.audit.modules import MATRICES, NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, check, counted, failed, listed, passed, warned
-from stablelint.runtime.audit.record import ParameterFacts, Run, place
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
+from stablelint.runtime.audit.record import ParameterFacts, Run
 
 ORDER = 3
 _ENOUGH = 256  # weights that tell how they were drawn
@@ -22,14 +22,15 @@ def held_parameters(run: Run) -> Outcome | None:
         return None
     held = run.held()
     missing = [
-        one
+        one.name
         for key, one in run.parameters.items()
         if key not in held and one.tensor.requires_grad and one.called and one.tensor.grad is not None
     ]
     if missing:
-        names = tuple(one.name for one in missing)
-        text = f"{listed(names)} get gradients, and no optimizer that stepped holds them"
-        return warned(text, "make the optimizer of all parameters, after they are replaced or moved", *names)
+        text = "{names} get gradients, and no optimizer that stepped holds them"
+        return warned(
+            text, "make the optimizer of all parameters, after they are replaced or moved", *missing
+        )
     return passed(f"{len(held)} parameters in {counted(len(run.optimizers), 'optimizer')}")
 
 
@@ -42,11 +43,10 @@ def live_parameters(run: Run) -> Outcome | None:
         mine = [one for group in optimizer.param_groups for one in group["params"]]
         strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
         if mine and len(strangers) == len(mine):
-            text = (
-                f"none of the {len(mine)} parameters of {type(optimizer).__name__} belongs to a module called"
-            )
+            kind = type(optimizer).__name__
+            text = f"none of the {len(mine)} parameters of {kind} belongs to a module called"
             remedy = "make the optimizer after the model is made, copied or moved"
-            return failed(text, remedy, at=place(run.steps[0].site))
+            return failed(text, remedy, at=run.steps[0].site)
     return passed(counted(len(run.optimizers), "optimizer"))
 
 
@@ -58,11 +58,9 @@ def one_optimizer(run: Run) -> Outcome | None:
     counts = Counter(
         id(one) for each in run.optimizers for group in each.param_groups for one in group["params"]
     )
-    twice = tuple(
-        run.parameters[key].name for key, count in counts.items() if count > 1 and key in run.parameters
-    )
+    twice = [run.parameters[key].name for key in counts if counts[key] > 1 and key in run.parameters]
     if twice:
-        text = f"{listed(twice)} are stepped by two optimizers"
+        text = "{names} are stepped by two optimizers"
         return failed(text, "give each optimizer its own parameters", *twice)
     return passed(f"{len(counts)} parameters in {counted(len(run.optimizers), 'optimizer')}")
 
@@ -74,26 +72,20 @@ def gradients_arrive(run: Run) -> Outcome | None:
         return None
     held = run.held()
     mine = [one for key, one in run.parameters.items() if key in held and one.tensor.requires_grad]
-    without = [one for one in mine if not one.gradients]
-    if without:
-        names = tuple(one.name for one in without)
-        why = (
-            "their modules are never called"
-            if not any(one.called for one in without)
-            else (
-                "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
-            )
-        )
-        return failed(f"{listed(names)} never got a gradient; {why}", "use them, or leave them out", *names)
-    zero = tuple(one.name for one in mine if one.gradients and not one.nonzero)
-    if zero:
-        text = f"the gradients of {listed(zero)} were zero in every step"
+    if without := [one for one in mine if not one.gradients]:
+        why = "their modules are never called"
+        if any(one.called for one in without):
+            why = "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
+        names = (one.name for one in without)
+        return failed(f"{{names}} never got a gradient; {why}", "use them, or leave them out", *names)
+    if zero := [one.name for one in mine if one.gradients and not one.nonzero]:
+        text = "the gradients of {names} were zero in every step"
         return failed(text, "see what their output is multiplied by", *zero)
     if run.cut:
         name, site = run.cut[0]
         text = f"{name} is given a detached tensor: its loss teaches nothing that comes before it"
-        return warned(text, "leave out the detach, unless that is meant", name, at=place(site))
-    return passed(counted(len(mine), "parameter")) if mine else None
+        return warned(text, "leave out the detach, unless that is meant", name, at=site)
+    return all_of(len(mine), "parameter")
 
 
 @check(needs="frozen linear or convolutional layers")
@@ -104,9 +96,8 @@ def learned_before(run: Run) -> Outcome | None:
         for one in run.parameters.values()
         if not one.tensor.requires_grad and one.called and one.tensor.dim() > 1
     ]
-    raw = tuple(one.name for one in frozen if isinstance(one.owner, MATRICES) and _is_as_drawn(one))
-    if raw:
-        text = f"{listed(raw)} are frozen, and hold the random numbers that torch draws for such a layer"
+    if raw := [one.name for one in frozen if isinstance(one.owner, MATRICES) and _is_as_drawn(one)]:
+        text = "{names} are frozen, and hold the random numbers that torch draws for such a layer"
         return warned(text, "load their weights, or train them", *raw)
     return passed(counted(len(frozen), "matrix")) if frozen and run.steps else None
 
@@ -129,21 +120,19 @@ def frozen_statistics(run: Run) -> Outcome | None:
         if one.train_calls and one.module.affine and not any(p.requires_grad for p in one.module.parameters())
     ]
     if moving:
-        text = f"{listed(moving)} are frozen, and in training mode: their running statistics move"
+        text = "{names} are frozen, and in training mode: their running statistics move"
         return failed(text, "call eval() on frozen layers after train()", *moving)
-    return passed(counted(len(layers), "layer")) if layers else None
+    return all_of(len(layers), "layer")
 
 
 @check(needs="normalisation layers in training mode")
 def normalised_over_enough(run: Run) -> Outcome | None:
     """Normalisation has enough values to normalise over."""
     layers = [one for one in run.layers.values() if one.smallest_count is not None]
-    few = [one for one in layers if (one.smallest_count or 0) <= 4]
-    if few:
+    if few := [one for one in layers if (one.smallest_count or 0) <= 4]:
         text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
-        names = [one.name for one in few]
-        return failed(text, "larger batches, or GroupNorm", *names)
-    return passed(counted(len(layers), "layer")) if layers else None
+        return failed(text, "larger batches, or GroupNorm", *(one.name for one in few))
+    return all_of(len(layers), "layer")
 
 
 @check(needs="a list of modules")
@@ -162,6 +151,6 @@ def own_weights(run: Run) -> Outcome | None:
                 if counts[id(one)] > 1 and next(one.parameters(), None) is not None:
                     shared.append(f"{path}.{name}" if path else name)
     if shared:
-        text = f"{listed(shared)} are one and the same module"
+        text = "{names} are one and the same module"
         return warned(text, "make each anew: [Layer() for _ in range(n)], not [Layer()] * n", *shared)
-    return passed(counted(lists, "list")) if lists else None
+    return all_of(lists, "list")

@@ -20,8 +20,7 @@ def seeds(run: Run) -> Outcome | None:
     """Generators that are drawn from are seeded."""
     if not run.steps:
         return None
-    missing = [name for name in ("torch", *sorted(run.drawn)) if name not in run.seeded]
-    if missing:
+    if missing := [name for name in ("torch", *sorted(run.drawn - {"torch"})) if name not in run.seeded]:
         text = f"{', '.join(missing)} drew numbers and had no seed"
         return warned(text, "; ".join(_SEEDS[name] for name in missing), *missing)
     return passed(f"seeded: {', '.join(sorted(run.seeded))}")
