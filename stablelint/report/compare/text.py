@@ -10,8 +10,9 @@ from stablelint.report.compare import tolerance
 from stablelint.report.compare.drawings import dots, losses
 from stablelint.report.context import Context
 from stablelint.report.numbers import listed, plural, shape, short, spark
-from stablelint.report.page import finite
-from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
+from stablelint.report.page import finite, page
+from stablelint.report.parts import Code, Note, Part, Place, Rows, as_page, as_text
+from stablelint.report.source import Sources
 
 _LOSSES = 6
 _LABELS = {
@@ -33,16 +34,20 @@ _LABELS = {
 
 def render(report: Mapping[str, Any], context: Context) -> str:
     """The report on a comparison of any kind."""
-    return "\n".join(as_text(parts_of(report), context)) + "\n"
+    return "\n".join(as_text(_parts_of(report), context)) + "\n"
 
 
-def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
-    """The report on a comparison of any kind."""
+def render_page(report: Mapping[str, Any]) -> str:
+    """The same on a page; nothing in it is loaded from elsewhere."""
+    return page("compare", as_page(_parts_of(report), Sources()), "compare")
+
+
+def _parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
     return tolerance.parts_of(report) if report["kind"] == "tensors" else _on_runs(report)
 
 
 def _on_runs(report: Mapping[str, Any]) -> Iterator[Part]:
-    yield Head("same" if report["same"] else "different", report["summary"], report["same"])
+    yield tolerance.verdict(report, report["summary"])
     difference = report["difference"]
     if difference is not None:
         yield from _places(difference)

@@ -29,7 +29,7 @@ _HEADS = (
 
 def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
     """The verdict in one line, then the values that are apart, the worst first."""
-    yield Head("same" if report["same"] else "different", headline(report), report["same"])
+    yield verdict(report, headline(report))
     rows = [cells(one) for one in worst_first(report)]
     yield Rows([_HEADS, *rows[:_ROWS]], (lambda: page.table([_HEADS, *rows])) if rows else None)
     if len(rows) > _ROWS:
@@ -41,6 +41,11 @@ def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
         yield Note("tolerance", f"{dtypes}: rtol {pair[0]:g}, atol {pair[1]:g}")
     if report["note"]:
         yield Note("note", report["note"])
+
+
+def verdict(report: Mapping[str, Any], text: str) -> Head:
+    """Whether the two are the same, with a sentence."""
+    return Head("same", text, "added") if report["same"] else Head("different", text)
 
 
 def headline(report: Mapping[str, Any]) -> str:

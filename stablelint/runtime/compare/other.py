@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 
 from stablelint.runtime.compare.command import CommandFailedError, Setup, pairs_of
-from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, RunSummary, Side
+from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, RunSummary, Side, describe
 from stablelint.runtime.compare.parting.align import Kind, Parting
-from stablelint.runtime.compare.parting.chain import Followed, follow, thinned
+from stablelint.runtime.compare.parting.chain import Followed, follow
 from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.session import Session, describe, losses_agree, summaries_of
+from stablelint.runtime.compare.session import Session, losses_agree, summaries_of
 from stablelint.runtime.compare.tensors.tolerance import Tolerances
 
 STEPS = 3
@@ -60,7 +60,8 @@ def _compare(
     walks = [follow(*pair) for pair in pairs_of(first, second)]
     found = next((walk for walk in walks if walk.parting is not None), walks[0])
     runs = summaries_of(first, second)
-    chain = tuple(thinned(found.links, _LINKS))
+    grown = sorted(found.links, key=lambda link: -link.growth)[:_LINKS]
+    chain = tuple(sorted(grown, key=lambda link: link.index))
     notes = (f"looked at the first {max(run.steps for run in runs)} steps; generators were seeded",)
     if found.parting is not None:
         difference = describe(found.parting)

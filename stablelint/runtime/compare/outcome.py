@@ -10,6 +10,19 @@ from stablelint.runtime.compare.recording.trace import Record
 from stablelint.runtime.program.location import place_json
 
 _STRAYS = 8
+_SUMMARIES = {
+    Kind.RESULT: "`{text}` gives another result for the same operands",
+    Kind.DRAW: "`{text}` draws other numbers",
+    Kind.OPERANDS: "`{text}` reads other tensors",
+    Kind.NUMBER: "`{text}` is given another number: {first} and {second}",
+    Kind.INPUT: "`{text}` is given a tensor from outside that holds other numbers",
+    Kind.ORDER: "`{text}` is given the same numbers in another order",
+    Kind.SHAPE: "`{text}` gives a result of another shape or type",
+    Kind.ROUNDING: "`{text}` is further off than rounding explains",
+    Kind.NONFINITE: "`{text}` is finite in one run and not in the other",
+    Kind.UNDERFLOW: "`{text}` vanishes in one run: every element is 0",
+    Kind.PATH: "the runs execute different operations from here on",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,22 +122,25 @@ class Comparison:
     kind: str = "runs"
 
 
-def difference_of(parting: Parting, summary: str) -> Difference:
+def describe(parting: Parting) -> Difference:
     """The parting as it is reported."""
     record = parting.first or parting.second
     assert record is not None
+    first, second = (
+        ", ".join(map(str, one.numbers)) if one is not None else "" for one in (parting.first, parting.second)
+    )
     return Difference(
         parting.kind,
         parting.step,
         record.phase,
         record.module,
-        summary,
-        side_of(parting.first, parting.only_first),
-        side_of(parting.second, parting.only_second),
+        _SUMMARIES[parting.kind].format(text=record.place.expression, first=first, second=second),
+        _side_of(parting.first, parting.only_first),
+        _side_of(parting.second, parting.only_second),
     )
 
 
-def side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | None:
+def _side_of(record: Record | None, strays: tuple[Record, ...] = ()) -> Side | None:
     """One side of a difference."""
     if record is None:
         return None

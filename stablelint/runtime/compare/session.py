@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, starmap, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, pairs_of, record
-from stablelint.runtime.compare.outcome import Comparison, Difference, RunSummary, difference_of
+from stablelint.runtime.compare.outcome import Comparison, Difference, RunSummary, Side, describe
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting, align
 from stablelint.runtime.compare.parting.cause import Try, evidence_of, find_cause
 from stablelint.runtime.compare.recording.trace import Trace
@@ -19,19 +19,6 @@ from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_ten
 from stablelint.runtime.plain import plain
 
 _SHORT_SECONDS = 60.0  # a run that takes longer is repeated no further than the step of the difference
-_SUMMARIES = {
-    Kind.RESULT: "`{text}` gives another result for the same operands",
-    Kind.DRAW: "`{text}` draws other numbers",
-    Kind.OPERANDS: "`{text}` reads other tensors",
-    Kind.NUMBER: "`{text}` is given another number: {first} and {second}",
-    Kind.INPUT: "`{text}` is given a tensor from outside that holds other numbers",
-    Kind.ORDER: "`{text}` is given the same numbers in another order",
-    Kind.SHAPE: "`{text}` gives a result of another shape or type",
-    Kind.ROUNDING: "`{text}` is further off than rounding explains",
-    Kind.NONFINITE: "`{text}` is finite in one run and not in the other",
-    Kind.UNDERFLOW: "`{text}` vanishes in one run: every element is 0",
-    Kind.PATH: "the runs execute different operations from here on",
-}
 
 
 @dataclass(slots=True)
@@ -70,8 +57,8 @@ def compare_again(session: Session, setup: Setup, *, attempts: bool = True) -> C
         closer = compare_again(session, replace(setup, options=near), attempts=attempts)
         if not closer.same:
             return closer
-    parting, kept = _looked_at(session, setup, found.parting)
-    difference = _with_values(describe(parting), kept)
+    difference = _looked_at(session, setup, found.parting)
+    parting = replace(found.parting, kind=difference.kind)
     attempt = _attempts(session, first, parting) if attempts else None
     cause = find_cause(parting, evidence_of(*traces, parting), found.pairs, attempt)
     return Comparison("again", False, difference.summary, runs, difference, cause, notes=notes_on(found))
@@ -116,18 +103,6 @@ def losses_agree(runs: tuple[RunSummary, RunSummary], rtol: float, atol: float) 
     return compare_tensors("loss", one, other, Tolerances(rtol, atol, equal_nan=True)).same
 
 
-def describe(parting: Parting) -> Difference:
-    """The parting with a sentence."""
-    record = parting.first or parting.second
-    text = record.place.expression if record is not None else ""
-    numbers = [
-        ", ".join(str(number) for number in one.numbers) if one is not None else ""
-        for one in (parting.first, parting.second)
-    ]
-    summary = _SUMMARIES[parting.kind].format(text=text, first=numbers[0], second=numbers[1])
-    return difference_of(parting, summary)
-
-
 def notes_on(found: Alignment) -> tuple[str, ...]:
     """What is worth knowing besides the difference."""
     detours = [one for one in found.detours if one is not found.parting]
@@ -161,27 +136,29 @@ def _attempts(session: Session, first: Run, parting: Parting) -> Try:
     return attempt
 
 
-def _looked_at(session: Session, setup: Setup, parting: Parting) -> tuple[Parting, list[_Kept]]:
-    """Where an operation gives another result: it again in two runs, with the operands and results that it has there."""
+def _looked_at(session: Session, setup: Setup, parting: Parting) -> Difference:
+    """The parting as it is reported.
+
+    Where an operation gives another result, it is met again in two more runs: what it is given there, and both results.
+    """
     if parting.kind is not Kind.RESULT or setup.options.modules:
-        return parting, []
-    kept = []
+        return describe(parting)
+    met: list[dict[str, Any]] = []
     for side in (parting.first, parting.second):
         assert side is not None
         options = replace(setup.options, capture=side.index)
         one = session.run(replace(setup, options=options, label="to the difference")).captured()
-        if one is not None:
-            kept.append(_Kept(one, torch.load(one["results"], weights_only=True)))
-    if len(kept) == 2 and all(starmap(_reordered, zip(kept[0].results, kept[1].results, strict=False))):
+        if one is None:
+            note = "the operation was not met again when the command was run once more"
+            return replace(describe(parting), note=note)
+        met.append(one)
+    results = [torch.load(one["results"], weights_only=True) for one in met]
+    if all(starmap(_reordered, zip(*results, strict=False))):
         parting = replace(parting, kind=Kind.ORDER)
-    return parting, kept
-
-
-class _Kept(NamedTuple):
-    """An operation that was met again: what the run says of it, and its results."""
-
-    account: dict[str, Any]
-    results: list[torch.Tensor]
+    found = describe(parting)
+    sides = [_measured(*pair) for pair in zip((found.first, found.second), met, strict=True)]
+    operands = tuple(met[0]["operands"])
+    return replace(found, operands=operands, values=_values(*results), first=sides[0], second=sides[1])
 
 
 def _reordered(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -189,20 +166,6 @@ def _reordered(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.shape != other.shape or torch.equal(one, other):
         return False
     return torch.equal(*(side.flatten().sort().values for side in (one, other)))
-
-
-def _with_values(difference: Difference, kept: list[_Kept]) -> Difference:
-    """The operands and both results, where the operation was met again."""
-    if len(kept) < 2:
-        lost = difference.kind is Kind.RESULT
-        note = "the operation was not met again when the command was run once more" if lost else None
-        return replace(difference, note=note)
-    return replace(
-        difference,
-        operands=tuple(kept[0].account["operands"]),
-        values=_values(*(one.results for one in kept)),
-        **_sides(difference, [one.account for one in kept]),
-    )
 
 
 def _values(first: list[torch.Tensor], second: list[torch.Tensor]) -> dict[str, Any] | None:
@@ -215,12 +178,9 @@ def _values(first: list[torch.Tensor], second: list[torch.Tensor]) -> dict[str, 
     return None
 
 
-def _sides(difference: Difference, kept: list[dict[str, Any]]) -> dict[str, Any]:
-    sides = {}
-    for name, one in zip(("first", "second"), kept, strict=True):
-        side = getattr(difference, name)
-        if one["local"] is not None and side is not None:
-            error, allowed = (float(value) for value in one["local"])
-            side = replace(side, error=error, allowed=allowed)
-        sides[name] = side
-    return sides
+def _measured(side: Side | None, met: dict[str, Any]) -> Side | None:
+    """A side with the error that the operation had when it was met again."""
+    if side is None or met["local"] is None:
+        return side
+    error, allowed = (float(value) for value in met["local"])
+    return replace(side, error=error, allowed=allowed)

@@ -13,13 +13,13 @@ import torch
 from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.compare.command import LIMIT
 from stablelint.runtime.compare.compiling.graph import run_once
-from stablelint.runtime.compare.outcome import Comparison
+from stablelint.runtime.compare.outcome import Comparison, describe
 from stablelint.runtime.compare.parting.align import align
 from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.recorder import Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
-from stablelint.runtime.compare.session import describe, notes_on, same, summary_of
+from stablelint.runtime.compare.session import notes_on, same, summary_of
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
 from stablelint.runtime.tensors.state import current_state, set_aside

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("torch")
 
 import stablelint
-from stablelint.report.compare import html
 from stablelint.report.compare import text as compare_text
 from stablelint.report.context import Context
 
@@ -30,7 +29,7 @@ def test_two_recordings_are_told_with_the_expression_at_which_they_part() -> Non
     assert report.data["difference"]["kind"] == "number"
     assert "`x * scale` is given another number: 2.0 and 3.0" in str(report)
     assert "loss, old" in str(report)
-    page = html.render(report.data)
+    page = compare_text.render_page(report.data)
     assert "<mark>x * scale</mark>" in page
     with stablelint.recording() as third:
         step(2.0)
@@ -103,7 +102,7 @@ def test_the_growth_of_the_error_is_listed_and_plotted() -> None:
     assert "a - b" in text
     assert "900" in text
     assert "limit on disk" in text
-    page = html.render(report)
+    page = compare_text.render_page(report)
     assert page.count('circle class="dot') == 2
     assert "error along the operations" in text
     assert "error along the operations" not in page  # it is drawn

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from stablelint.runtime.compare.compiling.graph import (
     without_attributes_shared,
 )
 from stablelint.runtime.compare.compiling.minimise import Minimiser, Reduced, operations_of
+from stablelint.runtime.compare.outcome import Cause, Difference, Side
+from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.child import facts
 from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_tensors
@@ -47,7 +50,12 @@ def start(plan: Plan) -> None:
 
     With the option `eager`, run what it compiles as it is written. Either way its losses are kept.
     """
-    judges = _judges(plan)
+    remedies.apply(plan.options["remedies"], early=False)
+    sources.hand_over(lambda *_: None)
+    judges = Judges(plan)
+    hooks.attach(judges)
+    main = os.getpid()
+    atexit.register(lambda: judges.end() if os.getpid() == main else None)
     if plan.options["eager"]:
         setattr(torch, "compile", _uncompiled)  # noqa: B010
     else:
@@ -56,16 +64,6 @@ def start(plan: Plan) -> None:
 
 def _uncompiled(model: Any = None, **_: Any) -> Any:
     return model if model is not None else lambda function: function
-
-
-def _judges(plan: Plan) -> Judges:
-    remedies.apply(plan.options["remedies"], early=False)
-    sources.hand_over(lambda *_: None)
-    judges = Judges(plan)
-    hooks.attach(judges)
-    main = os.getpid()
-    atexit.register(lambda: judges.end() if os.getpid() == main else None)
-    return judges
 
 
 class Judges(Observer):
@@ -153,32 +151,29 @@ class Judges(Observer):
     def _tell(self, found: Reduced, backend: Any) -> None:
         node = found.node
         place = place_of(node)
-        name = (
-            backend if isinstance(backend, str) else self.spec or getattr(backend, "__name__", str(backend))
+        name = str(
+            backend if isinstance(backend, str) else self.spec or getattr(backend, "__name__", backend)
         )
         operation = getattr(node.target, "__name__", str(node.target)).strip("_")
         title = f"`{place.expression}` in {Path(place.filename).name}:{place.row} compiled by {name}"
         lines = script.write(found, backend, self.spec, self.script, title)
-        eager, compiled = found.judged.values
-        report = {
-            "step": self.step,
-            "module": module_of(node),
-            "operation": operation,
-            **place_json(place),
-            "backend": name,
-            "stage": self._stage(found, backend),
-            "result": found.judged.place,
-            "eager": found.judged.eager,
-            "compiled": found.judged.compiled,
-            "allowed": found.judged.allowed,
-            "graph": lines,
-            "operands": [
-                statistics_of(one, f"x{index}").as_json()
-                for index, one in enumerate(found.inputs)
-                if isinstance(one, torch.Tensor)
-            ],
-            "values": compare_tensors(found.judged.place, eager, compiled, Tolerances()),
-        }
+        judged = found.judged
+        side = Side(**place_json(place), operation=operation, error=judged.eager, allowed=judged.allowed)
+        operands = (one for one in enumerate(found.inputs) if isinstance(one[1], torch.Tensor))
+        difference = Difference(
+            Kind.GRAPH,
+            self.step,
+            "backward" if "gradient" in judged.place else "forward",
+            module_of(node),
+            f"`{place.expression}` has another result when {name} compiles it",
+            side,
+            replace(side, error=judged.compiled),
+            tuple(statistics_of(one, f"x{index}").as_json() for index, one in operands),
+            plain(compare_tensors(judged.place, *judged.values, Tolerances())),
+            f"the difference is in {judged.place}",
+        )
+        cause = _cause(name, self._stage(found, backend))
+        report = {"difference": difference, "cause": cause, "graph": lines}
         (self.folder / "fault.json").write_text(json.dumps(plain(report)), encoding="utf-8")
 
     def _stage(self, found: Reduced, backend: Any) -> str | None:
@@ -192,6 +187,17 @@ class Judges(Observer):
             if shorter.run() is not None:
                 return name
         return None
+
+
+def _cause(backend: str, stage: str | None) -> Cause:
+    if stage is None:
+        text = f"the backend {backend} makes something else of it"
+        return Cause("backend", text, advice="report it with the script")
+    names = list(STAGES)
+    before = names[: names.index(stage)]
+    evidence = (f"{', '.join(before)} agree with eager",) if before else ()
+    advice = "report it with the script; until then torch.compiler.disable keeps the function eager"
+    return Cause(stage, f"{STAGES[stage]} ({stage})", evidence, advice)
 
 
 def _compile_everything(judges: Judges, chosen: str | None) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, launch, plan_of, why_empty
-from stablelint.runtime.compare.compiling.child import STAGES
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, RunSummary, Side
 from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.session import Session, losses_agree
@@ -69,35 +68,14 @@ def _summary_of(run: Run) -> RunSummary:
 
 
 def _faulty(fault: dict[str, Any], runs: tuple[RunSummary, RunSummary], script: Path) -> Comparison:
-    backend, name = fault["backend"], fault["expression"]
-    side = Side(
-        fault["filename"],
-        fault["location"],
-        fault["end_location"],
-        name,
-        fault["operation"],
-        error=float(fault["eager"]),
-        allowed=float(fault["allowed"]),
-    )
-    difference = Difference(
-        Kind.GRAPH,
-        fault["step"],
-        "backward" if "gradient" in fault["result"] else "forward",
-        fault["module"],
-        f"`{name}` has another result when {backend} compiles it",
-        side,
-        replace(side, error=float(fault["compiled"])),
-        tuple(fault["operands"]),
-        fault["values"],
-        f"the difference is in {fault['result']}",
-    )
-    shown = {
-        "path": str(script),
-        "operations": len(fault["graph"]),
-        "graph": fault["graph"],
-        "shows": _shows(script),
-    }
-    return Comparison("compiled", False, difference.summary, runs, difference, _cause(fault), script=shown)
+    """What the compiled process told of its fault."""
+    told = fault["difference"]
+    sides = {name: Side(**told[name]) for name in ("first", "second")}
+    difference = Difference(**{**told, **sides, "kind": Kind(told["kind"])})
+    graph = {"operations": len(fault["graph"]), "graph": fault["graph"]}
+    shown = {"path": str(script), **graph, "shows": _shows(script)}
+    cause = Cause(**fault["cause"])
+    return Comparison("compiled", False, difference.summary, runs, difference, cause, script=shown)
 
 
 def _shows(script: Path) -> bool:
@@ -109,16 +87,3 @@ def _shows(script: Path) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 1 and "differs" in done.stdout
-
-
-def _cause(fault: dict[str, Any]) -> Cause:
-    backend, stage = fault["backend"], fault["stage"]
-    if stage is None:
-        return Cause(
-            "backend", f"the backend {backend} makes something else of it", advice="report it with the script"
-        )
-    names = list(STAGES)
-    before = names[: names.index(stage)]
-    evidence = (f"{', '.join(before)} agree with eager",) if before else ()
-    advice = "report it with the script; until then torch.compiler.disable keeps the function eager"
-    return Cause(stage, f"{STAGES[stage]} ({stage})", evidence, advice)

@@ -76,7 +76,6 @@ class Alignment:
     pairs: int = 0  # records that were paired
     detours: list[Parting] = field(default_factory=list)  # other paths that led to the same numbers
     counterparts: _Counterparts = field(default_factory=_Counterparts)
-    losses: tuple[list[tuple[int, float]], list[tuple[int, float]]] = field(default_factory=lambda: ([], []))
 
 
 def paired(
@@ -109,8 +108,6 @@ def align(first: Trace, second: Trace) -> Alignment:
     """Walk over both traces to the first difference of bits that is not another way to the same numbers."""
     found = Alignment()
     for one, other in zip_longest(first, second):
-        if one is not None and other is not None:
-            _note_losses(found, one, other)
         if found.parting is None:
             found.parting = _part_in_step(one, other, found)
     return found
@@ -182,8 +179,3 @@ def kind_of(one: Record, other: Record) -> Kind:
     if bags[0] == bags[1] and None not in bags[0]:
         return Kind.ORDER
     return Kind.INPUT if one.phase == "input" else Kind.RESULT
-
-
-def _note_losses(found: Alignment, one: Step, other: Step) -> None:
-    for losses, step in zip(found.losses, (one, other), strict=True):
-        losses.extend((step.number, value) for value in step.losses)

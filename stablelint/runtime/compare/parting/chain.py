@@ -14,7 +14,7 @@ from itertools import zip_longest
 
 from stablelint.runtime.compare.outcome import Link
 from stablelint.runtime.compare.parting.align import Kind, Parting, kind_of, paired
-from stablelint.runtime.compare.recording.trace import Record, Result, Statistics, Trace
+from stablelint.runtime.compare.recording.trace import Record, Result, Statistics, Step, Trace
 
 _EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 _SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
@@ -30,7 +30,6 @@ class Followed:
     parting: Parting | None = None
     pairs: int = 0
     links: list[Link] = field(default_factory=list)
-    draws: Parting | None = None  # the first stretch that drew numbers and ran in one run only
 
     @property
     def worst(self) -> Link | None:
@@ -38,92 +37,74 @@ class Followed:
         return max(self.links, key=lambda link: link.growth, default=None)
 
 
-@dataclass(slots=True)
-class _Errors:
-    """Relative errors by the first run's records, through casts that ran on one side only."""
-
-    known: dict[int, float] = field(default_factory=dict)
-    casts: dict[int, frozenset[int]] = field(default_factory=dict)
-
-    def of_operands(self, record: Record) -> float:
-        """The largest error of what an operation reads."""
-        waiting, seen, largest = list(record.operands), set(), 0.0
-        while waiting:
-            index = waiting.pop()
-            if index in seen:
-                continue
-            seen.add(index)
-            largest = max(largest, self.known.get(index, 0.0))
-            waiting.extend(self.casts.get(index, ()))
-        return largest
-
-
 def follow(first: Trace, second: Trace) -> Followed:
     """Walk over two traces that were judged; `parting.kind` says why the walk ended, if it did."""
-    found, errors = Followed(), _Errors()
-    strays: dict[int, Parting] = {}  # records of the second run that the first does not have
+    walk = _Walk()
     for one, other in zip_longest(first, second):
         sides = one.records if one else [], other.records if other else []
-        number = (one or other).number if one or other else 0
         for left, right in paired(*sides):
             if len(left) == len(right) == 1 and left[0].key == right[0].key:
-                found.pairs += 1
-                found.parting = _look(left[0], right[0], found, errors, strays)
-                if found.parting is not None:
-                    return found
+                walk.found.pairs += 1
+                walk.found.parting = walk.look(left[0], right[0])
+                if walk.found.parting is not None:
+                    return walk.found
             else:
-                _take_strays(number, left, right, found, errors, strays)
-    return found
+                walk.pass_by((one or other or Step(0)).number, left, right)
+    return walk.found
 
 
-def _take_strays(
-    step: int,
-    left: Sequence[Record],
-    right: Sequence[Record],
-    found: Followed,
-    errors: _Errors,
-    strays: dict[int, Parting],
-) -> None:
-    for record in left:
-        errors.casts[record.index] = record.operands
-    computed = [[one for one in side if one.operation not in _CASTS] for side in (left, right)]
-    if any(computed):
+class _Walk:
+    """Relative errors by the first run's records, and what ran on one side only."""
+
+    def __init__(self) -> None:
+        self.found = Followed()
+        self._errors: dict[int, float] = {}
+        self._stray_operands: dict[int, frozenset[int]] = {}  # of records that the first run alone has
+        self._strays: dict[int, Parting] = {}  # records that the second run alone has
+        self._draws: Parting | None = None  # the first stretch that drew numbers and ran in one run only
+
+    def pass_by(self, step: int, left: Sequence[Record], right: Sequence[Record]) -> None:
+        """A stretch that has no counterpart: where it only casts, the errors of its operands are handed on."""
+        self._stray_operands.update({record.index: record.operands for record in left})
+        computed = [[one for one in side if one.operation not in _CASTS] for side in (left, right)]
+        if not any(computed):
+            return
         heads = [side[0] if side else None for side in computed]
         parting = Parting(Kind.PATH, step, heads[0], heads[1], tuple(computed[0]), tuple(computed[1]))
-        fed = (strays[index] for one in computed[1] for index in one.operands if index in strays)
+        fed = (self._strays[index] for one in computed[1] for index in one.operands if index in self._strays)
         parting = next(fed, parting)  # what an earlier stretch feeds is that one's consequence
-        strays.update({one.index: parting for one in computed[1]})
+        self._strays.update({one.index: parting for one in computed[1]})
         if any("draw" in one.traits for side in computed for one in side):
-            found.draws = found.draws or parting
+            self._draws = self._draws or parting
 
+    def look(self, one: Record, other: Record) -> Parting | None:
+        """One pair: its error is noted; returned where something else than rounding made it."""
+        if one.identity == other.identity:
+            return None
+        error = max((_error(result.shape, a, b) for result, a, b in _statistics(one, other)), default=0.0)
+        before = self._error_of_operands(one)
+        unit = max((_EPS.get(result.dtype, 0.0) for result in (*one.results, *other.results)), default=0.0)
+        if error:
+            self._errors[one.index] = error
+            if len(self.found.links) < _LONGEST:
+                growth = error / max(before, unit) if unit else 0.0
+                place = one.place.expression, one.place.filename, one.place.row
+                self.found.links.append(Link(one.index, one.step, one.phase, *place, error, growth))
+        kind = _kind(one, other, error, before)
+        if kind is Kind.DRAW and self._draws is not None:
+            return self._draws
+        if kind is not None:
+            return Parting(kind, one.step, one, other)
+        fed = (self._strays[index] for index in other.operands if index in self._strays)
+        return next(fed, None) if error > _BEYOND * unit else None
 
-def _look(
-    one: Record, other: Record, found: Followed, errors: _Errors, strays: dict[int, Parting]
-) -> Parting | None:
-    """One pair: its error is noted; returned where something else than rounding made it."""
-    if one.identity == other.identity:
-        return None
-    error = max((_error(result.shape, a, b) for result, a, b in _statistics(one, other)), default=0.0)
-    before = errors.of_operands(one)
-    unit = max((_EPS.get(result.dtype, 0.0) for result in (*one.results, *other.results)), default=0.0)
-    if error:
-        errors.known[one.index] = error
-        if len(found.links) < _LONGEST:
-            place = one.place
-            growth = error / max(before, unit) if unit else 0.0
-            link = Link(
-                one.index, one.step, one.phase, place.expression, place.filename, place.row, error, growth
-            )
-            found.links.append(link)
-    kind = _kind(one, other, error, before)
-    if kind is Kind.DRAW and found.draws is not None:
-        return found.draws
-    if kind is not None:
-        return Parting(kind, one.step, one, other)
-    for index in other.operands:
-        if index in strays and error > _BEYOND * unit:
-            return strays[index]
-    return None
+    def _error_of_operands(self, record: Record) -> float:
+        """The largest error of what an operation reads, through what ran on one side only."""
+        waiting, seen = set(record.operands), set[int]()
+        while waiting:
+            seen |= waiting
+            waiting = {each for one in waiting for each in self._stray_operands.get(one, ())} - seen
+        return max((self._errors.get(index, 0.0) for index in seen), default=0.0)
 
 
 def _kind(one: Record, other: Record, error: float, before: float) -> Kind | None:
@@ -173,9 +154,3 @@ def _error(shape: Sequence[int], one: Statistics, other: Statistics) -> float:
     count = math.sqrt(max(math.prod(shape), 1))
     gaps += abs(one.norm - other.norm) / count, abs(one.low - other.low), abs(one.high - other.high)
     return max(gaps) / max(one.largest, 1e-300)
-
-
-def thinned(links: Sequence[Link], most: int) -> Iterator[Link]:
-    """At most `most` links: those that grow most, in their order."""
-    kept = sorted(sorted(links, key=lambda link: -link.growth)[:most], key=lambda link: link.index)
-    yield from kept

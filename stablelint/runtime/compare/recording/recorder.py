@@ -178,26 +178,12 @@ class Recorder(Observer):
         local = judge.judged(func, operation, *wide, outputs) if wide is not None else None
         if captured:
             self._on_capture(Captured(operation.name, operands, outputs, local))
-        self._write_operation(operation, node, here, outputs, made, numbers, local)
-        return result
-
-    def _write_operation(
-        self,
-        operation: Operation,
-        node: Any,
-        here: Here | None,
-        outputs: list[torch.Tensor],
-        made: set[int],
-        numbers: tuple[object, ...],
-        local: judge.Local | None,
-    ) -> None:
         traits = ["draw", *traits_of_a_draw()] if operation.draws else []
-        if _UNWRITTEN in made:
-            made.discard(_UNWRITTEN)
-            traits.append("unwritten")
+        traits += ["unwritten"] if _UNWRITTEN in made else []
         phase = "backward" if node is not None else "optimizer" if self._optimizing else "forward"
-        here = self._place(node, here)
-        self._write(operation.name, phase, here, outputs, traits, numbers, sorted(made), local)
+        place, known = self._place(node, here), sorted(made - {_UNWRITTEN})
+        self._write(operation.name, phase, place, outputs, traits, numbers, known, local)
+        return result
 
     def _place(self, node: Any, here: Here | None) -> Here:
         """That of the forward operation for one of the backward pass."""

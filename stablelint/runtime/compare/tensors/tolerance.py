@@ -148,10 +148,8 @@ def compare_tensors(
         measure.nan_apart,
         rtol,
         atol,
-        measure.worst.get("absolute"),
-        measure.worst.get("relative"),
-        measure.worst.get("ulps"),
-        tuple(measure.histogram.tolist()),
+        **measure.worst,
+        histogram=tuple(measure.histogram.tolist()),
     )
 
 
