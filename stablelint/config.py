@@ -36,7 +36,6 @@ class Settings:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    extend_ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
@@ -180,7 +179,6 @@ _READERS: dict[str, Callable[[object], object]] = {
     "select": _strings,
     "ignore": _strings,
     "extend-select": _strings,
-    "extend-ignore": _strings,
     "per-file-ignores": _table,
     "exclude": _strings,
     "extend-exclude": _strings,
@@ -240,6 +238,8 @@ def _make_absolute(values: dict[str, object], root: Path) -> None:
 def _hint(key: str) -> str:
     from difflib import get_close_matches
 
+    if key == "extend-ignore":
+        return "`ignore` is the same, as in ruff"
     near = get_close_matches(key.replace("_", "-"), KEYS, n=1)
     return f'did you mean "{near[0]}"?' if near else "known keys: " + ", ".join(sorted(KEYS))
 

@@ -29,7 +29,6 @@ def test_reads_every_key(tmp_path: Path) -> None:
         select = ["SL1"]
         ignore = ["SL102"]
         extend-select = ["SL602"]
-        extend-ignore = []
         exclude = ["vendored"]
         extend-exclude = ["*_pb2.py"]
         force-exclude = true
@@ -66,8 +65,8 @@ def test_reads_every_key(tmp_path: Path) -> None:
         unsafe_fixes=True,
         lines=settings.lines,
     )
-    assert settings.place("level") == (str(path), Position(11, 1))
-    assert settings.place("per-file-ignores") == (str(path), Position(18, 1))
+    assert settings.place("level") == (str(path), Position(10, 1))
+    assert settings.place("per-file-ignores") == (str(path), Position(17, 1))
 
 
 def test_the_nearest_file_with_a_section_holds(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NoReturn
 
 from stablelint import __version__
 from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS, INTERRUPTED
@@ -101,17 +102,19 @@ def _run(argv: list[str]) -> int:
     return CLEAN
 
 
+def _failed(message: str, hint: str | None = None) -> int:
+    from stablelint.cli.handover import failed
+
+    return failed(message, hint)
+
+
 def _unknown(name: str) -> int:
     """Says that there is no such command, and which is close."""
     from difflib import get_close_matches
 
-    from stablelint.cli.options import print_problems
-    from stablelint.diagnostic import Problem
-
     near = get_close_matches(name, command_names(), n=1) or [f"check {name}"] * os.path.exists(name)
     hint = f"did you mean `stablelint {near[0]}`?" if near else "`stablelint --help` lists them all"
-    print_problems([Problem(f'there is no command "{name}"', hint=hint)])
-    return FAILED
+    return _failed(f'there is no command "{name}"', hint)
 
 
 def _has_folder() -> bool:
@@ -131,11 +134,30 @@ def _split(argv: list[str]) -> tuple[list[str], list[str]]:
 
 def command_parser(module: ModuleType) -> argparse.ArgumentParser:
     """The parser of one command, named in full."""
-    parser = argparse.ArgumentParser(
-        f"stablelint {module.NAME}", description=_sentence(module.HELP), allow_abbrev=False
-    )
+    parser = _Parser(f"stablelint {module.NAME}", description=_sentence(module.HELP), allow_abbrev=False)
     module.configure(parser)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Answers a command line that it cannot use with one error and what to do, not with its usage."""
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            from difflib import get_close_matches
+
+            option = unknown[0].partition("=")[0]
+            near = get_close_matches(option, self._option_string_actions, n=1) if option[0] == "-" else []
+            what = "option" if option[0] == "-" else "argument"
+            self.error(f'unknown {what} "{option}"', *(f"did you mean `{name}`?" for name in near))
+        return options
+
+    def error(self, message: str, hint: str | None = None) -> NoReturn:
+        hint = hint or f"`{self.prog} --help` lists the options"
+        self.exit(_failed(message.removeprefix("argument "), hint))
 
 
 def _sentence(text: str) -> str:
@@ -144,9 +166,7 @@ def _sentence(text: str) -> str:
 
 def _whole_parser() -> argparse.ArgumentParser:
     """The parser of everything, for help, completion and the message about an unknown command."""
-    parser = argparse.ArgumentParser(
-        "stablelint", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False
-    )
+    parser = _Parser("stablelint", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"stablelint {__version__}")
     parser.add_argument(
         "--print-completion",

@@ -58,12 +58,8 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     """The files and folders to look at, and which of them to leave out."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
     group = parser.add_argument_group("files")
-    group.add_argument(
-        "--exclude", type=codes, metavar="GLOBS", help="leave out these instead of the defaults"
-    )
-    group.add_argument(
-        "--extend-exclude", type=codes, default=(), metavar="GLOBS", help="leave out these as well"
-    )
+    _add_list(group, "--exclude", "GLOBS", "leave out these instead of the defaults")
+    _add_list(group, "--extend-exclude", "GLOBS", "leave out these as well")
     group.add_argument(
         "--force-exclude", action="store_true", default=None, help="leave out files named here, too"
     )
@@ -72,24 +68,28 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_list(
+    group: argparse._ArgumentGroup,
+    name: str,
+    metavar: str,
+    text: str,
+    read: Callable[[str], tuple[Any, ...]] = codes,
+) -> None:
+    """An option that holds several values with commas between them; given again, it holds those as well."""
+    group.add_argument(name, type=read, action="extend", metavar=metavar, help=text)
+
+
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Which rules are on. A selector is a code, the start of one, a name, or ALL."""
     group = parser.add_argument_group(
         "rules", "RULES are codes (SL101), beginnings of codes (SL1), names or ALL, with commas between them"
     )
-    group.add_argument("--select", type=_rules, metavar="RULES", help="these rules and no others")
-    group.add_argument("--ignore", type=codes, default=(), metavar="RULES", help="leave out these rules")
-    group.add_argument("--extend-select", type=codes, default=(), metavar="RULES", help="these rules as well")
-    group.add_argument(
-        "--extend-ignore", type=codes, default=(), metavar="RULES", help="leave out these rules as well"
-    )
-    group.add_argument(
-        "--per-file-ignores",
-        type=_per_file,
-        default=(),
-        metavar="GLOB:RULE,…",
-        help="leave out these rules in these files",
-    )
+    _add_list(group, "--select", "RULES", "these rules and no others", _rules)
+    _add_list(group, "--extend-select", "RULES", "these rules as well")
+    _add_list(group, "--ignore", "RULES", "leave out these rules")
+    # what ruff calls it, too, for those whose fingers know it
+    group.add_argument("--extend-ignore", type=codes, action="extend", dest="ignore", help=argparse.SUPPRESS)
+    _add_list(group, "--per-file-ignores", "GLOB:RULE,…", "leave out these rules in these files", _per_file)
     group.add_argument(
         "--level",
         choices=[level.value for level in Level],
@@ -146,21 +146,28 @@ def open_session(options: argparse.Namespace, paths: Sequence[str]) -> Session:
 
     Raises ConfigError where settings or selectors are wrong; a malformed rule page becomes a problem of it.
     """
+    settings = load(_common_folder(paths), options.config)
     settings = override(
-        load(_common_folder(paths), options.config),
-        exclude=options.exclude,
+        settings,
+        exclude=_given(options.exclude),
+        extend_exclude=(*settings.extend_exclude, *(options.extend_exclude or ())),
         force_exclude=options.force_exclude,
         respect_gitignore=False if options.no_respect_gitignore else None,
         level=Level(options.level) if options.level else None,
         min_confidence=options.min_confidence,
         cache_dir=_cache_folder(options),
     )
-    settings = override(settings, extend_exclude=(*settings.extend_exclude, *options.extend_exclude))
-    per_file = _grouped(options.per_file_ignores)
     selectors = Selectors(
-        options.select, options.ignore, options.extend_select, options.extend_ignore, per_file
+        _given(options.select),
+        _given(options.ignore) or (),
+        _given(options.extend_select) or (),
+        _grouped(options.per_file_ignores or ()),
     )
     return session_of(settings, selectors)
+
+
+def _given(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def _cache_folder(options: argparse.Namespace) -> Path | None:

@@ -26,7 +26,6 @@ class Selectors:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    extend_ignore: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -67,7 +66,6 @@ def resolve(
         settings.select,
         settings.ignore,
         settings.extend_select,
-        settings.extend_ignore,
         settings.per_file_ignores,
     )
     codes = frozenset(code for code, rule in rules.items() if rule.enabled)
@@ -102,7 +100,6 @@ class _Resolver:
         wanted = [(item, "select") for item in layer.select or ()]
         wanted += [(item, "extend-select") for item in layer.extend_select]
         unwanted = [(item, "ignore") for item in layer.ignore]
-        unwanted += [(item, "extend-ignore") for item in layer.extend_ignore]
         chosen: dict[str, tuple[int, bool]] = dict.fromkeys(codes, (-1, True))
         for selectors, on in ((wanted, True), (unwanted, False)):
             for selector, key in selectors:

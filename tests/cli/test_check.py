@@ -57,7 +57,7 @@ def test_an_unknown_rule_is_named_with_the_nearest(run: Run) -> None:
 
 
 def test_a_selection_of_nothing_is_refused(run: Run) -> None:
-    for given in (["--ignore", "ALL"], ["--select", "SL2", "--ignore", "SL202", "--extend-ignore", "SL2"]):
+    for given in (["--ignore", "ALL"], ["--select", "SL2", "--ignore", "SL202", "--ignore", "SL2"]):
         outcome = run("check", *given)
         assert (outcome.code, outcome.out) == (2, "")
         assert "no rule is selected" in outcome.err

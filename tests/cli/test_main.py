@@ -37,7 +37,24 @@ def test_an_unknown_command_or_option_exits_with_2(run: Run) -> None:
     assert outcome.code == 2
     assert outcome.err == 'error: there is no command "chekc"\n  = help: did you mean `stablelint check`?\n'
     assert "= help: did you mean `stablelint check .`?" in run(".").err
-    assert run("check", "--no-such-option").code == 2
+    for given, says, hint in (
+        (
+            ["check", "--no-such-option"],
+            'unknown option "--no-such-option"',
+            "`stablelint check --help` lists",
+        ),
+        (["check", "--slect=SL1"], 'unknown option "--slect"', "did you mean `--select`?"),
+        (["check", "--level", "all"], "--level: invalid choice: 'all'", "`stablelint check --help` lists"),
+        (["rule", "SL101", "SL102"], 'unknown argument "SL102"', "`stablelint rule --help` lists"),
+        (["rules", "tset"], "invalid choice: 'tset'", "`stablelint rules --help` lists"),
+        (["--no-such-option"], 'unknown option "--no-such-option"', "`stablelint --help` lists"),
+    ):
+        outcome = run(*given)
+        assert (outcome.code, outcome.out) == (2, "")
+        first, second = outcome.err.splitlines()
+        assert first.startswith("error: ")
+        assert says in first
+        assert second.startswith(f"  = help: {hint}")
     assert run("check", "--jobs", "0").code == 2
 
 

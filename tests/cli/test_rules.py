@@ -47,7 +47,7 @@ def test_a_page_is_laid_out_for_a_terminal(run: Run, monkeypatch: pytest.MonkeyP
     plain = re.sub(r"\x1b\[[0-9;]*m", "", outcome.out)
     assert "in torch.log($x), torch.log2($x), torch.log10($x), torch.log1p($u)" in plain
     assert "the gradient needs: x > 0 and u > -1" in plain
-    assert plain.count("fix (unsafe): keep the argument above 0") == 1
+    assert plain.count("fix (unsafe): keep the argument above -1") == 1
     assert plain.index("# error: relu reaches 0") < plain.index("Fixed:") < plain.index("Safe:")
 
 

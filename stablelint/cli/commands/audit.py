@@ -75,9 +75,9 @@ def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem
     """Report and page; one that cannot be written is a problem, and the other is."""
 
     def page() -> str:
-        from stablelint.report.audit.html import render
+        from stablelint.report.audit import render_page
 
-        return render(audit)
+        return render_page(audit)
 
     silent = options.quiet and not audit["counts"]["failed"] and not options.output_file
     return hand_over(options, "" if silent else _text(options, audit), page, sys.stdout)
@@ -86,6 +86,6 @@ def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem
 def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:
     if options.output_format == "json":
         return json.dumps(audit, indent=2) + "\n"
-    from stablelint.report.audit.text import render
+    from stablelint.report.audit import render
 
     return render(audit, context_of(sys.stdout, plain=bool(options.output_file)), options.all)

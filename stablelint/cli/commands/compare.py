@@ -187,9 +187,9 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
         return FAILED
 
     def page() -> str:
-        from stablelint.report.compare.html import render
+        from stablelint.report.compare.text import render_page
 
-        return render(report)
+        return render_page(report)
 
     silent = options.quiet and report["same"] and not options.output_file
     problems = hand_over(options, "" if silent else _text(options, report), page, sys.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -172,14 +173,16 @@ def _verified(
     options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
 ) -> int:
     from stablelint.runtime.process.words import CommandNotFoundError
-    from stablelint.runtime.verify.request import Request as VerifyRequest
+    from stablelint.runtime.verify.site import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
 
     # a page and a test are made of operands, and of those of an earlier run nothing is kept but the verdict
     anew = options.again or options.html or options.emit_tests
     known = [] if anew else _known(session, found, options.command)
     settled = {report.site.id for report in known}
-    passed = frozenset(report.site.id for report in known if report.site.has_fix and not _refused(report))
+    passed = frozenset(
+        report.site.id for report in known if report.site.has_fix and not report.verdict.refuses
+    )
     request = VerifyRequest(
         [site for site in found.sites if site.id not in settled],
         found.sources,
@@ -217,32 +220,18 @@ def _known(session: Session, found: _Found, command: Sequence[str]) -> list[Site
     """Sites whose verdict an earlier run has settled, for the same text of their function and of the fix."""
     from stablelint.runtime.verify.outcome import SiteReport
     from stablelint.runtime.verify.output.evidence import read_verdicts
-    from stablelint.runtime.verify.site import Verdict
 
     verdicts = read_verdicts(Path(session.settings.root), ran=bool(command))
-    settling = (
-        Verdict.CONFIRMED,
-        Verdict.REACHABLE,
-        Verdict.HANDLED,
-        Verdict.INEFFECTIVE,
-        Verdict.DIVERGES,
-    )
     note = "known from an earlier run; --again verifies it anew"
     return [
-        SiteReport(site, verdicts[name], notes=(note,), fingerprint=name, known=True)
+        SiteReport(site, verdict, notes=(note,), fingerprint=name, known=True)
         for site in found.sites
-        if verdicts.get(name := found.prints[site.id]) in settling
+        if (verdict := verdicts.get(name := found.prints[site.id])) is not None and verdict.settles
     ]
 
 
-def _refused(report: SiteReport) -> bool:
-    from stablelint.runtime.verify.site import Verdict
-
-    return report.verdict in (Verdict.INEFFECTIVE, Verdict.DIVERGES)
-
-
 def _code(report: Report) -> int:
-    refused = any(_refused(site) for site in report.sites)
+    refused = any(site.verdict.refuses for site in report.sites)
     failed = report.rerun is not None and report.rerun.passed is False
     if report.incomplete:
         return FAILED
@@ -285,9 +274,7 @@ def _written(
 
 def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
     if options.output_format == "json":
-        from stablelint.report.verify.json import render as render_json
-
-        return render_json(report)
+        return json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
     from stablelint.report.verify.text import render as render_text
 
     return render_text(report, context_of(sys.stdout, rules=session.catalog.rules))
