@@ -18,11 +18,11 @@ from stablelint.report.tables import table as text_table
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a report is about; `good` where nothing is wrong."""
+    """What a report is about; `tone` is a method of a style."""
 
     word: str
     text: str
-    good: bool = False
+    tone: str = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Place:
 
     place: Mapping[str, Any]
     label: str = ""
+    tone: str = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ def as_text(parts: Iterable[Part], context: Context) -> Iterator[str]:
     style = context.style
     for part in parts:
         match part:
-            case Head(word, text, good):
-                yield from headed(word, text, context, style.added if good else style.error)
-            case Place(place, label):
-                yield from placed(place, context, style.error, label)
+            case Head(word, text, tone):
+                yield from headed(word, text, context, style.paint(tone))
+            case Place(place, label, tone):
+                yield from placed(place, context, style.paint(tone), label)
             case Note(title, text, verdict, apart, _):
                 yield from [""] if apart else []
                 paint = style.added if verdict and verdict[1] else style.error
@@ -93,7 +94,7 @@ def as_page(parts: Iterable[Part], sources: Sources) -> Iterator[str]:
         match part:
             case Head(word, text, _):
                 yield f"<h2>{escape(word)}: {prose(text)}</h2>"
-            case Place(place, _) if place["filename"] is not None:
+            case Place(place) if place["filename"] is not None:
                 yield f'<p class="place">{escape(at(place, Context(os.getcwd())))}</p>'
                 yield excerpt(place, sources)
             case Note(drawn=drawn) | Rows(drawn=drawn) if drawn is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -17,6 +18,11 @@ class Style:
 
     def _paint(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.enabled and text else text
+
+    def paint(self, tone: str) -> Callable[[str], str]:
+        """The method of that name."""
+        found: Callable[[str], str] = getattr(self, tone)
+        return found
 
     def bold(self, text: str) -> str:
         """Names and titles."""

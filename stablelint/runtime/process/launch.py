@@ -129,21 +129,34 @@ def run_process(
     It runs in `directory`, with `extra` variables in its environment; `output` takes what it prints. Signals sent
     to this process reach it. Raises CommandNotFoundError.
     """
-    line = command_line(command)
+    process = started(command, plan, directory=directory, output=output, extra=extra)
+    with _forwarding(process):
+        return _waited_for(process)
+
+
+def started(
+    command: Sequence[str],
+    plan: Plan,
+    *,
+    directory: Path | None = None,
+    output: IO[bytes] | int | None = None,
+    extra: Mapping[str, str] | None = None,
+    apart: bool = False,
+) -> subprocess.Popen[bytes]:
+    """The command, as `run_process` starts it; `apart`: no signal of the terminal reaches it."""
     plan_file = Path(plan.folder) / "plan.json"
     plan.write(plan_file)
     try:
-        process = subprocess.Popen(
-            line,
+        return subprocess.Popen(
+            command_line(command),
             env=environment(plan_file) | dict(extra or {}),
             cwd=directory,
             stdout=output,
             stderr=None if output is None else subprocess.STDOUT,
+            start_new_session=apart,
         )
     except OSError as error:
         raise CommandNotFoundError(f"cannot run {command[0]}: {error.strerror}") from error
-    with _forwarding(process):
-        return _waited_for(process)
 
 
 def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

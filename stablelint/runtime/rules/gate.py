@@ -82,7 +82,7 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
         assert isinstance(result, ast.Call)
         assert isinstance(result.func, ast.Attribute)
         assert made is not None
-        result.func.attr = made.operation
+        result.func.attr = made.name
     return result
 
 

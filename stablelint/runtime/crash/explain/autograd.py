@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.graph import nodes_of, row_of
-from stablelint.runtime.audit.record import line, place
+from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene, assigned
@@ -53,7 +53,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     old = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
     names = list(_names_of(scene, {id(one) for one in old}))
     newest = max(old, key=lambda one: one._sequence_nr(), default=None)
-    made = line(row_of(newest)) if newest is not None else None
+    made = place(row_of(newest)) if newest is not None else None
     if made is not None:
         other.append(("a part of the graph that was freed with it was made here", made))
     if names:
@@ -95,7 +95,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     saver = next((node for node in nodes_of(losses[0].grad_fn) if _lost_a_value(node)), None)
     if saver is None:
         return None
-    kept_at = line(row_of(saver))
+    kept_at = place(row_of(saver))
     operation = _readable(saver.name())
     shape = tuple(int(one) for one in match[1].split(",") if one.strip())
     summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
