@@ -23,7 +23,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 # Methods and functions of one tensor whose result has the graph of that tensor.
 CARRYING = frozenset(
@@ -55,15 +55,15 @@ def made_by(node: ast.AST | None, module: ModuleInfo) -> str:
 
 
 def functions_of(review: Review, *words: str) -> list[ast.AST]:
-    """The file and its functions, each once, where all the words stand in its text."""
-    source = review.module.source
-    held = review.of_body and all(word in source.text for word in words)
-    return [source.tree, *functions_below(source.tree)] if held else []
+    """The file and its functions, each once, where its code speaks of all the words."""
+    module = review.module
+    held = review.of_body and module.speaks_of(*words)
+    return [module.source.tree, *module.sights.functions] if held else []
 
 
 def classes_of(review: Review) -> list[ast.ClassDef]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
-    return nodes_below(review.module.source.tree, ast.ClassDef) if review.of_body else []
+    return review.module.sights.classes if review.of_body else []
 
 
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:

@@ -105,8 +105,9 @@ class Glance:
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)  # the calls of each
     passing: list[ast.Call] = field(default_factory=list)  # calls that may pass something to another file
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
-    # Functions defined within.
+    # Functions and classes defined within.
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)
+    classes: list[ast.ClassDef] = field(default_factory=list)
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
     # Attributes of other objects than `self` that are assigned.
     written: set[str] = field(default_factory=set)
@@ -370,6 +371,10 @@ def _look_at_definition(node: Definition, seen: Glance, imports: Mapping[str, st
     seen.nested.append(node)
 
 
+def _look_at_class(node: ast.ClassDef, seen: Glance, imports: Mapping[str, str]) -> None:
+    seen.classes.append(node)
+
+
 def _look_at_lambda(node: ast.Lambda, seen: Glance, imports: Mapping[str, str]) -> None:
     """Keeps a lambda that does more than to pick a part of its argument."""
     if isinstance(node.body, ast.Call | ast.BinOp | ast.IfExp | ast.BoolOp | ast.Tuple | ast.List):
@@ -404,6 +409,7 @@ _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = 
     ast.Compare: _look_at_comparison,
     ast.FunctionDef: _look_at_definition,
     ast.AsyncFunctionDef: _look_at_definition,
+    ast.ClassDef: _look_at_class,
     ast.Lambda: _look_at_lambda,
     ast.ImportFrom: _look_at_import,
     ast.Assign: _look_at_assignment,

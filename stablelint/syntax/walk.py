@@ -7,7 +7,7 @@ ones can. What many ask for of the same tree is sorted by kind once, and remembe
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -37,8 +37,12 @@ def descendants(root: ast.AST) -> list[ast.AST]:
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below a node; contexts and operators are left out."""
+    return _below(node, FIELDS)
+
+
+def _below(node: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> list[ast.AST]:
     found: list[ast.AST] = []
-    for name in FIELDS[type(node)]:
+    for name in fields[type(node)]:
         value = getattr(node, name)
         if type(value) is not list:
             if value is not None:
@@ -57,7 +61,9 @@ def nodes_below(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
 
 def nodes_in(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     """The nodes of these kinds below `tree`, without those of functions and classes defined in it."""
-    return _chosen(_table(tree, "_within", lambda: _within(tree)), kinds)
+    if all(issubclass(kind, ast.stmt) for kind in kinds):
+        return _chosen(_table(tree, "_statements", lambda: _within(tree, BLOCKS)), kinds)
+    return _chosen(_table(tree, "_within", lambda: _within(tree, FIELDS)), kinds)
 
 
 def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -66,15 +72,16 @@ def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDe
     return nodes_below(tree, *kinds)
 
 
-def _within(tree: ast.AST) -> list[ast.AST]:
+def _within(tree: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> list[ast.AST]:
+    """The nodes below `tree` that are reached through some fields."""
     found: list[ast.AST] = []
-    stack = children(tree)
+    stack = _below(tree, fields)
     while stack:
         node = stack.pop()
         found.append(node)
         kind = type(node)
-        if FIELDS[kind] and kind not in SCOPES:
-            stack.extend(children(node))
+        if fields[kind] and kind not in SCOPES:
+            stack.extend(_below(node, fields))
     return found
 
 
@@ -128,3 +135,10 @@ def _kinds(base: type[ast.AST]) -> set[type[ast.AST]]:
 
 FIELDS = {kind: _fields_of(kind) for kind in _kinds(ast.AST)}
 """The fields of each kind of node that hold other nodes."""
+BLOCKS = {
+    kind: tuple(field for field in fields if field in ("body", "orelse", "finalbody", "handlers", "cases"))
+    if issubclass(kind, ast.stmt | ast.mod | ast.excepthandler | ast.match_case)
+    else ()
+    for kind, fields in FIELDS.items()
+}
+"""The fields of each kind of node that hold statements, or what holds some."""

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
 from stablelint.syntax.sieve import WRITING, Glance, written_attribute, written_name
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import BLOCKS, SCOPES, descendants
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RAISING = frozenset({ast.Raise, ast.Assert})
@@ -187,17 +188,33 @@ class Sights:
         for seen, function, owner in self.parts:
             yield from (CallSite(call, function, owner) for call in seen.passing)
 
+    @cached_property
+    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions at every level, those within others behind them."""
+        outer = (function for _, function, _ in self.parts)
+        inner = (node for seen, _, _ in self.parts for node in seen.nested)
+        found = (
+            node for node in (*outer, *inner) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+        return list(dict.fromkeys(found))
+
+    @cached_property
+    def classes(self) -> list[ast.ClassDef]:
+        """The classes at every level."""
+        return [node for seen, _, _ in self.parts for node in seen.classes]
+
     def writes(self, attr: str) -> bool:
         """Whether the attribute is written on another object than `self`."""
         return attr in self._written
 
     def mentions(self, name: str) -> bool:
         """Whether a name stands anywhere in the file, as one that is read or as an attribute."""
-        return name in self._read or name in self._written
+        return name in self.names
 
     @cached_property
-    def _read(self) -> frozenset[str]:
-        return frozenset(name for seen, _, _ in self.parts for name in seen.loads)
+    def names(self) -> frozenset[str]:
+        """The names and attributes that are read, and the attributes of other objects than `self` that are written."""
+        return self._written.union(*(seen.loads for seen, _, _ in self.parts))
 
     @cached_property
     def _written(self) -> frozenset[str]:
@@ -253,6 +270,14 @@ class ModuleInfo:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
         return any(map(self.sights.mentions, names))
 
+    def speaks_of(self, *words: str) -> bool:
+        """Whether each word is part of a name that the file reads, writes or imports."""
+        return all(word in self._vocabulary for word in words)
+
+    @cached_property
+    def _vocabulary(self) -> str:
+        return "\n".join((*self.sights.names, *self.imports.values()))
+
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""
         return len(self.assignments.get(name, ())) <= 1 and name not in self.rebound
@@ -290,26 +315,18 @@ def _is_none(value: ast.expr | None) -> bool:
 
 def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of a body at every level, without those of nested definitions."""
-    found = list(body)
-    for statement in found:  # grows while it is walked
-        for name in _BLOCKS.get(type(statement), ()):
-            for part in getattr(statement, name):
-                found.extend(part.body if name in ("handlers", "cases") else (part,))
-    return found
+    found: list[Any] = list(body)
+    for part in found:  # grows while it is walked
+        if type(part) not in SCOPES:
+            for name in BLOCKS[type(part)]:
+                found.extend(getattr(part, name))
+    return [part for part in found if isinstance(part, ast.stmt)]
 
 
 def _yields(statement: ast.stmt) -> bool:
     """Whether a statement is a `yield`, or keeps what one gives; it hardly ever stands deeper."""
     value = getattr(statement, "value", None)
     return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
-
-
-_BLOCKS: dict[type, tuple[str, ...]] = {  # what holds statements of the same function
-    **dict.fromkeys((ast.If, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),
-    **dict.fromkeys((ast.With, ast.AsyncWith), ("body",)),
-    **dict.fromkeys((ast.Try, ast.TryStar), ("body", "orelse", "finalbody", "handlers")),
-    ast.Match: ("cases",),
-}
 
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:

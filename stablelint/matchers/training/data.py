@@ -46,7 +46,7 @@ def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     moves = [c for info in _data_sets(review) for m in _methods(info, *_READING) for c in calls_in(m)]
     moves = [c for c in (*moves, *_collating(review)) if _moves_to_cuda(c, module)]
     yield from (site_at(review, rule, c) for c in moves)
-    for root in functions_of(review, "multiprocessing", "cuda"):
+    for root in functions_of(review, "multiprocessing"):
         calls = sorted(calls_in(root), key=start) if not module.mentions(*_STARTS) else []
         fork = next((c for c in calls if made_by(c, module) in _PROCESSES), None)
         before = calls[: calls.index(fork)] if fork is not None else []
@@ -56,7 +56,7 @@ def cuda_in_worker(review: Review, rule: Rule) -> Sites:
 
 def _collating(review: Review) -> Iterator[ast.Call]:
     """The calls where workers collate a batch: in the `collate_fn` of a loader that has some."""
-    roots = functions_of(review, "collate_fn")
+    roots = functions_of(review) if "collate_fn" in review.module.source.text else []
     functions = {f.name: f for f in roots if isinstance(f, Function)}
     for loader in (n for root in roots for n in calls_in(root) if _has_workers(n)):
         given = argument(loader, "collate_fn")
@@ -86,8 +86,8 @@ def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
 @observes()
 def copied_generator(review: Review, rule: Rule) -> Sites:
     """`self.rng = np.random.default_rng(0)` in a data set that draws from it: each worker has a copy."""
-    tree = review.module.source.tree
-    if not review.of_body or "Dataset" not in review.module.source.text or mentions(tree, "get_worker_info"):
+    module, tree = review.module, review.module.source.tree
+    if not review.of_body or not module.speaks_of("Dataset") or module.mentions("get_worker_info"):
         return
     loaders = calls_below(tree, "DataLoader")
     with_workers = any(map(_has_workers, loaders))
@@ -98,7 +98,7 @@ def copied_generator(review: Review, rule: Rule) -> Sites:
         drawn = {n.attr for n in reading}
         for made in (n for m in _methods(info, "__init__") for n in nodes_in(m, ast.Assign)):
             kept = {t.attr for t in made.targets if isinstance(t, ast.Attribute)}
-            if kept & drawn and made_by(made.value, review.module) in _GENERATORS:
+            if kept & drawn and made_by(made.value, module) in _GENERATORS:
                 yield site_at(review, rule, made.value, shown=with_workers)
 
 
@@ -230,8 +230,7 @@ _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
 def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
-    late = not mentions(module.source.tree, "backward", "fit", "transform")
-    late = late and bool(functions_of(review, "load_state_dict", ".eval()"))
+    late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
     for root in functions_of(review, "fit_transform"):
         fits = sorted(calls_in(root, "fit_transform"), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))

@@ -42,7 +42,7 @@ _MEASURED = tuple("perf_counter synchronize Timer timeit time profile raises war
 def dropped_result(review: Review, rule: Rule) -> Sites:
     """`scores.masked_fill(mask, -inf)` or `x.to(device)` as a statement, of a tensor; `nn.Softmax(dim=1)` alone."""
     module = review.module
-    for root in functions_of(review, "torch"):
+    for root in functions_of(review):
         if root is module.source.tree and module.source.filename.endswith(NOTEBOOK):
             continue  # the last expression of a cell is shown
         for statement in nodes_in(root, ast.Expr):
@@ -94,7 +94,7 @@ def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
 @observes()
 def variable(review: Review, rule: Rule) -> Sites:
     """`Variable(x)`, with whatever keywords."""
-    for root in functions_of(review, "Variable("):
+    for root in functions_of(review, "Variable"):
         for call in calls_in(root):
             if call.args and made_by(call, review.module).endswith("autograd.Variable"):
                 yield site_at(review, rule, call, {"x": call.args[0]})
@@ -104,8 +104,8 @@ def variable(review: Review, rule: Rule) -> Sites:
 def data_attribute(review: Review, rule: Rule) -> Sites:
     """`x.data`, read or written through, of what is neither a module nor `self`."""
     module = review.module
-    for root in functions_of(review, ".data"):
+    for root in functions_of(review, "data"):
         for node in nodes_in(root, ast.Attribute):
-            known = ast.unparse(node.value) in module.imports.keys() | {"self"}
-            if node.attr == "data" and not known and not qualified(node.value, module).startswith("torch."):
-                yield site_at(review, rule, node, shown=False)
+            if node.attr == "data" and ast.unparse(node.value) not in module.imports.keys() | {"self"}:
+                if not qualified(node.value, module).startswith("torch."):
+                    yield site_at(review, rule, node, shown=False)

@@ -42,7 +42,6 @@ from stablelint.syntax.walk import nodes_in
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
-_SWITCHES = (".eval()", ".train(False)")
 _RECORDED = "evaluation records a graph for each batch: no_grad is missing"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
@@ -51,9 +50,7 @@ _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes a
 def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     """A loop under `no_grad` that calls a trained model with dropout or batch norm, in a file without `eval()`."""
     module = review.module
-    if not review.of_body or (
-        "no_grad" not in module.source.text and "inference_mode" not in module.source.text
-    ):
+    if not review.of_body or not module.mentions("no_grad", "inference_mode"):
         return
     calls = calls_below(module.source.tree)
     trains = bool(backs_below(module.source.tree))
@@ -103,7 +100,7 @@ def _layers_made(calls: list[ast.Call], module: ModuleInfo) -> list[str]:
 def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     """A loop that trains a model and evaluates it by turns, in a file that never goes back to `train()`."""
     tree = review.module.source.tree
-    if not review.of_body or not any(text in review.module.source.text for text in _SWITCHES):
+    if not review.of_body or not review.module.mentions("eval", "train"):
         return
     yield from _switched_too_late(review, rule)
     evals = [c for c in calls_below(tree) if _mode(c) == "eval"]
@@ -124,7 +121,7 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
 
 def _switched_too_late(review: Review, rule: Rule) -> Sites:
     """`model.eval()`, `y = model(x)`, `model.train()`, `loss(y).backward()`: the pass that is trained on came before."""
-    for root in functions_of(review, ".train()"):
+    for root in functions_of(review, "train"):
         for back in backs_in(root):
             for call in models_of(back, root, review.module):
                 block = block_of(call, root)
@@ -147,8 +144,7 @@ def _mode_set(statement: ast.stmt, model: str) -> str:
 @observes()
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
     """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
-    roots = [*functions_of(review, ".eval()"), *functions_of(review, ".train(False)")]
-    for root in dict.fromkeys(roots):
+    for root in functions_of(review, "eval") or functions_of(review, "train"):
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in calls_in(root) if _mode(n) == "eval"]

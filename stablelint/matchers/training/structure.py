@@ -148,7 +148,7 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
 @observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()` in a loop, which trains on, and `model.load_state_dict(best)` after it."""
-    for root in functions_of(review, ".state_dict()", "load_state_dict"):
+    for root in functions_of(review, "state_dict", "load_state_dict"):
         restored = calls_in(root, "load_state_dict")
         for statement in nodes_in(root, ast.Assign) if restored else ():
             loop = loop_around(statement, root)

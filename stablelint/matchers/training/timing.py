@@ -46,7 +46,7 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         return
     timings = [
         (taken, timed, loop_around(taken, root))
-        for root in functions_of(review, "time")
+        for root in functions_of(review)
         for taken in sorted(nodes_in(root, ast.BinOp), key=start)
         if (timed := _timed(taken, root, review))
     ]
