@@ -61,6 +61,14 @@ def functions_of(review: Review, *words: str) -> list[ast.AST]:
     return [module.source.tree, *module.sights.functions] if held else []
 
 
+def functions_naming(review: Review, *names: str) -> list[ast.AST]:
+    """The file and its functions, each once, in or around which one of the names is read or written: that of a method
+    that is called, say."""
+    module = review.module
+    held = review.of_body and module.mentions(*names)
+    return [module.source.tree, *module.sights.functions_naming(*names)] if held else []
+
+
 def classes_of(review: Review) -> list[ast.ClassDef]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     return review.module.sights.classes if review.of_body else []

@@ -191,12 +191,27 @@ class Sights:
     @cached_property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """The functions at every level, those within others behind them."""
-        outer = (function for _, function, _ in self.parts)
-        inner = (node for seen, _, _ in self.parts for node in seen.nested)
-        found = (
-            node for node in (*outer, *inner) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        return [node for _, nodes in self._definitions for node in nodes]
+
+    def functions_naming(self, *names: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Those in which, or around which, one of the names is read or written."""
+        naming = (
+            nodes
+            for seen, nodes in self._definitions
+            if any(name in seen.loads or name in seen.written for name in names)
         )
-        return list(dict.fromkeys(found))
+        return [node for nodes in naming for node in nodes]
+
+    @cached_property
+    def _definitions(self) -> list[tuple[Glance, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
+        """The functions that each glance has told of, each once."""
+        outer = {function for _, function, _ in self.parts}
+        inner = (
+            (seen, [function, *(n for n in seen.nested if n not in outer)])
+            for seen, function, _ in self.parts
+        )
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef
+        return [(seen, [node for node in nodes if isinstance(node, kinds)]) for seen, nodes in inner]
 
     @cached_property
     def classes(self) -> list[ast.ClassDef]:

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_to, classes_of, functions_of, made_by, qualified
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_to,
+    classes_of,
+    functions_naming,
+    functions_of,
+    made_by,
+    qualified,
+)
 from stablelint.matchers.tree import (
     Function,
     argument,
@@ -231,7 +239,7 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    for root in functions_of(review, "fit_transform"):
+    for root in functions_naming(review, "fit_transform"):
         fits = sorted(calls_in(root, "fit_transform"), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
         for fit in fits if late else ():

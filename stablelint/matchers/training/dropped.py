@@ -6,7 +6,14 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import bound_to, functions_of, made_by, parameters_of, qualified
+from stablelint.matchers.names import (
+    bound_to,
+    functions_naming,
+    functions_of,
+    made_by,
+    parameters_of,
+    qualified,
+)
 from stablelint.matchers.tree import (
     arguments,
     around,
@@ -94,7 +101,7 @@ def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
 @observes()
 def variable(review: Review, rule: Rule) -> Sites:
     """`Variable(x)`, with whatever keywords."""
-    for root in functions_of(review, "Variable"):
+    for root in functions_naming(review, "Variable"):
         for call in calls_in(root):
             if call.args and made_by(call, review.module).endswith("autograd.Variable"):
                 yield site_at(review, rule, call, {"x": call.args[0]})
@@ -104,7 +111,7 @@ def variable(review: Review, rule: Rule) -> Sites:
 def data_attribute(review: Review, rule: Rule) -> Sites:
     """`x.data`, read or written through, of what is neither a module nor `self`."""
     module = review.module
-    for root in functions_of(review, "data"):
+    for root in functions_naming(review, "data"):
         for node in nodes_in(root, ast.Attribute):
             if node.attr == "data" and ast.unparse(node.value) not in module.imports.keys() | {"self"}:
                 if not qualified(node.value, module).startswith("torch."):

@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     bound_to,
+    functions_naming,
     functions_of,
     graph_is_off,
     made_by,
@@ -121,7 +122,7 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
 
 def _switched_too_late(review: Review, rule: Rule) -> Sites:
     """`model.eval()`, `y = model(x)`, `model.train()`, `loss(y).backward()`: the pass that is trained on came before."""
-    for root in functions_of(review, "train"):
+    for root in functions_naming(review, "backward", "manual_backward"):
         for back in backs_in(root):
             for call in models_of(back, root, review.module):
                 block = block_of(call, root)
@@ -144,7 +145,7 @@ def _mode_set(statement: ast.stmt, model: str) -> str:
 @observes()
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
     """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
-    for root in functions_of(review, "eval") or functions_of(review, "train"):
+    for root in functions_naming(review, "eval", "train"):
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in calls_in(root) if _mode(n) == "eval"]
@@ -165,14 +166,14 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
 def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
     """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
     for kept in kept_in(root):
-        off = graph_is_off(kept.at, root)
+        sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
+        parts = [part for part, source in sources if source is not None and not graph_is_off(source, root)]
+        off = not parts or graph_is_off(kept.at, root)
         if off or known_collection(kept, root, review) is None or is_emptied(kept):
             continue
-        for part in kept.parts:
-            source = _output_of(part, models, kept.at, root)
-            if source is not None and not graph_is_off(source, root):
-                joins = calls_in(root, "cat", "stack", "concat", "vstack", "hstack")
-                yield part, any(n.args and kept.base == ast.unparse(n.args[0]) for n in joins)
+        for part in parts:
+            joins = calls_in(root, "cat", "stack", "concat", "vstack", "hstack")
+            yield part, any(n.args and kept.base == ast.unparse(n.args[0]) for n in joins)
 
 
 def _is_cut(call: ast.Call, root: ast.AST) -> bool:

@@ -29,19 +29,25 @@ class Kept:
 def kept_in(root: ast.AST) -> Iterator[Kept]:
     """What the loops of a function put into collections."""
     for node in nodes_in(root, ast.Call, ast.AugAssign, ast.Assign):
-        loop, into = loop_around(node, root), receiver(node)
-        match node:
-            case _ if loop is None:
-                continue
-            case ast.Call(args=[*_, held]) if into is not None and called(node) in _ADDING:
-                yield Kept(node, into, held, loop)
-            case ast.AugAssign(target=target, value=ast.List() | ast.Tuple() as held):
-                yield Kept(node, target, held, loop)
-            case ast.Assign(value=ast.BinOp(left=left, right=ast.List() as held)):
-                if ast.unparse(left) == ast.unparse(node.targets[0]):
-                    yield Kept(node, left, held, loop)
-            case ast.Assign(targets=[target, *_], value=held) if _has_places(target):
-                yield Kept(node, target, held, loop)
+        for collection, held in _additions(node):
+            loop = loop_around(node, root)
+            if loop is not None:
+                yield Kept(node, collection, held, loop)
+
+
+def _additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The collection into which a call or an assignment puts something, and what."""
+    into = receiver(node)
+    match node:
+        case ast.Call(args=[*_, held]) if into is not None and called(node) in _ADDING:
+            yield into, held
+        case ast.AugAssign(target=target, value=ast.List() | ast.Tuple() as held):
+            yield target, held
+        case ast.Assign(value=ast.BinOp(left=left, right=ast.List() as held)):
+            if ast.unparse(left) == ast.unparse(node.targets[0]):
+                yield left, held
+        case ast.Assign(targets=[target, *_], value=held) if _has_places(target):
+            yield target, held
 
 
 def _has_places(target: ast.expr) -> bool:

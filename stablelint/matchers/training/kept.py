@@ -46,14 +46,19 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
     for root in functions_of(review, "backward"):
         backs = backs_in(root)
         for kept in kept_in(root):
-            known = known_collection(kept, root, review)
+            parts = [part for part in kept.parts if _is_loss(part, kept, backs, root, review)]
+            known = known_collection(kept, root, review) if parts else None
             if known is None or is_emptied(kept) or _is_differentiated(kept, backs, root):
                 continue
-            for part in kept.parts:
-                made = bound_to(ast.unparse(part), kept.at, kept.loop)
-                gives = _gives_back_loss(made, review.module.source.tree)
-                if gives or any(_holds(part, back, kept, root) for back in backs):
-                    yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
+            for part in parts:
+                yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
+
+
+def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.Call], root: ast.AST, review: Review) -> bool:
+    """Whether a part that is kept carries the graph of a loss that the loop, or what it calls, goes backward from."""
+    made = bound_to(ast.unparse(part), kept.at, kept.loop)
+    gives = _gives_back_loss(made, review.module.source.tree)
+    return gives or any(_holds(part, back, kept, root) for back in backs)
 
 
 def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST) -> bool:

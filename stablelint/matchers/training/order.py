@@ -6,7 +6,7 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observes, site_at
-from stablelint.matchers.names import functions_of, modules_in, parameters_of, reached_from
+from stablelint.matchers.names import functions_naming, modules_in, parameters_of, reached_from
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
     Function,
@@ -150,7 +150,7 @@ def _may_clear(optimizer: Value, module: ModuleInfo) -> bool:
 @observes()
 def scheduler_first(review: Review, rule: Rule) -> Sites:
     """`scheduler.step()` and, further down in the same block or its loop, the only `optimizer.step()` of the function."""
-    for root in functions_of(review, "sched", "step"):
+    for root in functions_naming(review, "step"):
         steps = {n: subject(n).rpartition(".")[2].lower() for n in calls_in(root, "step")}
         schedulers = [n for n, name in steps.items() if "sched" in name and not arguments(n)]
         optimizers = [n for n, name in steps.items() if n not in schedulers and _is_optimizer(name)]

@@ -75,7 +75,8 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     tree = review.module.source.tree
     roots = list(functions_of(review, "manual_seed", "backward"))
-    helpers = {f.name for f in functions_below(tree) if roots and _seeds_what_it_is_given(f, review.module)}
+    functions = functions_below(tree) if roots else []
+    helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
     for root in roots:
         for call in calls_in(root):
             seeds = made_by(call, review.module) in _SEEDS or called(call) in helpers

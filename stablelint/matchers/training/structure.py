@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import bound_to, classes_of, functions_of, made_by, qualified
+from stablelint.matchers.names import bound_to, classes_of, functions_naming, made_by, qualified
 from stablelint.matchers.tree import (
     arguments,
     assigned,
@@ -100,7 +100,7 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
     written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
     named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
     known = (written | named) - {""}
-    for root in functions_of(review, "load_state_dict"):
+    for root in functions_naming(review, "load_state_dict"):
         restoring = calls_in(root, "load_state_dict")
         plain = {n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, module)}
         loads = [n for n in calls_in(root) if n not in plain and _is_load(n, module)]
@@ -148,7 +148,7 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
 @observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()` in a loop, which trains on, and `model.load_state_dict(best)` after it."""
-    for root in functions_of(review, "state_dict", "load_state_dict"):
+    for root in functions_naming(review, "load_state_dict"):
         restored = calls_in(root, "load_state_dict")
         for statement in nodes_in(root, ast.Assign) if restored else ():
             loop = loop_around(statement, root)
