@@ -144,9 +144,7 @@ class Rewriter:
             apart = scales.attribute_beside(self._file, proposal, node)
             if apart is not None:
                 return draft.edits(self._file.tree, apart)
-            part = scales.of_scale(self._file.tree, proposal, node)
-            if part is not None:
-                return replace_expression(self._file, *part)
+            proposal, node = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
             single = bound.within_guard(self._file.tree, proposal, node)
             if single is not None:
                 with contextlib.suppress(Withheld):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from stablelint.codemod.flow.definition import definition, function_of
+from stablelint.codemod.flow.definition import definition, function_of, takes
 from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name, unsigned
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
@@ -24,12 +24,14 @@ _REAL = frozenset(
     """.split()
 )
 _REAL_OF_REAL = frozenset(("sigmoid", "normal"))  # complex numbers stay what they are
+# Without a type, results are of torch's default one.
+_DEFAULTS = frozenset("rand randn zeros ones empty eye Tensor FloatTensor".split())
 _CASTS = {"float": "single", "double": "single", "half": "half", "bfloat16": "half"}
 # Results are of the type of the first operand, with a Python number for another one.
 _KEEPS = frozenset(
     """
     neg abs clamp clamp_min clamp_max exp log sqrt sum mean view reshape transpose permute squeeze unsqueeze flatten
-    expand contiguous clone detach relu square amax amin cumsum flip roll
+    expand contiguous clone detach relu square amax amin cumsum flip roll std var norm cuda cpu
     """.split()
 )
 # As Python counts.
@@ -66,13 +68,17 @@ def _sort(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
     """ "single", "half", "float" where the precision is not known, or None."""
     if isinstance(node, ast.Name):
         given = definition(tree, node)
-        return None if given is None else _sort(given.value, tree, qualified)
+        values = _made(tree, node) if given is None else [given.value]
+        sorts = {_sort(one, tree, qualified) for one in values}
+        return sorts.pop() if len(sorts) == 1 else None
+    if isinstance(node, ast.Subscript):
+        return _sort(node.value, tree, qualified)
     if isinstance(node, ast.UnaryOp):
         return _sort(node.operand, tree, qualified)
     if isinstance(node, ast.BinOp):
         sides = [one for one in (node.left, node.right) if not is_number(one)]
-        sorts = [_sort(one, tree, qualified) for one in sides]
-        return sorts[0] if sorts and len(set(sorts)) == 1 else None
+        sorts = {_sort(one, tree, qualified) for one in sides}
+        return sorts.pop() if len(sorts) == 1 else None
     if not isinstance(node, ast.Call):
         return None
     name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
@@ -80,12 +86,29 @@ def _sort(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:
     given_type = any(keyword.arg in ("dtype", "out", None) for keyword in node.keywords)
     if name in _CASTS and of_torch is None and not node.args:
         return _CASTS[name]
+    if of_torch is not None and of_torch.startswith("torch.") and name in _DEFAULTS and not given_type:
+        return "float" if "set_default_" in tree.source.text else "single"
     if of_torch is not None and of_torch.startswith("torch.") and name in _REAL - _REAL_OF_REAL:
         return None if given_type else "float"
     if name in _KEEPS and not given_type and isinstance(node.func, ast.Attribute):
         operand = node.func.value if of_torch is None else node.args[0] if node.args else None
         return None if operand is None else _sort(operand, tree, qualified)
     return None
+
+
+def _made(tree: Tree, name: ast.Name) -> list[ast.expr]:
+    """All that a function gives a local name, where each is a new tensor; in-place operations keep its type."""
+    function = function_of(tree, name)
+    if function is None or takes(function, name.id):
+        return []
+    inside = list(ast.walk(function))
+    stores = [one for one in inside if is_name(one, name.id) and not isinstance(one.ctx, ast.Load)]
+    kept = [one.target for one in inside if isinstance(one, ast.AugAssign)]
+    given = [one for one in inside if isinstance(one, ast.Assign) and called_name(one.value) in _DEFAULTS]
+    targets = [one.targets[0] for one in given]
+    return (
+        [one.value for one in given if one.targets[0] in stores] if set(stores) <= {*kept, *targets} else []
+    )
 
 
 def is_python_number(node: ast.expr, tree: Tree) -> bool:
@@ -95,6 +118,11 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
             return is_python_number(node.operand, tree)
         case ast.BinOp():
             return all(is_python_number(side, tree) for side in (node.left, node.right))
+        case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_]):
+            return all(
+                any(isinstance(one, ast.expr) and is_python_number(one, tree) for one in ast.walk(side))
+                for side in node.args
+            )
         case ast.Call():
             return called_name(node) in _COUNTED or root_name(node.func) == "math"
         case ast.Attribute():
@@ -112,6 +140,11 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
                 return True
             return _is_counted(node, tree)
     return is_number(node)
+
+
+def _has_python_number(node: ast.expr, tree: Tree) -> bool:
+    """Whether a number of Python's is a part of an expression."""
+    return any(isinstance(one, ast.expr) and is_python_number(one, tree) for one in ast.walk(node))
 
 
 def _is_option(item: ast.Subscript, owner: ast.Name, tree: Tree) -> bool:

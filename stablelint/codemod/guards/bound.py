@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.nodes import is_name, root_name
-from stablelint.codemod.templates.clamps import given_bounds
+from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
@@ -186,8 +186,9 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
     for link in tree.ancestors(reader):
         parent = link.parent
         if isinstance(parent, ast.BinOp):
-            return _role_in(parent, child)
-        if isinstance(parent, ast.Call):
+            if multiplied(parent) is not reader:
+                return _role_in(parent, child)
+        elif isinstance(parent, ast.Call):
             name = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
             if name in _SINGULAR:
                 return name

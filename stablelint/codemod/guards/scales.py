@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import loads, readers, unsigned
+from stablelint.codemod.flow.nodes import is_name, loads, readers, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
-from stablelint.codemod.templates.clamps import given_bounds, number
+from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -71,15 +69,15 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         taken = _taken_from_one(node)
         if taken is not None:
             return _with_expm1(tree, proposal, operand, taken), node
-        exponent = _exponent_of_scale(tree, node)
-        if exponent is not None and _is_bounded_below(tree, exponent):
-            raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
-        if exponent is not None:
+        exponent = _exponent(tree, node)
+        if exponent is not None and (_is_scale(tree, node) or _CALLED_LOG.search(ast.unparse(exponent))):
+            if _is_bounded_below(tree, exponent):
+                raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
             inner = _halved(exponent)
             limits = _OF_STD if inner is None else _BOTH_SIDES
             moved_there = moved(tree, proposal, operand, inner or exponent)
             return replace(moved_there, template=f"${operand}{limits}"), inner or exponent
-        factor = _multiplied(node)
+        factor = multiplied(node)
         if factor is not None:
             return moved(tree, proposal, operand, factor), factor
     return None
@@ -93,10 +91,10 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     of half a name, of its negative, or of the difference of two.
     """
     operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
-    names = _names_beside(tree, proposal, node)
+    exponent, names = _names_beside(tree, proposal, node)
     if operand is None or function is None or not names:
         return None
-    places = [_place(tree, function, one) for one in loads(node) if one.id in names]
+    places = [_place(tree, function, one) for one in loads(exponent) if one.id in names]
     kind, anchor = places[0] or ("", None)
     if anchor is None or any(place is None or place[0] != kind for place in places):
         return None
@@ -112,8 +110,10 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
 
 def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """As `beside_exponential`, as a proposal for the call whose result the one name is, and that call."""
-    operand, names = operand_of_clamp(proposal, node), _names_beside(tree, proposal, node)
-    given = definition(tree, next(one for one in loads(node) if one.id in names)) if len(names) == 1 else None
+    operand = operand_of_clamp(proposal, node)
+    exponent, names = _names_beside(tree, proposal, node)
+    given = next((definition(tree, one) for one in loads(exponent) if one.id in names), None)
+    given = given if len(names) == 1 else None
     if operand is None or given is None or not isinstance(given.value, ast.Call):
         return None
     return replace(
@@ -121,14 +121,19 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal
     ), given.value
 
 
-def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> list[str]:
-    """The names that an exponent is made of, where one has a reader that must agree with the exponential."""
+def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.expr, list[str]]:
+    """The exponent that a fix is for, and the names that it is made of, where a reader must agree with the exponential.
+
+    The fix bounds the exponent itself, or the exponential from below.
+    """
     operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
-    if operand is None or function is None or proposal.template != widest(operand):
-        return []
-    names = [] if any(map(_is_log_of_share, _logarithms(node))) else _logarithms(node)
-    is_beside = any(_is_beside(tree, one, node) for name in names for one in readers(function, name))
-    return names if is_beside else []
+    is_widest = operand is not None and proposal.template == widest(operand)
+    exponent = node if is_widest or operand is None else _exponent(tree, node)
+    if operand is None or function is None or exponent is None:
+        return node, []
+    names = [] if any(map(_is_log_of_share, _logarithms(exponent))) else _logarithms(exponent)
+    is_beside = any(_is_beside(tree, one, exponent) for name in names for one in readers(function, name))
+    return exponent, names if is_beside else []
 
 
 def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
@@ -177,7 +182,7 @@ def _is_name(node: ast.expr) -> bool:
 
 
 def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.stmt] | None:
-    """Where a name has its one value: before what reads a parameter first, or behind the assignment of a local.
+    """Where a name has its one value: before what reads a parameter first, or behind what gives it to a local.
 
     A parameter that is compared with something may be None.
     """
@@ -186,21 +191,20 @@ def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.st
         return "insert-after", assigned.statement
     inside = list(ast.walk(function))
     body: list[ast.stmt] = getattr(function, "body", [])
-    given = [
-        one
-        for one in inside
-        if isinstance(one, ast.Assign) and any(binds(target, name) for target in one.targets)
-    ]
-    stores = sum(
-        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load) for one in inside
-    )
+    named = [one for one in inside if is_name(one, name)]
+    stores = [one for one in named if not isinstance(one.ctx, ast.Load)]
     if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
         tests = (one for one in inside if isinstance(one, ast.Compare))
         if any(True for test in tests for _ in readers(test, name)):
             return None
         reading = next((one for one in body if any(True for _ in readers(one, name))), None)
         return ("insert-before", reading) if not stores and reading is not None else None
-    return ("insert-after", given[0]) if len(given) == stores == 1 else None
+    suite = tree.siblings(tree.statement(reader))
+    maker = next((one for one in suite if binds(one, name)), None)
+    if maker is None or maker.lineno > reader.lineno or not set(stores) <= set(ast.walk(maker)):
+        return None
+    is_before = any(one.lineno <= (maker.end_lineno or 0) for one in named if one not in stores)
+    return None if is_before else ("insert-after", maker)
 
 
 def _of_logarithm(node: ast.expr) -> ast.expr:
@@ -215,17 +219,20 @@ def _of_logarithm(node: ast.expr) -> ast.expr:
 
 def _halved(node: ast.expr) -> ast.expr | None:
     """What an expression is half of, as a standard deviation's logarithm is of a variance's."""
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = node.left, node.right
-    if isinstance(node.op, ast.Mult):
-        for factor, other in ((left, right), (right, left)):
-            half = unsigned(factor)
-            if isinstance(half, ast.Constant) and half.value == 0.5:
-                return other
-    if isinstance(node.op, ast.Div) and isinstance(right, ast.Constant) and right.value == 2:
-        return unsigned(left)
-    return None
+    match node:
+        case (
+            ast.BinOp(left=left, op=ast.Mult(), right=right)
+            | ast.Call(func=ast.Attribute(value=left, attr="mul"), args=[right])
+        ):
+            pairs = ((left, right), (right, left))
+        case (
+            ast.BinOp(left=left, op=ast.Div(), right=ast.Constant(value=2))
+            | ast.Call(func=ast.Attribute(value=left, attr="div"), args=[ast.Constant(value=2)])
+        ):
+            return unsigned(left)
+        case _:
+            return None
+    return next((other for factor, other in pairs if number(unsigned(factor)) == 0.5), None)
 
 
 def _is_bounded_below(tree: Tree, node: ast.expr) -> bool:
@@ -258,14 +265,14 @@ def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr
     return replace(proposal, template=template, bindings={**others, "exponent": inner})
 
 
-def _exponent_of_scale(tree: Tree, node: ast.expr) -> ast.expr | None:
-    """The exponent, still without bounds, of the exponential that a distribution takes for its scale, by name or not."""
+def _exponent(tree: Tree, node: ast.expr) -> ast.expr | None:
+    """The exponent, still without a lower bound, of the exponential that an expression is, by name or not."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = node if given is None else given.value
-    if not isinstance(value, ast.Call) or called_name(value) != "exp" or not _is_scale(tree, node):
+    if not isinstance(value, ast.Call) or called_name(value) != "exp":
         return None
     exponent = value.args[0] if value.args else getattr(value.func, "value", None)
-    return None if exponent is None or given_bounds(exponent) else exponent
+    return None if exponent is None or "min" in (given_bounds(exponent) or ()) else exponent
 
 
 def _sizes_box(tree: Tree, node: ast.expr) -> bool:
@@ -303,29 +310,12 @@ def _is_offset(tree: Tree, node: ast.expr) -> bool:
     return any(name.arg == last_name(node) and _is_offset(tree, value) for name, value in named)
 
 
-def _multiplied(node: ast.expr) -> ast.expr | None:
-    """The one factor of a product that is no number, where those that are make it no smaller."""
-    factors = list(_factors(node))
-    numbers = [math.pi if last_name(one) == "pi" else number(one) for one in factors]
-    others = [factor for factor, size in zip(factors, numbers, strict=True) if size is None]
-    grows = math.prod(size for size in numbers if size is not None) >= 1
-    return others[0] if len(others) == 1 < len(factors) and grows else None
-
-
-def _factors(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.BinOp) and _is_product(node):
-        yield from _factors(node.left)
-        yield from _factors(node.right)
-    else:
-        yield node
-
-
 def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     """Whether a reader has another use for a logarithm than its exponential, which must agree with that."""
     if not _CALLED_LOG.search(reader.id) and not _makes_scale(tree, exponent):
         # Elsewhere it may be a score, of which another measure takes the exponential.
         is_near = tree.statement(reader) is tree.statement(exponent)
-        return is_near and _is_addend(tree, reader, exponent)
+        return _is_added_up(tree, reader) or (is_near and _is_addend(tree, reader, exponent))
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     if any(one is reader for one in ast.walk(exponent)):
         return False
@@ -333,6 +323,17 @@ def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
     called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
     return not methods & _OF_SHAPE and not any(one == "exp" or one.endswith("_like") for one in called)
+
+
+def _is_added_up(tree: Tree, reader: ast.Name) -> bool:
+    """Whether a sum is of a reader alone, its sign aside, as a map's determinant is of the logarithms of its scales."""
+    tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
+    parent = tree.link(reader).parent
+    whole = parent if isinstance(parent, ast.UnaryOp) else reader
+    above = tree.link(whole).parent
+    if isinstance(above, ast.AugAssign):
+        return above.value is whole and isinstance(above.op, ast.Add | ast.Sub)
+    return applied(tree, whole, "sum") is not None
 
 
 def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:

@@ -61,10 +61,13 @@ class _Line:
         room = self.longest if bracket.parts and inner.endswith(" ") else max(self.longest, tolerated)
         fits = len(inner) + bracket.end - bracket.start <= room
         comma = "" if fits or not bracket.parts or bracket.is_comprehension else ","
-        yield bracket.start, newline + inner
+        yield from self.lines([bracket.start], inner)
         if not fits:
             yield from self.parted(bracket, inner)
-        yield bracket.end, comma + newline + indent
+        if comma or not self.text[: bracket.end].endswith(" "):
+            yield bracket.end, comma + newline + indent
+        else:
+            yield from self.lines([bracket.end - 1], indent)
 
     def parted(self, bracket: _Bracket, indent: str) -> Iterator[_Break]:
         """Breaks between the parts of a content that is too long, and within those that are too long still."""

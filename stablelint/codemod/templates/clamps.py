@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
@@ -15,6 +16,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
+from stablelint.syntax.names import last_name
 
 _LOWER, _UPPER = "min", "max"
 _NAMES = {"clamp": (_LOWER, _UPPER), "clamp_min": (_LOWER,), "clamp_max": (_UPPER,)}
@@ -42,7 +44,7 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
             raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
     shared = given.keys() & wanted.keys()
     idle = {side for side in shared if not _tighter(side, wanted[side][1], number(given[side]) or 0.0)}
-    if idle == shared:
+    if idle == shared and not (shared and wanted.keys() - shared):
         return expression
     wanted = {side: bound for side, bound in wanted.items() if side not in idle}
     texts = {side: text for side, (text, _) in wanted.items()}
@@ -130,13 +132,12 @@ def _written(
     for argument in node.args:
         side = side_of.get(id(argument))
         parts.append(pending.pop(side) if side is not None and side in pending else placed(argument))
-    for keyword in node.keywords:
-        side = keyword.arg or ""
-        text = pending.pop(side) if side in pending else placed(keyword.value)
-        parts.append(f"{side}={text}")
-    parts += [f"{side}={text}" for side, text in pending.items()]
+    named = {one.arg or "": pending.get(one.arg or "") or placed(one.value) for one in node.keywords}
+    new = pending.keys() - named.keys()
+    bounds = {side: pending[side] for side in new & {_LOWER}} | named | pending
+    parts += [f"{side}={text}" for side, text in bounds.items()]
     owner = ast.unparse(function.value) if _is_function(node) else placed(function.value)
-    name = "clamp" if pending else function.attr
+    name = "clamp" if new else function.attr
     return forms.parse_code(f"{owner}.{name}({', '.join(parts)})")
 
 
@@ -170,3 +171,21 @@ def number(node: ast.AST) -> float | None:
         if isinstance(node.op, ast.Pow) and left > 0:
             return float(left**right)
     return None
+
+
+def multiplied(node: ast.expr) -> ast.expr | None:
+    """The one factor of a product that is no number, where those that are make it no smaller."""
+    factors = list(_factors(node))
+    numbers = [math.pi if last_name(one) == "pi" else number(one) for one in factors]
+    others = [factor for factor, size in zip(factors, numbers, strict=True) if size is None]
+    grows = math.prod(size for size in numbers if size is not None) >= 1
+    return others[0] if len(others) == 1 < len(factors) and grows else None
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield from _factors(left)
+            yield from _factors(right)
+        case _:
+            yield node

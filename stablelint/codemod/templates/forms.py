@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import PREFIX, encode
-from stablelint.codemod.templates.operand import Operand, bare
+from stablelint.codemod.templates.operand import Operand, bare, parse_operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 
@@ -84,22 +85,38 @@ def transform(expression: ast.expr, rewrite: _Rewrite) -> ast.expr:
 
 
 def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
-    """Write ``-$x`` as ``y`` where the operand is ``-y``."""
+    """Write ``-$x`` as ``y`` where the operand is ``-y``, and as ``-2 * y`` where it is ``2 * y``."""
 
     def rewrite(node: ast.expr) -> ast.expr | None:
         if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
             return None
         operand = operands.get(identifier(node.operand))
         negated = operand.tree if operand is not None else None
-        if operand is None or not (isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.USub)):
+        if operand is None or negated is None:
             return None
         name = f"{operand.placeholder}_negated"
+        if _begins_with_number(negated):
+            text = f"-{operand.text}"
+            operands[name] = replace(
+                operand, placeholder=name, text=text, tree=parse_operand(text), node=None
+            )
+            return ast.Name(name, ast.Load())
+        if not (isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.USub)):
+            return None
         inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
         text = bare(operand.text.removeprefix("-"))
         operands[name] = Operand(name, text, negated.operand, inside, operand.span, operand.dtype)
         return ast.Name(name, ast.Load())
 
     return transform(expression, rewrite)
+
+
+def _begins_with_number(node: ast.expr) -> bool:
+    """Whether an expression is a product or quotient whose first factor is a positive number."""
+    is_product = isinstance(node, ast.BinOp)
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        node = node.left
+    return is_product and isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def as_method(expression: ast.expr) -> ast.expr:

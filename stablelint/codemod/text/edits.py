@@ -40,6 +40,18 @@ def _meet(one: Edit, other: Edit) -> bool:
     return put.span.start in (replaced.span.start, replaced.span.end)
 
 
+def _breaks(edit: Edit) -> bool:
+    """Whether an edit parts a line, and does not put in lines of its own."""
+    text = edit.content.strip()
+    return "\n" in edit.content and ("\n" in text or not text.strip("()[]{},"))
+
+
+def _share_a_line(one: Edit, other: Edit) -> bool:
+    """Whether an edit changes a line that another breaks, without the change in view."""
+    is_near = one.span.start.row <= other.span.end.row and other.span.start.row <= one.span.end.row
+    return one.filename == other.filename and is_near and (_breaks(one) or _breaks(other))
+
+
 def select(fixes: Sequence[Fix]) -> tuple[list[int], list[int]]:
     """Split fixes, by index, into those that can be made together and those left for a later round.
 
@@ -51,8 +63,9 @@ def select(fixes: Sequence[Fix]) -> tuple[list[int], list[int]]:
     for index, fix in enumerate(fixes):
         own = [edit for edit in fix.edits if edit not in edits]
         foreign = [edit for edit in edits if edit not in fix.edits]
+        pairs = [(edit, other) for edit in own for other in foreign]
         if any(conflict(edit, other) for edit in fix.edits for other in edits) or any(
-            _meet(edit, other) for edit in own for other in foreign
+            _meet(*pair) or _share_a_line(*pair) for pair in pairs
         ):
             deferred.append(index)
         else:

@@ -31,6 +31,7 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
         ("Normal(x, torch.exp(log_std))", "Normal(x, torch.exp(log_std.clamp(-20.0, 20.0)))"),
         ("Normal(x, scale=p[1].exp())", "Normal(x, scale=p[1].clamp(-20.0, 20.0).exp())"),
         ("Normal(x, (0.5 * q).exp())", "Normal(x, (0.5 * q.clamp(-30.0, 20.0)).exp())"),
+        ("Normal(x, q.mul(0.5).exp())", "Normal(x, q.clamp(-30.0, 20.0).mul(0.5).exp())"),
         ("x * p[1].exp()", "x * p[1].clamp(max=80.0).exp()"),
         ("x * torch.exp(-logs)", "x * torch.exp((-logs).clamp(max=20.0))"),
         ("anchors[:, 2:] * p[1].exp()", "anchors[:, 2:] * p[1].clamp(max=4.135).exp()"),
@@ -38,7 +39,9 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
 )
 def test_what_a_scale_is_the_exponential_of_is_bounded_as_its_logarithm(before: str, after: str) -> None:
     source = f"{HEAD}def f(x, p, q, log_std, logs, anchors):\n    return {before}\n"
-    exponent = next(one for one in ("-log_std", "log_std", "-logs", "p[1]", "0.5 * q") if one in before)
+    exponent = next(
+        one for one in ("-log_std", "log_std", "-logs", "p[1]", "0.5 * q", "q.mul(0.5)") if one in before
+    )
     change = last(source, exponent, EXP)
     assert f"    return {after}\n" in rewritten(source, change)
 
@@ -220,7 +223,7 @@ def test_the_ratio_of_probabilities_is_bounded_as_policies_are(before: str) -> N
     [
         ("q.exp()", "q.clamp(-20.0, 20.0).exp()"),
         ("torch.exp(0.5 * q)", "torch.exp(0.5 * q.clamp(-30.0, 20.0))"),
-        ("q.clamp(max=2).exp()", "q.clamp(max=2).exp()"),
+        ("q.clamp(max=2).exp()", "q.clamp(min=-20.0, max=2).exp()"),
         ("F.softplus(q)", "F.softplus(q)"),
     ],
 )
@@ -279,3 +282,31 @@ def test_what_has_a_lower_bound_gets_no_second_one() -> None:
     source = f"{HEAD}def f(x):\n{BOUNDED}    return torch.distributions.Normal(x, torch.exp(q))\n"
     assert "torch.exp(q.clamp(max=20.0))" in rewritten(source, last(source, "q", EXP))
     assert "lower bound already" in withheld(source, last(source, "torch.exp(q)", SCALE))
+
+
+@pytest.mark.parametrize(
+    ("made", "read", "fixed"),
+    [
+        ("m, q = net(x)", "d = q.sum()", "m, q = net(x)\n    q = q.clamp(-30.0, 20.0)\n"),
+        ("q = net(x)", "d = torch.sum(-q, dim=1)", "q = net(x).clamp(-30.0, 20.0)\n"),
+        ("m, q = net(x)", "x += q", "m, q = net(x)\n    q = q.clamp(-30.0, 20.0)\n"),
+        (
+            "if net:\n        q = x[0]\n    else:\n        q = x[1]",
+            "x += q",
+            "        q = x[1]\n    q = q.clamp(-30.0, 20.0)\n",
+        ),
+        ("q = net(x)", "d = (q * x).sum()", "q = net(x)\n"),
+    ],
+)
+def test_what_is_added_up_beside_its_exponential_is_bounded_where_it_is_made(
+    made: str, read: str, fixed: str
+) -> None:
+    source = f"{HEAD}def f(net, x):\n    {made}\n    y = x * torch.exp(q)\n    {read}\n"
+    at = source[: source.index("exp(q") + 5].count("q") - 1
+    change = proposal(source, "q", EXP, occurrence=at, x=Binding("q", span_of(source, "q", at)))
+    assert fixed in rewritten(source, change)
+
+
+def test_what_divides_by_an_exponential_bounds_the_logarithm_on_both_sides() -> None:
+    source = f"{HEAD}def f(x, log_var):\n    s = torch.exp(log_var)\n    return x / s\n"
+    assert "torch.exp(log_var.clamp(-20.0, 20.0))" in rewritten(source, last(source, "s", SCALE))

@@ -268,3 +268,13 @@ def test_a_chain_behind_parentheses_gets_a_line_for_each_link() -> None:
         "scale = (\n    (x.std(dim=2, unbiased=False) + 1e-8)\n    .view(batch, 2, 1, 1, 1)\n"
         "    .expand(batch, 2, channels, 1, 1)\n)\n"
     )
+
+
+def test_spaces_within_brackets_do_not_move_what_is_put_on_lines_of_its_own() -> None:
+    value = "-0.5 * ( x.sum() + torch.pow( x - mean, 2 ) / torch.exp( d ) )"
+    source = f"{HEAD}def f(x, mean, d):\n    return {value}\n"
+    template = "$d.masked_fill(torch.isnan($d) | torch.isinf($d), 1e-30)"
+    after = rewritten(source, proposal(source, "torch.exp( d )", template, d="torch.exp( d )"))
+    assert "    return -0.5 * (\n        x.sum()\n" in after
+    assert after.endswith("\n    )\n")
+    assert [line for line in after.splitlines() if line != line.rstrip()] == []

@@ -62,6 +62,7 @@ def bounded(source: str, name: str, template: str, end: int | None = None) -> Pr
         "def f(x, b):\n    for _ in range(b // 3):\n        x = x + 1\n",
         "def f(self, x):\n    for group in self.param_groups:\n        pass\n    b = 1 - group['lr'] * math.sqrt(2)\n",
         "def f(x, state):\n    state['step'] = 0\n    b = 2 / (state['step'] + 1)\n",
+        "def f(x, h, w):\n    b = min(x[0] / float(h), x[1] / float(w))\n",
     ],
 )
 def test_a_number_of_python_gets_no_method_of_a_tensor(before: str) -> None:

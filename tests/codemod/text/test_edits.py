@@ -162,3 +162,12 @@ def test_a_patch_applies_whatever_the_encoding(
     (tmp_path / "fix.patch").write_bytes(patch(before, after, name))
     subprocess.run(["git", "apply", "fix.patch"], cwd=tmp_path, check=True)
     assert (tmp_path / name).read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("other", "taken"), [((1, 1, "(\n    "), [0]), ((1, 1, "x = 1\n"), [0, 1]), ((7, 7, "(\n    "), [0, 1])]
+)
+def test_of_two_fixes_in_a_line_that_one_breaks_the_other_waits(
+    other: tuple[int, int, str], taken: list[int]
+) -> None:
+    assert select([fix(edit(3, 4, "y")), fix(edit(*other))])[0] == taken
