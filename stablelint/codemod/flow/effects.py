@@ -99,7 +99,7 @@ def is_cheap(node: ast.AST) -> bool:
 # Operations whose result has the element type of their operand, under autocast too.
 _KEEPS_DTYPE = frozenset(
     """
-    abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
+    std var abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
     expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
     """.split()
 )
@@ -129,9 +129,9 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         return dtype_source(node.args[0], imported) if node.args and not given else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
         receiver = node.func.value
-        if not imported(root_name(receiver)):
-            return dtype_source(receiver, imported)
-        return dtype_source(node.args[0], imported) if node.args else None
+        operand = node.args[0] if imported(root_name(receiver)) and node.args else receiver
+        given = any(keyword.arg == "dtype" for keyword in node.keywords)
+        return None if given else dtype_source(operand, imported)
     return None
 
 
