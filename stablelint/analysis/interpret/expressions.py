@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stablelint.analysis.interpret.calls.dispatch import evaluate_call
+from stablelint.analysis.interpret.calls.opaque import let_write
 from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.operations.apply import apply
@@ -19,7 +20,7 @@ from stablelint.analysis.interpret.subscripts import subscript
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.swap import ordered_pair
@@ -150,19 +151,19 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
 def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
     """`a and b`: b is evaluated where a holds."""
     is_and = isinstance(node.op, ast.And)
+    values, yielded = [evaluate(node.values[0], frame)], []
     saved = frame.state
     frame.state = saved.copy()
-    values, yielded = [], []
     for operand in node.values:
-        value = evaluate(operand, frame)
-        values.append(value)
+        if operand is not node.values[0]:
+            values.append(evaluate(operand, frame))
+        value = values[-1]
         taken = frame.state.copy()
         assume(value, not is_and, taken)  # `n or 1` is n where n is not 0
         yielded.append(taken.effective(value) if operand is not node.values[-1] else value.interval)
-        assume(value, is_and, frame.state)
-    inner = frame.state
-    frame.state = saved
-    saved.names.update({k: v for k, v in inner.names.items() if k not in saved.names})
+        if operand is not node.values[-1]:
+            assume(value, is_and, frame.state)
+    _rejoin(saved, frame)
     result = values[0]
     decided = [v for v in values if v.op == "const" and not v.assumed and isinstance(v.data, bool)]
     if len(decided) == len(values):
@@ -177,6 +178,13 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         interval = interval.join(one)
         result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
     return result
+
+
+def _rejoin(before: State, frame: Frame) -> None:
+    """What holds behind something that may have been left out."""
+    after, frame.state = frame.state, before
+    if after.names != before.names or after.attributes != before.attributes:
+        frame.state = merge(frame.graph, before, after, id(frame.function))
 
 
 def _is_test(value: Value) -> bool:
@@ -253,7 +261,7 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: F
     frame.state = saved.copy()
     filtered = _bind_generators(node.generators, frame)
     element = evaluate(node.elt, frame)
-    frame.state = saved
+    _leave_generators(node.generators, saved, frame)
     key = frame.graph.key("list_of", element.key, id(node))
     return Value(
         "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
@@ -267,7 +275,7 @@ def _dictcomp(node: ast.DictComp, frame: Frame) -> Value:
     _bind_generators(node.generators, frame)
     evaluate(node.key, frame)
     evaluate(node.value, frame)
-    frame.state = saved
+    _leave_generators(node.generators, saved, frame)
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
 
 
@@ -283,19 +291,40 @@ def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
     return filtered
 
 
+def _leave_generators(generators: list[ast.comprehension], before: State, frame: Frame) -> None:
+    """What holds behind a comprehension: what it loops over has its names for itself."""
+    for target in (n for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)):
+        frame.state.names.pop(target.id, None)
+        if target.id in before.names:
+            frame.state.names[target.id] = before.names[target.id]
+    _rejoin(before, frame)
+
+
 def _named(node: ast.NamedExpr, frame: Frame) -> Value:
     value = evaluate(node.value, frame)
     bind(node.target, value, frame)
     return value
 
 
-def _inner(node: ast.Await | ast.Starred | ast.YieldFrom, frame: Frame) -> Value:
+def _starred(node: ast.Starred, frame: Frame) -> Value:
     return evaluate(node.value, frame)
 
 
+def _suspended(node: ast.Await | ast.YieldFrom, frame: Frame) -> Value:
+    value = evaluate(node.value, frame)
+    _wait((), frame)
+    return value
+
+
 def _yield(node: ast.Yield, frame: Frame) -> Value:
-    evaluate(node.value, frame)
+    _wait([evaluate(node.value, frame)], frame)
     return frame.graph.unknown(node=node)
+
+
+def _wait(yielded: Sequence[Value], frame: Frame) -> None:
+    """Lets others go on: they may write into the object of a method, and into what is yielded."""
+    receivers = [frame.receiver] if frame.receiver is not None else []
+    let_write("whoever goes on here", [*yielded, *receivers], frame)
 
 
 def _string(node: ast.JoinedStr, frame: Frame) -> Value:
@@ -325,9 +354,9 @@ _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.DictComp: _dictcomp,
     ast.Lambda: function_value,
     ast.NamedExpr: _named,
-    ast.Await: _inner,
-    ast.Starred: _inner,
-    ast.YieldFrom: _inner,
+    ast.Await: _suspended,
+    ast.Starred: _starred,
+    ast.YieldFrom: _suspended,
     ast.Yield: _yield,
     ast.JoinedStr: _string,
     ast.Call: evaluate_call,

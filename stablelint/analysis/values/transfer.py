@@ -22,7 +22,7 @@ _GUARDS = {
     "normalize": "normalize",
 }
 
-
+ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 # Of results whose type is that of no operand.
 _DTYPES = {
@@ -52,6 +52,8 @@ def result_interval(
         return of_cholesky(operands) or (matrix.interval if matrix is not None else ranges["input"])
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
         first = next(iter(ranges.values()), TOP)
+        if "rounded" in operands and first != TOP:
+            return range_of(ROUNDED[operands["rounded"].data], [first], {}, fmt) or TOP
         return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
     if op == "fill_diagonal_" and "value" in ranges:
         return ranges["input"].join(ranges["value"])

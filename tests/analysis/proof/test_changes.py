@@ -134,6 +134,55 @@ CHANGED = {
         "    def f(self, x):\n        return torch.log(self.g(x))\n\n"
         "class B(A):\n    def g(self, x):\n        return x"
     ),
+    "a subclass has another property": (
+        "class A:\n    @property\n    def n(self):\n        return 2.0\n"
+        "    def f(self, x):\n        return x / self.n\n\n"
+        "class B(A):\n    @property\n    def n(self):\n        return 0.0"
+    ),
+    "a subclass has a number for a property": (
+        "class A:\n    @property\n    def n(self):\n        return 2.0\n"
+        "    def f(self, x):\n        return x / self.n\n\n"
+        "class B(A):\n    n = 0.0"
+    ),
+    "a subclass has another static method": (
+        "class A:\n    @staticmethod\n    def n():\n        return 2.0\n"
+        "    def f(self, x):\n        return x / self.n()\n\n"
+        "class B(A):\n    @staticmethod\n    def n():\n        return 0.0"
+    ),
+    "a subclass inherits another method": (
+        "class Mixin:\n    def n(self):\n        return 0.0\n\n"
+        "class A:\n    def n(self):\n        return 2.0\n    def f(self, x):\n        return x / self.n()\n\n"
+        "class B(Mixin, A):\n    pass"
+    ),
+    "a comprehension writes into it": (
+        "def f(x):\n    y = x.abs() + 1\n    [y.zero_() for _ in range(2)]\n    return 1 / y"
+    ),
+    "a comprehension of a mapping writes into it": (
+        "def f(x):\n    y = x.abs() + 1\n    d = {i: y.zero_() for i in range(2)}\n    return d, 1 / y"
+    ),
+    "a function that a comprehension calls": (
+        "def clear(t):\n    t.zero_()\n\n"
+        "def f(x):\n    y = x.abs() + 1\n    a = [clear(y) for _ in range(2)]\n    return a, 1 / y"
+    ),
+    "a comprehension binds the name": (
+        "def f(x, ys):\n    n = 1.0\n    r = [(n := y) for y in ys]\n    return r, x / n"
+    ),
+    "an operand that may be left out writes into it": (
+        "def f(x, c):\n    y = x.abs() + 1\n    ok = c and y.zero_() is not None\n    return ok, 1 / y"
+    ),
+    "an operand that may be left out binds the name": (
+        "def f(x, c):\n    n = 1.0\n    ok = c and (n := 0.0)\n    return ok, x / n"
+    ),
+    "the first operand of a test binds the name": (
+        "def f(x, c):\n    n = 1.0\n    if 0 < (n := n - 1) or c:\n        return x / n"
+    ),
+    "an operand that may be left out calls a method": (
+        METHODS
+        + "        if self.n > 0:\n            ok = x is not None and self.reset()\n            return ok, x / self.n"
+    ),
+    "an operation in place of which no more is known": (
+        "def f(x, i):\n    y = x.abs() + 1\n    z = y.index_put_((i,), torch.tensor(0.0))\n    return z, 1 / y"
+    ),
 }
 
 
@@ -215,6 +264,45 @@ def test_what_a_call_is_handed_is_assumed_to_stay(body: str) -> None:
     found = statuses(f"def f(x, g):\n    {body}")
     assert "assumed" in found
     assert "discharged" not in found
+
+
+WAITING = {
+    "a generator": METHODS + "        if self.n > 0:\n            yield x\n            yield x / self.n",
+    "a coroutine": (
+        METHODS + "        if self.n > 0:\n            await x\n            return x / self.n"
+    ).replace("def f", "async def f"),
+    "what is yielded": "def f(x):\n    y = x.abs() + 1\n    yield y\n    yield 1 / y",
+}
+
+
+@pytest.mark.parametrize("code", WAITING.values(), ids=WAITING)
+def test_what_others_may_change_while_a_function_waits_is_assumed_to_stay(code: str) -> None:
+    assert "discharged" not in statuses(code)
+
+
+LAYERS = {
+    "another method sets it": (
+        "    def __init__(self):\n        super().__init__()\n        self.act = nn.Sigmoid()\n"
+        "    def drop(self):\n        self.act = nn.Identity()\n"
+    ),
+    "another method sets one of a list": (
+        "    def __init__(self):\n        super().__init__()\n        self.acts = nn.ModuleList([nn.Sigmoid()])\n"
+        "    def drop(self):\n        self.acts[0] = nn.Identity()\n"
+    ),
+    "a caller passes it": (
+        "    def __init__(self, act=nn.Sigmoid()):\n        super().__init__()\n        self.act = act\n"
+    ),
+    "a caller passes the function": (
+        "    def __init__(self, act=torch.sigmoid):\n        super().__init__()\n        self.act = act\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", LAYERS.values(), ids=LAYERS)
+def test_a_layer_that_others_may_set_is_assumed_to_stay(code: str) -> None:
+    act = "self.acts[0]" if "acts" in code else "self.act"
+    forward = f"    def forward(self, x):\n        return 1 / ({act}(x) + 1)"
+    assert statuses(f"class M(nn.Module):\n{code}{forward}") == {"assumed"}
 
 
 @pytest.mark.parametrize("body", ["z = g(y)", "torch.save(y, g)", "print(y)"])

@@ -25,6 +25,18 @@ FALSE = {
         "def f(n):\n    return torch.erfinv(2 * torch.rand(n) - 1)",
         frozenset({"SL104"}),
     ),
+    "numbers that are drawn from 0 on, of some size": (
+        "def f(n):\n    return 1 / torch.randint(5, (n,))",
+        QUOTIENTS,
+    ),
+    "a fraction that is made whole": (
+        "def f(x, a: float):\n    if a > 0:\n        return x / int(a)",
+        QUOTIENTS,
+    ),
+    "a fraction that was made whole before it was tested": (
+        "def f(x, a: float):\n    n = round(a)\n    if a > 0:\n        return x / n",
+        QUOTIENTS,
+    ),
     "a maximum over everything, a sum over rows": (
         "def f(x):\n    return torch.log(torch.sum(torch.exp(x - x.max()), 1))",
         LOGS,

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import bases, classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
-from stablelint.analysis.interpret.paths.narrowing import open_to_callers
+from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
@@ -140,7 +140,10 @@ def call_value(
     frame: Frame,
     receiver: Value | None = None,
 ) -> Value:
-    """Calls whatever `target` is."""
+    """Calls whatever `target` is; nothing is proved by what one yields in whose place another may stand."""
+    if target.assumed and target.kind in lists.CALLABLE:
+        result = call_value(replace(target, assumed=False), positional, keywords, node, frame, receiver)
+        return opened(result, frame.graph.key("set", result.key), ast.unparse(node.func), frame)
     if target.op == "partial":
         return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)
     if target.op == "phi" and any(v.kind in lists.CALLABLE for v in lists.leaves(target)):
@@ -162,7 +165,8 @@ def call_value(
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
-            result = _overridden(result, own, function, positional, keywords, node, frame)
+        if receiver is not None:
+            result = _overridden(result, receiver, function, positional, keywords, node, frame)
         return result
     if target.kind is Kind.CLASS:
         return _instantiate(target.data, positional, keywords, node, frame)
@@ -193,9 +197,13 @@ def _overridden(
     """What a method of `self` yields, where `self` may be of a subclass in the file that has its own."""
     if receiver.op != "self" or result.kind not in (Kind.TENSOR, Kind.NUMBER) or result.interval == TOP:
         return result
+    below = classes.overriding(receiver.data[0], function.name, frame)
+    selves = [classes.self_of(info, frame) for info in below]
     others = [
-        inline.call_function(method, positional, classes.self_of(info, frame), node, frame, keywords)
-        for info, method in classes.overriding(receiver.data[0], function.name, frame)
+        call_value(
+            lookup.attribute(one, function.name, node.func, frame), positional, keywords, node, frame, one
+        )
+        for one in selves
     ]
     return join(frame.graph, [result, *others]) if others else result
 
@@ -214,8 +222,8 @@ def _call_passed(
     if made.kind not in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
         return frame.graph.unknown(node=node)
     on = tuple(where for _, where in objects)
-    opened = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())
-    return replace(opened, belief=opened.belief and replace(opened.belief, on=on))
+    result = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())
+    return replace(result, belief=result.belief and replace(result.belief, on=on))
 
 
 def _completed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stablelint.analysis.files.callsites import defaults_of, numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
@@ -16,7 +17,7 @@ from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import disowned, forgotten, hand_back, replaced
+from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
@@ -57,7 +58,7 @@ def call_function(
         return _build(function, bound, receiver, node, frame)
     around = function.closure.state.names if isinstance(function.closure, Frame) else {}
     given = _written_by(function, {**around, **bound})
-    tensors = {name: v for name, v in given.items() if v.kind is Kind.TENSOR}
+    tensors = {name: v for name, v in given.items() if v.kind in STORED}
     if tensors:
         result = _result_of_writing(function, bound, tensors, receiver, node, frame)
     else:
@@ -70,7 +71,7 @@ def call_function(
         result = opened(
             result, frame.graph.key("wrapped", result.key), f"{function.name}() by @{function.wrapper}", frame
         )
-    for container in (v for v in given.values() if v.kind is not Kind.TENSOR):
+    for container in (given[name] for name in given.keys() - tensors.keys()):
         replaced(container, forgotten(container, node, frame), frame)
     return result
 
@@ -103,7 +104,12 @@ def _result_of_writing(
 
 def _written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
     """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
-    return {name: v for name, v in bound.items() if v.kind in _WRITABLE and name in function.writes}
+    return {name: v for name, v in bound.items() if name in function.writes and _is_writable(v)}
+
+
+def _is_writable(value: Value) -> bool:
+    """Whether a write in place would change what is known of a value."""
+    return value.kind in _WRITABLE or (value.kind in STORED and value.interval != TOP)
 
 
 def _result_of(
@@ -307,7 +313,7 @@ def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, fram
         passed = None if numbers_passed(function, parameter.arg) != [] else []
         return frame.graph.sequence([open_to_callers(v, k, said, passed) for k, v in parts], parameter)
     if known.kind in _CHOSEN:
-        return known
+        return replace(known, assumed=True)
     return _unbound(function, parameter, frame)
 
 

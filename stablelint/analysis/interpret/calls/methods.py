@@ -12,6 +12,7 @@ from stablelint.analysis.interpret.statements.writing import STORED, forgotten, 
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.numerics.interval import TOP
 from stablelint.syntax import operations
 
 _COPIES = frozenset({"astype", "copy"})  # of an array
@@ -57,7 +58,7 @@ def call_method(
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
         result = opaque(f"method.{attr}", key, operands, node, frame)
-        if receiver.kind is Kind.TENSOR and _changes(attr) and isinstance(node.func, ast.Attribute):
+        if _is_tensor(receiver) and _changes(attr) and isinstance(node.func, ast.Attribute):
             _store(node.func.value, receiver, result, frame)
         return result
     operation, in_place = found
@@ -76,6 +77,11 @@ def _refill(receiver: Value, node: ast.Call, frame: Frame) -> None:
     left = forgotten(receiver, node, frame) if known else frame.graph.unknown(receiver.name, receiver.node)
     if isinstance(node.func, ast.Attribute):
         changed(receiver, left, node.func.value, frame)
+
+
+def _is_tensor(value: Value) -> bool:
+    """Whether a value is a tensor, or one of whose elements something is known."""
+    return value.kind is Kind.TENSOR or (value.kind in STORED and value.interval != TOP)
 
 
 def _changes(method: str) -> bool:

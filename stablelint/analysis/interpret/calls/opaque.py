@@ -23,7 +23,8 @@ def opaque(
     known_to_read = op.startswith("torch.") and not op.startswith("torch.distributed.")
     if op.endswith("_") or not known_to_read:
         if isinstance(frame.statement, ast.Expr) and frame.statement.value is node:
-            _let_write(op, operands, frame)
+            in_place = known_to_read and op.endswith("_")
+            let_write(op.rpartition(".")[2], operands.values(), frame, in_place)
         _hand_over(operands.values(), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
@@ -39,11 +40,10 @@ def _hand_over(arguments: Iterable[Value], frame: Frame) -> None:
             replaced(given, opened(given, frame.graph.fresh(), name, frame), frame)
 
 
-def _let_write(op: str, operands: Mapping[str, Value], frame: Frame) -> None:
-    """Lets such a body write into objects and tensors: into these for sure where torch says so by its name."""
-    in_place = op.startswith("torch.") and op.endswith("_")
-    for given in _within(operands.values()):
-        key, said = frame.graph.fresh(), f"{given.name or 'it'}, handed to {op.rpartition('.')[2]},"
+def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
+    """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
+    for given in _within(arguments):
+        key, said = frame.graph.fresh(), f"{given.name or 'it'}, handed to {name},"
         if in_place and given.kind in STORED:
             written_into(given, Value("written", key, given.kind, dtype=given.dtype, node=given.node), frame)
         elif given.kind in STORED and given.interval != TOP:

@@ -17,7 +17,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_call
 from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Attributes, Kind, Value
+from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.numerics.interval import TOP
 
 _DEPTH = 8
@@ -65,10 +65,20 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
     return None
 
 
-def overriding(info: ClassInfo, name: str, frame: Frame) -> list[tuple[ClassInfo, FunctionInfo]]:
-    """The subclasses in the same file that have a method of that name themselves."""
-    having = (c for c in subclasses(info) if name in c.methods)
-    return [(c, c.methods[name]) for c in having if info in ancestors(c, frame)]
+def overriding(info: ClassInfo, name: str, frame: Frame) -> list[ClassInfo]:
+    """The subclasses in the same file for which a name stands for something else, their own or inherited."""
+    own = _definition(info, name, frame)
+    below = (c for c in subclasses(info) if info in ancestors(c, frame))
+    return [c for c in below if _definition(c, name, frame) is not own]
+
+
+def _definition(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | ast.expr | None:
+    """The method of that name, or what a class body assigns to it, whichever is nearest."""
+    for ancestor in ancestors(info, frame):
+        found = ancestor.methods.get(name) or ancestor.fields.get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def self_of(info: ClassInfo, frame: Frame) -> Value:
@@ -215,28 +225,39 @@ def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozense
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     """`self.attr`: what `__init__` set, a class-level default, a method, or unknown."""
     info, attributes = instance.data[0], instance.data[1].settled()
-    method = find_method(info, attr, frame)
     if attr in attributes:
         value: Value = attributes[attr]
         if value.op in BLANK:
             value = attributes[attr] = _filled_later(value, attr, frame)
         if value.kind in (Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION):
-            return value
+            return replace(value, assumed=True) if _is_set_later(info, attr, frame) else value
         if any(attr in c.reassigned for c in ancestors(info, frame)):
             return _reassigned(instance, attr, value, node, frame)
         return _kept(instance, attr, value, node, frame)
-    if method is not None:
-        if method.has_decorator("property", "cached_property"):
-            return call_function(method, {}, instance, node, frame)
-        return function_value(method, frame)
-    for ancestor in ancestors(info, frame):
-        default = ancestor.fields.get(attr)
-        if default is not None:
-            return _default(default, attr, ancestor, frame)
+    found = _definition(info, attr, frame)
+    if isinstance(found, FunctionInfo) and found.has_decorator("property", "cached_property"):
+        return _computed(instance, found, node, frame)
+    if found is not None:
+        return class_attribute(info, attr, frame)
     key = frame.graph.part("attribute", instance.key, attr)
     return Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
+
+
+def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:
+    """Whether the file shows that an attribute may be another than the constructor sets."""
+    return any(attr in c.reassigned for c in ancestors(info, frame)) or is_written(info, attr)
+
+
+def _computed(instance: Value, method: FunctionInfo, node: ast.AST, frame: Frame) -> Value:
+    """What a property yields, where `self` may be of a subclass in the file that has another."""
+    result = call_function(method, {}, instance, node, frame)
+    if instance.op != "self" or result.interval == TOP:
+        return result
+    below = overriding(instance.data[0], method.name, frame)
+    others = [instance_attribute(self_of(info, frame), method.name, node, frame) for info in below]
+    return join(frame.graph, [result, *others]) if others else result
 
 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
@@ -297,10 +318,9 @@ def _given(node: ast.expr) -> ast.expr:
 
 def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
     """`Class.attr`."""
-    method = find_method(info, attr, frame)
-    if method is not None:
-        return function_value(method, frame)
     for ancestor in ancestors(info, frame):
+        if attr in ancestor.methods:
+            return function_value(ancestor.methods[attr], frame)
         default = ancestor.fields.get(attr)
         if default is not None:
             return _default(default, attr, ancestor, frame)

@@ -59,7 +59,9 @@ _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose 
 _ADDING = having("add-up")
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
-_SPELLINGS = frozenset("square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm".split())
+_SPELLINGS = frozenset(
+    "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm randint".split()
+)
 # That an array of numpy has, too.
 _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
@@ -114,6 +116,8 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
             return "pow", {"input": operands["input"], "exponent": one(2)}
     if op == "reciprocal" and "input" in operands:
         return "div", {"input": one(1), "other": operands["input"]}
+    if op == "randint" and "size" not in operands and "high" in operands:
+        return op, {"high": operands["low"], "size": operands["high"]}
     if op == "rsub" and "other" in operands:
         return "sub", {"input": operands["other"], "other": operands["input"]}
     if op == "pow" and "exponent" in operands:

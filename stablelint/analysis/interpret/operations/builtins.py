@@ -14,7 +14,9 @@ from stablelint.analysis.interpret.operations.sizes import counted, not_empty
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.transfer import ROUNDED, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value, of_any, sized
+from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import AT_LEAST_ONE, BOOLEAN, COUNT, TOP, Interval
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
@@ -136,12 +138,14 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         belief = first.belief and replace(first.belief, interval=made.interval, zero=made.zero)
         open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Attained.NONE, belief=belief)
         return open_ended if first.assumed else made
-    interval = frame.state.effective(first)
-    if name in ("int", "round") and 0 < interval.lo < math.inf:
-        interval = Interval(math.floor(interval.lo), interval.hi, False, interval.hi_open, integral=True)
+    operands, interval, zero = {"input": first}, frame.state.effective(first), first.zero
+    if name in ROUNDED and len(node.args) == 1:
+        operands["rounded"] = frame.graph.constant(name)
+        interval = result_interval("item", operands, {"input": interval}, FLOAT64)
+        zero = max(zero, Attained.COINCIDENCE) if interval != TOP and interval.contains(0.0) else zero
     value = Value(
-        "item", key, Kind.NUMBER, {"input": first}, interval, first.zero, first.ends, node=node, module=frame.module
-    )  # fmt: skip
+        "item", key, Kind.NUMBER, operands, interval, zero, first.ends, node=node, module=frame.module
+    )
     if name == "float":
         return of_any(value, [first])
     settings = (

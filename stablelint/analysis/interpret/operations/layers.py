@@ -194,10 +194,15 @@ def known_elements(container: Value) -> list[Value] | None:
     """The layers of a Sequential or ModuleList in order, where each is known."""
     layer: Layer = container.data
     if layer.chain is not None:
-        return list(layer.chain)
+        return [_held(one, container) for one in layer.chain]
     if layer.qualified != "torch.nn.ModuleList" or layer.each is not None or not layer.items:
         return None
-    return list(layer.items.values())
+    return [_held(one, container) for one in layer.items.values()]
+
+
+def _held(layer: Value, container: Value) -> Value:
+    """A layer of a container: where others may set the container, so may they the layer."""
+    return replace(layer, assumed=True) if container.assumed else layer
 
 
 def any_element(container: Value, frame: Frame) -> Value:
@@ -211,15 +216,17 @@ def any_element(container: Value, frame: Frame) -> Value:
 
 def element(base: Value, index: Any, frame: Frame) -> Value:
     """`layers[i]` of a Sequential or ModuleList."""
-    layer: Layer = base.data
+    return _held(_at(base.data, index) or frame.graph.unknown(), base)
+
+
+def _at(layer: Layer, index: Any) -> Value | None:
     if layer.chain is not None and isinstance(index, int) and -len(layer.chain) <= index < len(layer.chain):
         return layer.chain[index]
     if layer.each is None and isinstance(index, int) and -len(layer.items) <= index < 0:
         return list(layer.items.values())[index]
     if index == -1 and layer.last is not None:
         return layer.last
-    found = layer.items.get(index) if layer.each is None else layer.each
-    return found or frame.graph.unknown()
+    return layer.items.get(index) if layer.each is None else layer.each
 
 
 def grown(
