@@ -70,6 +70,8 @@ _OTHER_WORDS: Mapping[str, str] = {
     "index": "[] masked_select",
     "eq": "==",
     "ne": "!=",
+    "randn": "normal_",
+    "detach": "data",
 }
 
 
