@@ -1,0 +1,144 @@
+"""Losses that are written wrongly: a module for its result, operands in the wrong order, a sum where a mean is meant."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.matchers.common import (
+    Review,
+    Rule,
+    Sites,
+    Value,
+    made_from,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+    site_at,
+)
+from stablelint.matchers.names import (
+    bound_to,
+    functions_naming,
+    made_by,
+    modules_in,
+    runs_module,
+    trained_in,
+)
+from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.tree import around, called, calls_in, loop_around, mentions, receiver
+from stablelint.syntax.operations import having
+from stablelint.syntax.walk import functions_below, nodes_in
+
+# Losses of an output and a target, and modules that are built of nothing, or of numbers alone.
+_PAIRING = tuple(f"{name}Loss" for name in "CrossEntropy NLL MSE L1 SmoothL1 BCE BCEWithLogits KLDiv".split())
+_ACTIVATIONS = tuple("Sigmoid Tanh LogSigmoid Softsign Softmax LogSoftmax ReLU ELU GELU SiLU Dropout".split())
+_BUILT = "this builds the module, and computes nothing: `{0}()({1})`"
+_ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+_MOVED = having("device", "cast", "layout", "copy")
+_SCORED = frozenset("linear_module layer_output sigmoid softmax log_softmax".split())
+_ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
+_SUMMING = having("loss") | {"sum"}
+
+
+@observes()
+def built_on_tensors(review: Review, rule: Rule) -> Sites:
+    """`nn.MSELoss(output, target)`, `nn.Sigmoid(self.fc(x))`: the module is built where its result is meant."""
+    for root in functions_naming(review, *_PAIRING, *_ACTIVATIONS):
+        if getattr(root, "name", "") == "__init__":
+            continue
+        for call in calls_in(root):
+            package, _, name = made_by(call, review.module).rpartition(".")
+            if package not in ("torch.nn", "nn", ""):
+                continue
+            pair = name in _PAIRING and _is_pair(call, root)
+            if pair or (name in _ACTIVATIONS and len(call.args) == 1 and _is_result(call.args[0], root)):
+                parts = {"made": call.func} | dict(zip("xy" if pair else "z", call.args, strict=True))
+                message = _BUILT.format(ast.unparse(call.func), ", ".join(map(ast.unparse, call.args)))
+                yield site_at(review, rule, call, parts, message=message)
+
+
+def _is_pair(call: ast.Call, root: ast.AST) -> bool:
+    """Whether a loss is built of what a call gave and of another name: its weight and a switch are neither."""
+    if len(call.args) != 2 or call.keywords:
+        return False
+    output, target = call.args
+    given = bound_to(ast.unparse(target), call, root) or target
+    return _is_result(output, root) and not isinstance(given, ast.Constant | ast.Starred)
+
+
+def _is_result(node: ast.expr, root: ast.AST) -> bool:
+    """Whether an expression is what an object gave when it was called with something, or a name bound to that."""
+    if isinstance(node, ast.Name):
+        made = bound_to(node.id, node, root)
+        return made is not None and not isinstance(made, ast.Name) and _is_result(made, root)
+    of = receiver(node)
+    own = isinstance(node, ast.Call) and (of is None or ast.unparse(of) in ("self", "torch", "F"))
+    return own and bool(getattr(node, "args", ())) and called(node).islower()
+
+
+@observes("|".join(_ORDERED))
+def swapped_operands(review: Review, rule: Rule) -> Sites:
+    """`criterion(target, model(x))`, for a loss whose operands are no equals."""
+    models = modules_in(review) | trained_in(review.module)
+    for value, frame in observed(review, *_ORDERED):
+        given, target = value.operands.get("input"), value.operands.get("target")
+        if given is None or target is None or not _is_label(given, scope_of(frame)):
+            continue
+        parts = made_from([target], stops=("detach",))
+        if any(v.op in _SCORED or runs_module(v.node, models) for v in parts):
+            yield make_site(review, rule, (value, frame), {"x": given, "y": target})
+
+
+def _is_label(value: Value, root: ast.AST) -> bool:
+    """Whether a value is what a loop was given and nothing computed, or written out as numbers from 0 to 1."""
+    while value.op in _MOVED and value.first is not None:
+        value = value.first
+    if value.op == "tensor":
+        return value.interval.lo >= 0 and value.interval.hi <= 1
+    targets = [part for loop in nodes_in(root, ast.For) for part in ast.walk(loop.target)]
+    return value.op == "unknown" and any(getattr(part, "id", None) == value.name for part in targets)
+
+
+@observes("backward step")
+def undivided_accumulation(review: Review, rule: Rule) -> Sites:
+    """`loss.backward()` on each turn, and `if (i + 1) % n == 0: optimizer.step()`, of a loss that nothing divides."""
+    steps = steps_of(review)
+    for step in (s for s in steps if s.kind in ("step", "scaler_step")):
+        count, loop = _counted(step), loop_around(step.node, step.root)
+        backs = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
+        if count is None or loop is None or _is_adaptive(step) or mentions(loop, "grad"):
+            continue
+        for back in backs[:1]:
+            gate = around(step.node, step.root, ast.If)[0]
+            cleared = [
+                s for s in steps if s.kind == "zero_grad" and loop in around(s.node, s.root, type(loop))
+            ]
+            gated = all(gate in around(s.node, s.root, ast.If) for s in cleared)
+            if gated and gate not in around(back.node, back.root, ast.If) and _is_whole(back, review):
+                yield make_site(review, rule, back.at, message=_ADDED.format(count))
+
+
+def _counted(step: Step) -> str | None:
+    """The number of turns after which a step is taken: `n` of `if (i + 1) % n == 0`."""
+    gates = around(step.node, step.root, ast.If)
+    parts = nodes_in(gates[0].test, ast.BinOp) if gates else []
+    counts = [n.right for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
+    return ast.unparse(counts[0]) if len(counts) == 1 else None
+
+
+def _is_adaptive(step: Step) -> bool:
+    """Whether the optimizer divides by the gradient's own size, so that a factor changes nothing."""
+    optimizer = step.value.operands.get("input")
+    return optimizer is not None and "Ada" in optimizer.op
+
+
+def _is_whole(back: Step, review: Review) -> bool:
+    """Whether a loss is that of its batch, as a loss function gives it, and nothing scales it down."""
+    loss = back.value.operands.get("input")
+    while loss is not None and loss.op in ("scale", "method.scale", *_MOVED):
+        loss = loss.operands.get("argument0") or loss.first
+    if loss is None or not isinstance(loss.node, ast.Call):
+        return False
+    defined = [f.name for f in functions_below(review.module.source.tree)]
+    made = called(loss.node) not in defined and "." not in made_by(loss.node, review.module)
+    return loss.op in having("loss") or (made and len(loss.node.args) == 2 and loss.op.startswith("call."))
