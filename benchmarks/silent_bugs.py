@@ -37,17 +37,17 @@ from torch.optim import SGD, Adam, lr_scheduler
 from torch.utils.data import DataLoader, Dataset, RandomSampler, TensorDataset
 from torchvision import datasets, models, transforms
 """
-_LOSSES = (*(f"SL{number}" for number in range(301, 320)), "SL612", "SL637", "SL101")
+_LOSSES = (*(f"SL{number}" for number in range(301, 320)), "SL612", "SL637", "SL101", "SL638", "SL639")
 _PATTERNS = (
-    ("model initialisation", ("SL607", "SL610")),
+    ("model initialisation", ("SL607", "SL610", "SL641")),
     ("model evaluation", ("SL615", "SL622", "SL623")),
-    ("optimizer and loss", "SL408 SL601 SL603 SL604 SL605 SL608 SL614 SL617 SL620 SL628 SL629".split()),
+    ("optimizer and loss", "SL408 SL601 SL603 SL604 SL605 SL608 SL614 SL617 SL620 SL628 SL629 SL640".split()),
     ("model storage", ("SL613", "SL634")),
     ("computational graph", "SL605 SL609 SL614 SL620 SL629".split()),
     ("loading data", ("SL624", "SL630")),
     ("random numbers", ("SL624", "SL635")),
     ("preprocessing", ("SL625", "SL636")),
-    ("`Variable`", ("SL620", "SL626", "SL629", "SL632")),
+    ("`Variable`", ("SL620", "SL626", "SL629", "SL632", "SL641")),
     ("loss and activation", _LOSSES),
     ("`view`", ("SL619",)),
     ("`.data`", ("SL609", "SL620", "SL633")),

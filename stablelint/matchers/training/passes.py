@@ -8,11 +8,21 @@ from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, ma
 from stablelint.matchers.names import assigned_in, modules_in, runs_module, trained_in
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
 _ONCE = "the graph is built once, before the loop: its second turn fails"
 _KEEPS = ("retain_graph", "create_graph", "retain_variables", None)
 _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi".split())
+_KEEPING_NOTHING = having("create", "layout", "copy") | {
+    "sum",
+    "mean",
+    "add",
+    "sub",
+    "neg",
+    "const",
+    "parameter",
+}
 _KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())
 
 
@@ -42,13 +52,18 @@ def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> b
     first, held = freed
     gone = {id(v) for v in held}
     if first.subject == step.subject and graph[0] is held[0]:
-        return not any(
+        return _may_save(graph[0]) and not any(
             start(first.node) < start(n) < start(step.node) for n in assigned_in(step.subject, step.root)
         )
     here = set(nodes_in(first.root, ast.expr))
     return any(
         id(v) in gone and v.node in here and start(v.node) < start(first.node) for v in graph if v.node
     )
+
+
+def _may_save(loss: Value) -> bool:
+    """Whether an operation behind a loss may keep tensors: sums of leaves keep none, and go backward any number of times."""
+    return any(value.op not in _KEEPING_NOTHING for value in made_from([loss]))
 
 
 def _saves(value: Value, modules: frozenset[str]) -> bool:

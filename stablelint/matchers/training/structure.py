@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import bound_to, classes_of, functions_naming, made_by, qualified
 from stablelint.matchers.tree import (
+    argument,
     arguments,
     assigned,
     called,
@@ -26,18 +27,15 @@ from stablelint.syntax.walk import nodes_below, nodes_in
 
 _MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _BARE = ("Loss", "ReLU", "Parameter", "Pool2d", "Tanh", "Sigmoid")  # without parameters, or one themselves
-_CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict")
+_CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict", "Parameter")
+_MOVED = "where this moves the parameter, it is a tensor of its own, which the module does not know of"
 
 
 @observes()
 def unregistered_modules(review: Review, rule: Rule) -> Sites:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
-    classes, module = classes_of(review), review.module
-    kinds = {info.name: info for info in classes}
-    for info in classes:
-        init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
-        if init is None or not _is_module(info, kinds, module):
-            continue
+    module = review.module
+    for info, init in _constructors(review):
         for statement in nodes_in(init, ast.Assign):
             target, value = statement.targets[0], statement.value
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
@@ -48,6 +46,56 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
             if not _is_registered({target.attr, getattr(value, "id", "")}, info):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
                 yield site_at(review, rule, value, {name: value}, statement=statement)
+
+
+def _constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
+    """The modules that a file defines, each with its `__init__`."""
+    kinds = {info.name: info for info in classes_of(review)}
+    for info in classes_of(review):
+        init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
+        if init is not None and _is_module(info, kinds, review.module):
+            yield info, init
+
+
+@observes()
+def unregistered_parameters(review: Review, rule: Rule) -> Sites:
+    """`self.scale = torch.ones(1, requires_grad=True)` or `nn.Parameter(…).to(device)` in the `__init__` of a module."""
+    held = review.module.mentions("Parameter") or "requires_grad" in review.module.source.text
+    for info, init in _constructors(review) if held else ():
+        outside = [n.attr for n in nodes_below(review.module.source.tree, ast.Attribute)]
+        inside = [n.attr for n in nodes_below(info, ast.Attribute)]
+        for statement in nodes_in(init, ast.Assign):
+            target, value = statement.targets[0], statement.value
+            if not isinstance(target, ast.Attribute) or outside.count(target.attr) > inside.count(
+                target.attr
+            ):
+                continue  # who reads it elsewhere may train it
+            stores = [n for n in nodes_below(info, ast.Assign) if ast.unparse(target) in assigned(n)[0]]
+            if len(stores) > 1:
+                continue  # a place for what comes later
+            moved = _moved_parameter(value, review.module)
+            if moved is not None:
+                yield site_at(review, rule, value, {"moved": moved}, message=_MOVED)
+            elif _is_leaf(value, review.module) and not _is_registered({target.attr}, info):
+                yield site_at(review, rule, value, {"leaf": value})
+
+
+def _moved_parameter(node: ast.expr, module: ModuleInfo) -> ast.expr | None:
+    """The parameter of which an expression is the copy on another device, or of another type."""
+    inner = receiver(node) if called(node) in ("to", "cuda", "half", "double", "bfloat16") else None
+    return inner if made_by(inner, module).endswith("nn.Parameter") else None
+
+
+def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression makes a tensor that asks for gradients: `torch.ones(1, requires_grad=True)`."""
+    asks = isinstance(node, ast.Call) and ast.unparse(argument(node, "requires_grad") or node) == "True"
+    if called(node) == "requires_grad_" and not ast.unparse(node).endswith("(False)"):
+        return made_by(receiver(node), module).startswith("torch.")
+    return (
+        asks
+        and made_by(node, module).startswith("torch.")
+        and not made_by(node, module).endswith("Parameter")
+    )
 
 
 def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: ModuleInfo) -> bool:

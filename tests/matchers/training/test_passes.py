@@ -37,3 +37,14 @@ def test_a_graph_built_before_the_loop_that_uses_it() -> None:
             loss.backward()
     """
     assert findings("SL608", program) == ["loss.backward()"]
+
+
+def test_a_sum_of_leaves_keeps_no_tensors_for_the_backward_pass() -> None:
+    program = """
+        x = torch.ones(2, 2, requires_grad=True)
+        y = {}
+        y.backward()
+        y.backward()
+    """
+    assert findings("SL608", program.format("(x + 1).mean()")) == []
+    assert findings("SL608", program.format("x.exp().sum()")) == ["y.backward()"]
