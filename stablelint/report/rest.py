@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from stablelint.diagnostic import RULE, Diagnostic
 from stablelint.report.cells import crop, one_line, plain, width
@@ -20,22 +21,33 @@ def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
     by_file: dict[str, list[Diagnostic]] = {}
     for item in shown:
         by_file.setdefault(item.filename, []).append(item)
-    places = [f"{item.span.start.row}:{item.span.start.column}" for item in shown]
-    widest = max(map(len, places))
+    widest = max(len(_position(item)) for item in shown)
     for filename, items in by_file.items():
         yield f"  {context.shown(filename)}"
         for item in items:
-            yield _line(item, widest, context)
+            lead = f"    {_position(item):<{widest}}  {item.code}  "
+            yield _line(item, lead, context, f"  {_seen(item) or item.name}")
     if len(rest) > len(shown):
         yield style.dim(f"  … {len(rest) - len(shown):,} more: `--level possible`")
 
 
-def _line(item: Diagnostic, widest: int, context: Context) -> str:
-    place = f"{item.span.start.row}:{item.span.start.column}"
-    lead = f"    {place:<{widest}}  {item.code}  {share(item.confidence):>4}  "
+def place_lines(items: Sequence[Diagnostic], context: Context, indent: int) -> Iterator[str]:
+    """Where findings stand, with their confidence and expression; each line is to stand behind `indent` cells."""
+    places = [f"{context.shown(item.filename)}:{_position(item)}" for item in items]
+    widest = max(map(width, places))
+    narrower = replace(context, width=context.width - indent)
+    for item, place in zip(items, places, strict=True):
+        yield _line(item, place + " " * (widest - width(place) + 2), narrower)
+
+
+def _position(item: Diagnostic) -> str:
+    return f"{item.span.start.row}:{item.span.start.column}"
+
+
+def _line(item: Diagnostic, lead: str, context: Context, tail: str = "") -> str:
+    lead += f"{share(item.confidence):>4}  "
     text = plain(one_line(item.expression))
-    room = max(context.width - len(lead) - 2, 20)
-    tail = f"  {_seen(item) or item.name}"
+    room = max(context.width - width(lead) - 2, 20)
     if width(text) + len(tail) > room:
         text = crop(text, 0, max(room - len(tail), 20))
     return lead + text + context.style.dim(tail)

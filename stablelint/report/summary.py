@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Problem, Severity, Status
+from stablelint.diagnostic import Applicability, Level, Problem, Status
 from stablelint.report.cells import hung, plain, wrap
 from stablelint.report.context import Context
 from stablelint.report.numbers import plural
@@ -64,17 +64,19 @@ def _next_steps(result: CheckResult, context: Context) -> Iterator[str]:
         yield f"`stablelint fix` shows {plural(safe, 'rewrite')}{more}"
     elif unsafe:
         yield f"`stablelint fix --unsafe-fixes` shows {plural(unsafe, 'rewrite')}"
+    if result.shown:
+        yield f"`stablelint rule {result.shown[0].code}` says why it matters"
     if context.terminal and result.diagnostics:
         yield "`stablelint verify -- pytest` runs the tests and says which findings they meet"
 
 
 def _by_level(result: CheckResult) -> str:
-    """`2 errors and 1 warning`, and how many findings besides are less likely to matter."""
-    counts = Counter(item.severity for item in result.shown)
-    parts = [plural(counts[kind], kind.value) for kind in (Severity.ERROR, Severity.WARNING) if counts[kind]]
-    if result.rest:
-        parts = [*(parts or ["nothing likely"]), plural(len(result.rest), "possible finding")]
-    return " and ".join([*([", ".join(parts[:-1])] if parts[1:] else []), parts[-1]])
+    """`2 likely and 3 possible findings`; a level without findings is left out."""
+    counts = Counter(item.level for item in result.diagnostics)
+    *levels, last = [level for level in Level if counts[level]]
+    return " and ".join(
+        [*(f"{counts[level]:,} {level}" for level in levels), plural(counts[last], f"{last} finding")]
+    )
 
 
 def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:

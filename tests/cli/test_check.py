@@ -19,8 +19,9 @@ def test_a_finding_is_shown_with_its_chain_and_makes_the_exit_code_1(run: Run) -
     assert "SL202" in outcome.out
     assert "--> bad.py:7:12" in outcome.out
     assert "p = F.softmax(logits, dim=-1)" in outcome.out
-    assert "stablelint rule SL202" in outcome.out
-    assert outcome.out.endswith("Next: `stablelint fix` shows 1 rewrite.\n")
+    assert outcome.out.endswith(
+        "Next: `stablelint fix` shows 1 rewrite.\n      `stablelint rule SL202` says why it matters.\n"
+    )
     assert outcome.err == ""
 
 

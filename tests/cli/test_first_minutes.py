@@ -141,7 +141,7 @@ def test_watching_checks_again_when_a_file_changes(project: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
         assert watching.stdout is not None
         assert "bad.py:7:12: SL202" in watching.stdout.readline()
-        assert watching.stdout.readline().startswith("Found 1 error")
+        assert watching.stdout.readline().startswith("Found 1 likely finding")
         path = project / "bad.py"
         path.write_text("\n" + BAD)
         os.utime(path, ns=(0, 0))

@@ -44,7 +44,7 @@ def test_the_most_likely_comes_first_and_files_stay_together() -> None:
     text = render("full", result(*items), PIPED)
     assert [line.split()[0] for line in lines(text)] == ["2:1", "1:1", "3:1"]
     assert text.index("a.py") < text.index("b.py")
-    assert "nothing likely and 3 possible findings" in text
+    assert "Found 3 possible findings in 1 file." in text
 
 
 def test_a_terminal_is_given_a_screenful_and_a_pipe_everything() -> None:
@@ -82,3 +82,17 @@ def test_machines_are_told_the_confidence_of_everything() -> None:
     assert (run["results"][0]["level"], run["results"][0]["rank"]) == ("note", 25.0)
     assert render("github", found, PIPED).startswith("::notice ")
     assert json.loads(render("gitlab", found, PIPED))[0]["severity"] == "info"
+
+
+def test_findings_of_which_the_same_is_to_be_said_are_told_once() -> None:
+    one, *others = (replace(possible(n, 0.3, f"{n}.py"), level=Level.LIKELY) for n in (1, 2, 3))
+    apart = replace(others[0], message="another message", filename=one.filename)
+    text = render("full", result(one, *others, apart), PIPED)
+    assert text.count(f"SL101 unguarded-log: {one.message}\n") == 1
+    assert (
+        "= same: at 2 more places\n    2.py:2:1   30%  expression\n    3.py:3:1   30%  expression\n" in text
+    )
+    assert "another message" in text
+    assert "Found 4 likely findings" in text
+    assert len(json.loads(render("json", result(one, *others, apart), PIPED))) == 4
+    assert render("concise", result(one, *others, apart), PIPED).count(" SL101 ") == 4

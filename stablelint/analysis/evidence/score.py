@@ -72,7 +72,7 @@ def _of_rule(code: str) -> Reason:
     measured = weights()
     rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
     sentence = (
-        f"readers took {rate.worth} of {rate.read} such findings for worth a change; maintainers make fewer"
+        f"{rate.worth} of {rate.read} such findings were worth a change to readers; maintainers repair fewer"
         if rate.read >= _ENOUGH
         else "few findings of this rule have been read so far"
     )

@@ -1,15 +1,16 @@
-"""For people: message, code frame with the chain, the proposed rewrite, the page to read."""
+"""For people: message, code frame with the chain, the proposed rewrite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Fix, Severity
 from stablelint.report.cells import crop, hung, lay_out, plain
 from stablelint.report.context import Context
-from stablelint.report.frame import Mark, frame
-from stablelint.report.rest import confidence_line, rest_lines
+from stablelint.report.frame import Mark, Paint, frame
+from stablelint.report.numbers import plural
+from stablelint.report.rest import confidence_line, place_lines, rest_lines
 from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 from stablelint.report.tables import note
@@ -22,7 +23,7 @@ _WRITTEN = 400  # characters of the longest line that a person writes
 
 def render(result: CheckResult, context: Context) -> str:
     """All findings, what was proved safe if that was asked for, and the summary."""
-    blocks = ["\n".join(finding(item, context)) for item in result.shown]
+    blocks = ["\n".join(finding(first, context, same)) for first, *same in _told_alike(result.shown)]
     if result.rest:
         blocks.append("\n".join(rest_lines(result.rest, context)))
     if result.discharged:
@@ -32,21 +33,32 @@ def render(result: CheckResult, context: Context) -> str:
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def finding(item: Diagnostic, context: Context) -> Iterator[str]:
-    """One finding, line by line."""
-    style = context.style
-    loud = style.error if item.severity is Severity.ERROR else style.warning
-    head = f"{item.severity.value}[{item.code}]"
+def _told_alike(items: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
+    """The findings of which the same is to be said, by the first of them."""
+    groups: dict[Hashable, list[Diagnostic]] = {}
+    for item in items:
+        steps = tuple(step.text for step in item.derivation)
+        fix = item.fix and (item.fix.applicability, item.fix.message, item.fix.caution)
+        said = (item.code, item.message, steps, item.assumes, fix, item.fix_withheld)
+        groups.setdefault(said, []).append(item)
+    return groups.values()
+
+
+def finding(item: Diagnostic, context: Context, same: Sequence[Diagnostic] = ()) -> Iterator[str]:
+    """One finding, line by line, and the places of those of which the `same` is to be said."""
+    loud = _loud(item, context)
+    lead = f"{item.code} {item.name}: "
     yield from hung(
-        f"{head} ", f"{item.name}: {plain(item.message)}", context.width, f"{loud(head)} ", style.bold
+        lead, plain(item.message), context.width, loud(lead), context.style.bold, len(item.code) + 1
     )
     lines = context.sources.lines(item.filename)
     marks = list(_marks(item, context))
     last = max(mark.span.end.row for mark in marks)
     indent = " " * len(str(min(last + 1, len(lines) or 1)))
     start = item.span.start
-    yield f"{indent}{style.gutter('-->')} {context.shown(item.filename)}:{start.row}:{start.column}"
-    yield from frame(lines, marks, style, context.width)
+    arrow = context.style.gutter("-->")
+    yield f"{indent}{arrow} {context.shown(item.filename)}:{start.row}:{start.column}"
+    yield from frame(lines, marks, context.style, context.width)
     for step in item.derivation:
         if step.filename not in (None, item.filename):
             place = f"{context.shown(step.filename or '')}:{step.span.start.row}"
@@ -59,21 +71,25 @@ def finding(item: Diagnostic, context: Context) -> Iterator[str]:
         yield from note("no fix", plain(item.fix_withheld), context, indent)
     if item.confidence < 1:
         yield from note("confidence", confidence_line(item), context, indent)
-    yield from note("page", f"stablelint rule {item.code}", context, indent)
+    if same:
+        yield from note("same", f"at {plural(len(same), 'more place')}", context, indent)
+        yield from (f"{indent}   {line}" for line in place_lines(same, context, len(indent) + 3))
+
+
+def _loud(item: Diagnostic, context: Context) -> Paint:
+    return context.style.error if item.severity is Severity.ERROR else context.style.warning
 
 
 def _marks(item: Diagnostic, context: Context) -> Iterator[Mark]:
     """The finding first; a last step that speaks of the finding itself becomes its label."""
-    style = context.style
-    loud = style.error if item.severity is Severity.ERROR else style.warning
     steps = [step for step in item.derivation if step.filename in (None, item.filename)]
     label = ""
     if steps and steps[-1].span == item.span:
         label = steps.pop().text
-    yield Mark(item.span, label, "^", loud)
+    yield Mark(item.span, label, "^", _loud(item, context))
     for number, step in enumerate(steps, 1):
         text = f"{number}. {step.text}" if len(steps) > 1 else step.text
-        yield Mark(step.span, text, "-", style.cause)
+        yield Mark(step.span, text, "-", context.style.cause)
 
 
 def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Iterator[str]:

@@ -94,7 +94,9 @@ def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
 
 def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
     (reason,) = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert reason.sentence == "readers took 17 of 20 such findings for worth a change; maintainers make fewer"
+    assert (
+        reason.sentence == "17 of 20 such findings were worth a change to readers; maintainers repair fewer"
+    )
 
 
 def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
