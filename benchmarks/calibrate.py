@@ -14,10 +14,11 @@ often one is worth it: the intercept is that of the sample alone. Whole reposito
 a fact whose weight changes its sign between folds, has not the sign that it is said to have, or does not lower the loss
 of what was left out, is reported and dropped. Needs scikit-learn.
 
-A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance is that of its rule: the share
-of those that were drawn and read. What `judgements.jsonl` says of the rule comes before them and counts as PRIOR rows:
-its judges asked what is worth a rewrite, of what was once called likely, and how such a share relates to the chance of
-a repair is measured over all rules (Platt).
+A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance starts from that of its rule:
+the share of those that were drawn and read. What `judgements.jsonl` says of the rule comes before them and counts as
+PRIOR rows: its judges asked what is worth a rewrite, of what was once called likely, and how such a share relates to the
+chance of a repair is measured over all rules (Platt). What the few facts that tell on flaws add is a second logistic
+regression, over that chance, in which no row's own label takes part.
 """
 
 from __future__ import annotations
@@ -265,22 +266,19 @@ def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict
         kept = [r for r in rows if fold_of(r["repo"]) != fold and r["source"] in SOURCES and r["code"]]
         base, weights = fitted([r for r in kept if not is_flaw(r)], names)
         every.append(weights)
-        share = shares(kept)
+        flaws = Flaws(kept)
         for i, r in enumerate(rows):
             if fold_of(r["repo"]) == fold:
-                odds = odds_of(r, base, weights, share)
+                odds = odds_of(r, base, weights, flaws)
                 confidences[i] = float(1 / (1 + np.exp(-odds)))
     return confidences, every
 
 
-def odds_of(
-    r: Record, base: float, weights: dict[str, float], share: Callable[[str], tuple[float, int, int]]
-) -> float:
+def odds_of(r: Record, base: float, weights: dict[str, float], flaws: Flaws) -> float:
     """The log-odds that a row is worth a repair."""
-    if not is_flaw(r):
-        return base + sum(weights.get(fact, 0.0) for fact in r["facts"])
-    p = share(r["code"])[0]
-    return math.log(p / (1 - p)) + sum(weights.get(fact, 0.0) for fact in r["facts"] if fact in ON_FLAWS)
+    if is_flaw(r):
+        return flaws.odds(r)
+    return base + sum(weights.get(fact, 0.0) for fact in r["facts"])
 
 
 def loss(rows: list[Record], confidences: list[float]) -> float:
@@ -300,7 +298,11 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
 
 
 PRIOR = 4.0  # rows drawn at random that the judged ones of a rule, or of its family where there are few, stand for
-ON_FLAWS = ("in_test",)  # a test makes mistakes on purpose; elsewhere a flaw is one wherever it stands
+ON_FLAWS = (
+    "in_test",
+    "only_read",
+    "shown",
+)  # a test makes mistakes on purpose; what is only read needs few digits
 
 
 def is_flaw(r: Record) -> bool:
@@ -321,40 +323,79 @@ def judgements() -> list[Record]:
     return [r for r in read(JUDGEMENTS) if r["code"] in codes]
 
 
-def shares(rows: list[Record]) -> Callable[[str], tuple[float, int, int]]:
+class Shares:
     """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it."""
-    judged, family, drawn = Counter[Any](), Counter[Any](), Counter[Any]()
-    for r in judgements():
-        judged[r["code"], r["verdict"] != "noise"] += 1
-        family[r["code"][:3], r["verdict"] != "noise"] += 1
-    for r in rows:
-        if r["source"] == "sample" and is_flaw(r):
-            drawn[r["code"], r["label"] == 1] += 1
 
-    def by_judges(code: str) -> float:
-        of_family = smoothed(family[code[:3], True], family[code[:3], False], 0.5, 1.0)
-        return smoothed(judged[code, True], judged[code, False], of_family, 3.0)
+    def __init__(self, rows: list[Record]) -> None:
+        self._judged, self._family, self._drawn = Counter[Any](), Counter[Any](), Counter[Any]()
+        for r in judgements():
+            self._judged[r["code"], r["verdict"] != "noise"] += 1
+            self._family[r["code"][:3], r["verdict"] != "noise"] += 1
+        plain = [r for r in drawn_flaws(rows) if is_plain(r)]
+        for r in plain:
+            self._drawn[r["code"], r["label"] == 1] += 1
+        self._merged = as_drawn(plain, self._by_judges)
 
-    merged = as_drawn(rows, by_judges)
-
-    def share(code: str) -> tuple[float, int, int]:
-        worth, noise = drawn[code, True], drawn[code, False]
-        share = smoothed(worth, noise, merged(by_judges(code)), PRIOR)
+    def of(self, code: str, without: int | None = None) -> tuple[float, int, int]:
+        """The share of a rule; `without` is the label of a row that takes no part."""
+        worth = self._drawn[code, True] - (without == 1)
+        noise = self._drawn[code, False] - (without == 0)
+        share = smoothed(worth, noise, self._merged(self._by_judges(code)), PRIOR)
         if worth + noise < PRIOR:  # those that were judged decide
-            worth, noise = worth + judged[code, True], noise + judged[code, False]
+            worth, noise = worth + self._judged[code, True], noise + self._judged[code, False]
         return share, worth + noise, worth
 
-    return share
+    def _by_judges(self, code: str) -> float:
+        of_family = smoothed(self._family[code[:3], True], self._family[code[:3], False], 0.5, 1.0)
+        return smoothed(self._judged[code, True], self._judged[code, False], of_family, 3.0)
 
 
-def as_drawn(rows: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
+class Flaws:
+    """The log-odds of a flaw: those of its rule, stretched and shifted, and what facts add to them."""
+
+    def __init__(self, rows: list[Record]) -> None:
+        import numpy as np
+        from sklearn.linear_model import LogisticRegression
+
+        self.shares = Shares(rows)
+        drawn = drawn_flaws(rows)
+        own = np.array(
+            [[log_odds(self.shares.of(r["code"], r["label"] if is_plain(r) else None)[0])] for r in drawn]
+        )
+        labels = [r["label"] for r in drawn]
+        model = LogisticRegression(C=1.0, max_iter=5000).fit(
+            np.hstack([own, matrix(drawn, list(ON_FLAWS))]), labels
+        )
+        self._slope, *weights = (float(w) for w in model.coef_[0])
+        self._shift = float(model.intercept_[0])
+        signs = {fact.name: fact.sign for fact in all_facts()}
+        self.weights = {name: w for name, w in zip(ON_FLAWS, weights, strict=True) if w * signs[name] > 0}
+
+    def share(self, code: str) -> tuple[float, int, int]:
+        """What a rule's flaws are worth where no fact holds, how many decide on it, and how many of those were worth it."""
+        share, *counts = self.shares.of(code)
+        return 1 / (1 + math.exp(-self._shift - self._slope * log_odds(share))), *counts
+
+    def odds(self, r: Record) -> float:
+        """The log-odds that a flaw is worth a change."""
+        return log_odds(self.share(r["code"])[0]) + sum(self.weights.get(fact, 0.0) for fact in r["facts"])
+
+
+def is_plain(r: Record) -> bool:
+    """Whether a flaw is shown, and nothing that tells on flaws speaks against it."""
+    return {"shown"} == set(ON_FLAWS) & set(r["facts"])
+
+
+def drawn_flaws(rows: list[Record]) -> list[Record]:
+    """The flaws among the findings that were drawn and read."""
+    return [r for r in rows if r["source"] == "sample" and is_flaw(r)]
+
+
+def as_drawn(drawn: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
     """What a share of judges, who say what is worth a rewrite, comes to among findings drawn at random (Platt, 1999)."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    drawn = [
-        r for r in rows if r["source"] == "sample" and is_flaw(r) and not set(ON_FLAWS) & set(r["facts"])
-    ]
     odds = np.array([[log_odds(by_judges(r["code"]))] for r in drawn])
     scale = LogisticRegression(C=1.0).fit(odds, [r["label"] for r in drawn])
     return lambda p: float(scale.predict_proba([[log_odds(p)]])[0, 1])
@@ -470,14 +511,15 @@ def fit(options: argparse.Namespace) -> None:
     print(f"base {base:+.2f}")
     for name, weight in sorted(weights.items(), key=lambda item: -abs(item[1])):
         print(f"  {weight:+.2f} {name} ({held[name]})")
-    share = shares(kept)
-    rates = {code: share(code) for code in flawed()}
+    flaws = Flaws(kept)
+    rates = {code: flaws.share(code) for code in flawed()}
+    print("  on flaws", {name: round(w, 2) for name, w in flaws.weights.items()})
     for code, (mean, count, worth) in rates.items():
         print(f"  {code} {mean:.2f} ({worth} of {count})")
     if options.write:
         table = {"base": round(base, 3), "likely": options.likely,
                  "facts": {n: round(w, 3) for n, w in sorted(weights.items())},
-                 "flaws": {n: round(weights[n], 3) for n in ON_FLAWS if n in weights},
+                 "flaws": {n: round(w, 3) for n, w in sorted(flaws.weights.items())},
                  "rates": {code: [round(mean, 3), *counts] for code, (mean, *counts) in rates.items()},
                  "unread": round(sum(mean for mean, *_ in rates.values()) / len(rates), 3),
                  "reliability": [[round(v, 3) for v in line] for line in reliability(rows, confidences)]}  # fmt: skip

@@ -9,6 +9,7 @@ something would be.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -47,8 +48,9 @@ def levels(text: str) -> str:
     from stablelint.analysis.evidence.score import weights
 
     measured = weights()
-    facts = sorted(all_facts(), key=lambda fact: -abs(measured.facts.get(fact.name, 0.0)))
-    rows = [f"| {fact.sentence} | {measured.facts.get(fact.name, 0.0):+.2f} |" for fact in facts]
+    weighing = [(measured.facts[fact.name], fact) for fact in all_facts() if fact.name in measured.facts]
+    weighing.sort(key=lambda item: -abs(item[0]))
+    rows = [f"| {fact.sentence} | {weight:+.2f} |" for weight, fact in weighing]
     base = (
         f"They start from {measured.base:+.2f}; likely is what reaches a confidence of {measured.likely:.2f}."
     )
@@ -68,17 +70,25 @@ def levels(text: str) -> str:
 
 
 def _flaws() -> str:
-    """The rules whose flaws were read, with the share that was worth a change; the most worthwhile first."""
+    """The facts that tell on flaws, and the rules whose flaws were read, the most worthwhile first."""
+    from stablelint.analysis.evidence.fact import all_facts
     from stablelint.analysis.evidence.score import weights
     from stablelint.catalog import load_catalog
 
-    rules = load_catalog(entry_points=False).rules
+    rules, added = load_catalog(entry_points=False).rules, weights().flaws
     known = [(rate, rules[code]) for code, rate in weights().rates.items() if rate.read and code in rules]
+    facts = [f"| {f.sentence} | {added[f.name]:+.2f} |" for f in all_facts() if f.name in added]
     rows = [
-        f"| {rule.code} {rule.name} | {rate.worth} of {rate.read} | {rate.share:.2f} |"
+        f"| {rule.code} {rule.name} | {rate.worth} of {rate.read} | {raised(rate.share, added['shown']):.2f} |"
         for rate, rule in sorted(known, key=lambda item: (-item[0].share, item[1].code))
     ]
-    return "\n".join(["| rule | worth a change | confidence |", "| --- | ---: | ---: |", *rows])
+    head = ["", "| rule | worth a change | confidence where shown |", "| --- | ---: | ---: |"]
+    return "\n".join(["| fact | adds to the log-odds |", "| --- | ---: |", *facts, *head, *rows])
+
+
+def raised(share: float, weight: float) -> float:
+    """A chance whose log-odds are raised by a weight."""
+    return 1 / (1 + (1 - share) / share * math.exp(-weight))
 
 
 def _between(text: str, name: str, content: str) -> str:

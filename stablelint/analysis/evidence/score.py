@@ -1,9 +1,9 @@
 """Confidence: the chance that a maintainer would repair a finding, by the facts that hold of it.
 
 A logistic model: the log-odds are the sum of the weights of the facts that hold. A flaw, which the text alone shows,
-has no operand to ask about: its chance is the share of its rule's findings that were worth a change to those who read
-them. Weights, shares and threshold are measured on repairs that maintainers made and on sites that were read
-(`benchmarks/calibrate.py`), with whole repositories left out.
+has no operand to ask about: its chance starts from the share of its rule's findings that were worth a change to those
+who read them, and few facts add to it. Weights, shares and threshold are measured on repairs that maintainers made and
+on sites that were read (`benchmarks/calibrate.py`), with whole repositories left out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def reasons(subject: Subject) -> tuple[Reason, ...]:
     table = measured.flaws if subject.is_flaw else measured.facts
     found = [Reason(f.name, f.sentence, table.get(f.name, 0.0)) for f in all_facts() if f.holds(subject)]
     if subject.is_flaw:
-        found = [reason for reason in found if reason.weight]
         found.append(_of_rule(subject.site.rule.code))
     return tuple(sorted(found, key=lambda reason: (-abs(reason.weight), reason.fact)))
 

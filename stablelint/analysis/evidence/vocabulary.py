@@ -30,6 +30,12 @@ names_a_setting = _says(
 )
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
+# What becomes of a result.
+names_a_reader = _says(
+    r"^(int|ceil|floor|print|format|item|tolist|numpy|isclose|allclose|assert\w*|write|info|debug|warn(ing)?|"
+    r"log_\w*|record\w*|add_scalars?|set_postfix|set_description|plot|imshow)$"
+)
+
 # Where code stands.
 names_an_objective = _says(
     r"loss|criterion|objective|log_?prob|rsample|kl_?div|(^|_)kl(_|$)|likelihood|elbo|(^|_)energy(_|$)|"

@@ -25,6 +25,13 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("union", "return both / (a + b - both)", "return both / (a + b - a * b)"),
         ("drawn", "return torch.rand(3).log()", "return a.log()"),
         ("updates", "a /= b", "a = a / b"),
+        ("rooted", "return a / ((b * b + 1).sqrt() - both)", "return a / (b * b + 1 - both)"),
+        ("magnitude", "return a / (b.abs() * both)", "return a / (b * both)"),
+        ("only_read", "return int(a / b)", "return both * (a / b)"),
+        ("only_read", "print(f'{a / b}')", "both.copy_(a / b)"),
+        ("only_read", "return a / b > both", "return (a / b)[both > 0]"),
+        ("only_read", "return (a / b).item()", "return (a / b).mean()"),
+        ("looks_for_nan", "c = a / b\n    return c[c.isfinite()]", "c = a / b\n    return c[c > 0]"),
     ],
 )
 def test_a_fact_holds_of_one_line_and_not_of_another(
@@ -37,3 +44,9 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
 
 def test_one_over_a_count_less_one_is_no_union(tmp_path: Path) -> None:
     assert "union" not in facts_of("def part(n):\n    return 1 / (n - 1)", tmp_path)
+
+
+def test_a_function_records_no_gradient_where_its_decorator_says_so(tmp_path: Path) -> None:
+    plain = "def part(a, b):\n    return a / b"
+    assert "without_gradient" in facts_of(f"@torch.no_grad()\n{plain}", tmp_path)
+    assert "without_gradient" not in facts_of(plain, tmp_path)

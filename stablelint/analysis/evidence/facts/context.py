@@ -6,6 +6,9 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.places import is_objective, places
 from stablelint.analysis.evidence.subject import Subject
+from stablelint.syntax.operations import having
+
+_FINITE_TESTS = having("finite-test")
 
 
 @raises
@@ -38,12 +41,18 @@ def in_constructor(s: Subject) -> bool:
 
 
 @lowers
+def in_body(s: Subject) -> bool:
+    """stands in the body of a file"""
+    return s.function is None
+
+
+@lowers
 def guards_in_file(s: Subject) -> bool:
     """the file guards other operations by a small constant"""
     return words.says_a_small_constant(s.module.source.text)
 
 
-@lowers
-def half_precision(s: Subject) -> bool:
-    """the file shows half precision"""
-    return s.site.context.half_shown
+@raises
+def looks_for_nan(s: Subject) -> bool:
+    """the function looks for NaN or infinity itself"""
+    return s.function is not None and not _FINITE_TESTS.isdisjoint(s.function.reads)

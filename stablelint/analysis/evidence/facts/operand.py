@@ -32,6 +32,18 @@ def squashed(s: Subject) -> bool:
 
 
 @lowers
+def rooted(s: Subject) -> bool:
+    """is made of a square root"""
+    return any(v.op == "sqrt" for v in s.behind_operand)
+
+
+@raises
+def magnitude(s: Subject) -> bool:
+    """is made of absolute values"""
+    return any(v.op == "abs" for v in s.behind_operand)
+
+
+@lowers
 def drawn(s: Subject) -> bool:
     """is drawn at random"""
     return s.origin is not None and s.origin.op in DRAWN
