@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,9 +180,6 @@ def _verified(
     anew = options.again or options.html or options.emit_tests
     known = [] if anew else _known(session, found, options.command)
     settled = {report.site.id for report in known}
-    passed = frozenset(
-        report.site.id for report in known if report.site.has_fix and not report.verdict.refuses
-    )
     request = VerifyRequest(
         [site for site in found.sites if site.id not in settled],
         found.sources,
@@ -192,7 +189,6 @@ def _verified(
         timeout=options.timeout,
         search_seconds=max(options.search, 0.0),
         rerun=not options.no_rerun,
-        settled=passed,
         curves=bool(options.html),
         files=files,
         output=os.open(os.devnull, os.O_WRONLY) if options.quiet else sys.stderr.fileno(),
@@ -203,13 +199,10 @@ def _verified(
             print(f"stablelint: {message}", file=sys.stderr, flush=True)
 
     try:
-        verification = verify(request, progress)
+        verification = verify(request, progress, known)
     except CommandNotFoundError as error:
         problems.append(Problem(str(error)))
         return FAILED
-    if known:
-        whole = replace(verification.report, sites=(*known, *verification.report.sites))
-        verification = replace(verification, report=whole)
     report = verification.report
     problems += [Problem(text) for text in report.problems]
     _written(options, session, verification, found, problems)

@@ -100,10 +100,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content.
-
-    `settled` are the ids, known to `compose`, of fixes that were verified before: the reruns have them too.
-    """
+    """What to verify. `sources` holds the text of each site's file, `fingerprints` its name by content."""
 
     sites: Sequence[Site]
     sources: Mapping[str, bytes]
@@ -114,7 +111,6 @@ class Request:
     timeout: float | None = None
     search_seconds: float = 5.0
     rerun: bool = True
-    settled: frozenset[str] = frozenset()
     curves: bool = False
     files: int = 0  # that were read for sites
     output: int | None = None  # file descriptor for the command's output

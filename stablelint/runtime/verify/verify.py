@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
 from stablelint.runtime.verify.runs.capture import capture, cut_short, make
 from stablelint.runtime.verify.runs.collect import Captured, Records
-from stablelint.runtime.verify.runs.rerun import Rerunner, conclude, new_failures, worse
+from stablelint.runtime.verify.runs.rerun import Guilty, Rerunner, conclude, new_failures, not_run, worse
 from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
 from stablelint.runtime.verify.verdict import Decision, with_function
 
@@ -35,16 +35,21 @@ class Verification:
     examinations: dict[str, Examination]
 
 
-def verify(request: Request, progress: Progress = lambda _: None) -> Verification:
-    """Verify all sites of the request; Ctrl-C keeps what was found. Raises `CommandNotFoundError`."""
+def verify(
+    request: Request, progress: Progress = lambda _: None, known: Sequence[SiteReport] = ()
+) -> Verification:
+    """Verify all sites of the request; Ctrl-C keeps what was found. Raises `CommandNotFoundError`.
+
+    `known` are reports of an earlier run: their fixes take part in the rerun, and what it says goes for them too.
+    """
     folder = Path(tempfile.mkdtemp(prefix="stablelint-verify-"))
     try:
-        return _verify(request, folder, progress)
+        return _verify(request, folder, progress, known)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
+def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[SiteReport]) -> Verification:
     problems: list[str] = []
     prepared = {site.id: _prepared(site, request) for site in request.sites}
     sites = counted(len(request.sites), "site")
@@ -81,8 +86,11 @@ def _verify(request: Request, folder: Path, progress: Progress) -> Verification:
             place = f"{site.filename}:{site.span.start.row}"
             problems.append(f"{place}: internal error: {type(error).__name__}: {error}")
     rerun: Rerun | None = None
+    reports = [*known, *reports]
     if before is not None and request.rerun:
-        rerun, reports = _rerun(request, folder, before, reports, progress, not interrupted)
+        rerun = not_run(before, sum(report.site.has_fix for report in reports))
+        if not interrupted:
+            rerun, reports = _rerun(request, folder, before, reports, progress)
     cut = before is not None and before.failed and not (rerun is not None and rerun.cures)
     if before is not None and cut:
         problems = [*cut_short(before, records, request), *problems]
@@ -160,40 +168,54 @@ def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterato
 
 
 def _rerun(
-    request: Request, folder: Path, before: Run, reports: list[SiteReport], progress: Progress, allowed: bool
+    request: Request, folder: Path, before: Run, reports: list[SiteReport], progress: Progress
 ) -> tuple[Rerun, list[SiteReport]]:
-    fixable = (report for report in reports if report.site.has_fix and report.verdict is not Verdict.HANDLED)
-    candidates = frozenset(report.site.id for report in fixable if not report.verdict.refuses)
-    if not (allowed and request.compose and candidates):
-        return conclude(before, None, len(candidates)), reports
-    together = candidates | request.settled
-    progress(f"running the command again with {counted(len(together), 'fix', 'fixes')}")
-    rerunner = Rerunner(request, folder)
-    after = rerunner.run(candidates)
-    guilty: dict[str, Run] = {}
-    if worse(before, after) and after.stopped != "interrupted":
+    """What the command says of the fixes that are not refused, and the reports in its light."""
+    kept = [
+        report
+        for report in reports
+        if report.site.has_fix and report.verdict is not Verdict.HANDLED and not report.verdict.refuses
+    ]
+    if not request.compose or all(report.known for report in kept):
+        return not_run(before, len(kept)), reports
+    # of fixes that are worse in company, the one that is proved less is refused
+    kept.sort(key=lambda report: (not report.known, report.verdict is not Verdict.CONFIRMED, report.site.id))
+    fixes = [report.site.id for report in kept]
+    progress(f"running the command again with {counted(len(fixes), 'fix', 'fixes')}")
+    rerunner = Rerunner(request, folder, before)
+    try:
+        after = rerunner.run(fixes)
+    except KeyboardInterrupt:
+        return Rerun(before, None, len(fixes), "the rerun was interrupted", None), reports
+    guilty: Guilty = {}
+    if worse(rerunner.before, after):
         progress("the rerun is worse: looking for the guilty fix")
-        before = rerunner.steadied(before)
-        confirmed = (
-            frozenset(each.site.id for each in reports if each.verdict is Verdict.CONFIRMED) & candidates
-        )
-        guilty = rerunner.guilty(before, [confirmed, candidates - confirmed])
-    rerun = conclude(before, after, len(together), guilty)
-    return rerun, [_informed(report, before, after, guilty, together) for report in reports]
+        guilty = rerunner.guilty(after, fixes)
+    before = rerunner.before
+    rerun = conclude(before, after, len(fixes), guilty)
+    return rerun, [_informed(report, before, after, guilty, fixes) for report in reports]
+
+
+def _accused(report: SiteReport, before: Run, shown: Run | None) -> SiteReport:
+    """The report of a site whose fix, or one of several with it, makes the command worse."""
+    if shown is None:
+        note = f"{report.verdict} by its replay; the command is worse with this fix or with another one"
+        return replace(report, verdict=Verdict.NOT_REPRODUCED, notes=(*report.notes, note), known=False)
+    tests = new_failures(before, shown)
+    how = f"{tests[0]} fails" if tests else "the command is worse"
+    note = f"{report.verdict} by its replay; {how} with this fix, and not without it"
+    return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), known=False, guilty=True)
 
 
 def _informed(
-    report: SiteReport, before: Run, after: Run, guilty: Mapping[str, Run], candidates: frozenset[str]
+    report: SiteReport, before: Run, after: Run, guilty: Guilty, candidates: Collection[str]
 ) -> SiteReport:
     """The report of a site in the light of the rerun."""
     site = report.site
     if site.id in guilty:
-        tests = new_failures(before, guilty[site.id])
-        how = f"{tests[0]} fails" if tests else "the command is worse"
-        note = f"{report.verdict} by its replay; {how} with this fix alone"
-        return replace(report, verdict=Verdict.DIVERGES, notes=(*report.notes, note), guilty=True)
+        return _accused(report, before, guilty[site.id])
     replayed = report.fixed is not None and report.fixed.forward != Counts()  # a constructor gives no numbers
-    if site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
+    if report.known or site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report
     if before.losses is None or after.losses is None or after.failed:
         return report

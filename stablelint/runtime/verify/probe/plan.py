@@ -33,6 +33,7 @@ class Plan:
     sources: Mapping[str, str] = field(default_factory=dict)  # path -> file with the text to run instead
     search_seconds: float = 0.0
     fixes: Mapping[str, str] = field(default_factory=dict)  # site -> file that holds the text with its fix
+    tests: tuple[str, ...] = ()  # of a suite of pytest's those that are run (none: all)
     definitions: str = ""  # the folder of whose files only what they define is wanted
 
     @property

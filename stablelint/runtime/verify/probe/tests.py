@@ -1,4 +1,4 @@
-"""A pytest plugin that tells which tests fail in a process: the exit status of a suite only says that some do."""
+"""A pytest plugin that runs the tests that a plan asks for, and tells which fail in a process."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from typing import Any
 from stablelint.runtime.verify.probe.plan import REGISTRY
 
 _failed: set[str] = set()
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Leave the tests out that the plan does not ask for."""
+    if REGISTRY.plan is not None and REGISTRY.plan.tests:
+        items[:] = [item for item in items if item.nodeid in REGISTRY.plan.tests]
 
 
 def pytest_runtest_logreport(report: Any) -> None:

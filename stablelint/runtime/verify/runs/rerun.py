@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,76 +11,103 @@ from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.runs.command import run_command
 from stablelint.runtime.verify.site import Request
 
-_RUNS = 12
+_RUNS = 12  # of the whole command, or as much time, in search of the fixes that make it worse
+_CHANCES = 3  # that a test has to fail without the fixes
 _NAMED = 3  # tests that are told by their names
+Guilty = dict[str, Run | None]
+"""Fixes that make the command worse, each with a run that shows it; None: this one, or others that have none."""
 
 
 class Rerunner:
-    """Runs the command of a request with fixes; each run has a folder of its own below `folder`."""
+    """Runs the command of a request with fixes; each run has a folder of its own below `folder`.
 
-    def __init__(self, request: Request, folder: Path) -> None:
+    `before` is a run without fixes.
+    """
+
+    def __init__(self, request: Request, folder: Path, before: Run) -> None:
+        self.before = before
         self._request, self._folder = request, folder
-        self._runs = 0
-        self._known: dict[frozenset[str], Run] = {}
+        self._runs, self._seconds = 0, 0.0
 
-    def run(self, fixes: Collection[str]) -> Run:
-        """What the command gives with these fixes and those that are settled, and no others; it is run once for them."""
-        chosen = frozenset(fixes)
-        if chosen not in self._known:
-            self._known[chosen] = self._anew(chosen)
-        return self._known[chosen]
+    def run(self, fixes: Sequence[str]) -> Run:
+        """What the command gives with these fixes; of what is worse with them, what is so a second time.
 
-    def _anew(self, fixes: frozenset[str]) -> Run:
+        Tests that fail by chance without fixes are added to those that failed in `before`.
+        """
+        after = self._once(fixes)
+        if not worse(self.before, after):
+            return after
+        again = self._once(fixes)
+        if self.before.failed_tests is None or after.failed_tests is None or again.failed_tests is None:
+            return again
+        again = replace(again, failed_tests=again.failed_tests & after.failed_tests)
+        if speaking := new_failures(self.before, again):
+            chance = self._by_chance(speaking)
+            self.before = replace(self.before, failed_tests=self.before.failed_tests | chance)
+        return again
+
+    def _by_chance(self, tests: Collection[str]) -> frozenset[str]:
+        """Those of the tests that fail without fixes: in all of the command, or now and then where they run alone."""
+        alone = [self._once((), tests).failed_tests or frozenset() for _ in range(_CHANCES)]
+        never_passing = frozenset.intersection(*alone)  # they need the tests before them
+        return (self._once(()).failed_tests or frozenset()) | (frozenset().union(*alone) - never_passing)
+
+    def guilty(self, after: Run, fixes: Sequence[str]) -> Guilty:
+        """The fixes without which the command is no worse, `after` being a run with all of them.
+
+        Each is the first with which it is worse, behind those that come before it.
+        """
+        speaking = frozenset(new_failures(self.before, after))
+        found: Guilty = {}
+        left, good = list(fixes), 0
+        try:
+            alone = speaking if worse(self.before, self._once(fixes, speaking)) else frozenset()
+            while left and worse(self.before, shown := self._told(left, speaking, alone)):
+                good, bad = 0, len(left)
+                while bad - good > 1:
+                    middle = (good + bad) // 2
+                    if worse(self.before, run := self._told(left[:middle], speaking, alone)):
+                        bad, shown = middle, run
+                    else:
+                        good = middle
+                found[left.pop(good)], good = shown, 0
+        except KeyboardInterrupt:
+            found |= dict.fromkeys(left[good:])
+        return found
+
+    def _told(self, fixes: Sequence[str], speaking: frozenset[str], alone: frozenset[str]) -> Run:
+        """A run, with what the tests that are in question say; `alone`: those that are run, if not all.
+
+        Raises KeyboardInterrupt where the search has taken its share of runs and of time.
+        """
+        if self._runs >= _RUNS and self._seconds > _RUNS * self.before.seconds:
+            raise KeyboardInterrupt
+        run = self._once(fixes, alone)
+        return run if run.failed_tests is None else replace(run, failed_tests=run.failed_tests & speaking)
+
+    def _once(self, fixes: Sequence[str], tests: Collection[str] = ()) -> Run:
+        """The command with these fixes; with these of its tests alone, where there are any. Raises KeyboardInterrupt."""
         request = self._request
         self._runs += 1
         here = self._folder / f"rerun-{self._runs}"
         here.mkdir(parents=True)
         sources = {}
-        texts = request.compose(fixes | request.settled) if request.compose else {}
+        texts = request.compose(frozenset(fixes)) if request.compose and fixes else {}
         for index, (path, text) in enumerate(sorted(texts.items())):
             held = here / f"source-{index}.py"
             held.write_bytes(text)
             sources[path] = str(held)
-        plan = Plan(str(here), sources=sources)
-        return run_command(
+        run = run_command(
             request.command,
-            plan,
+            Plan(str(here), sources=sources, tests=tuple(sorted(tests))),
             timeout=request.timeout,
             output=request.output,
             directory=request.directory,
         )
-
-    def guilty(self, before: Run, groups: Iterable[Collection[str]]) -> dict[str, Run]:
-        """The fixes that alone make the command worse, and the runs that show it; one group is tried after the other."""
-        found: dict[str, Run] = {}
-        for group in groups:
-            left = sorted(group)
-            while left and self._runs < _RUNS and (one := self._one_of(before, left)) is not None:
-                found |= one
-                left = [fix for fix in left if fix not in found]
-        return found
-
-    def _one_of(self, before: Run, fixes: Sequence[str]) -> dict[str, Run] | None:
-        """One of the fixes that makes the command worse: halves are tried, and halves of those."""
-        group = fixes
-        if not worse(before, self.run(group)):
-            return None
-        while len(group) > 1 and self._runs < _RUNS:
-            half = group[: len(group) // 2]
-            group = half if worse(before, self.run(half)) else group[len(half) :]
-        alone = self.run(group)
-        if alone.failed_tests is not None and worse(before, alone):  # a test that fails by chance fails once
-            again = self._anew(frozenset(group))
-            both = alone.failed_tests & (again.failed_tests or frozenset())
-            alone = replace(alone, failed_tests=both)
-        return {group[0]: alone} if len(group) == 1 and worse(before, alone) else None
-
-    def steadied(self, before: Run) -> Run:
-        """The run before the fixes, with the tests that fail in another one as well: some do by chance."""
-        if before.failed_tests is None:
-            return before
-        again = self._anew(frozenset())
-        return replace(before, failed_tests=before.failed_tests | (again.failed_tests or frozenset()))
+        self._seconds += run.seconds
+        if run.stopped == "interrupted":
+            raise KeyboardInterrupt
+        return run
 
 
 def new_failures(before: Run, after: Run) -> tuple[str, ...]:
@@ -97,16 +124,20 @@ def worse(before: Run, after: Run) -> bool:
     return failed or (after.bad and not before.bad)
 
 
-def conclude(before: Run, after: Run | None, fixes: int, guilty: Collection[str] = ()) -> Rerun:
+def not_run(before: Run, fixes: int) -> Rerun:
+    """What the one run says, where it was not to be run again, or there was nothing to run it with."""
+    return Rerun(before, None, fixes, _without_fixes(before), None)
+
+
+def conclude(before: Run, after: Run, fixes: int, guilty: Guilty) -> Rerun:
     """What the two runs say."""
-    if after is None:
-        return Rerun(before, None, fixes, _without_fixes(before), None)
-    if after.stopped == "interrupted":
-        return Rerun(before, after, fixes, "the rerun was interrupted", None)
     passed: bool | None = not worse(before, after) and not after.bad
     if passed and after.failed and not after.failed_tests:
         passed = None  # it fails as it did: nothing is known of what would have come
-    return Rerun(before, after, fixes, _claim(before, after), passed, tuple(guilty))
+    claim, kept = _claim(before, after), fixes - len(guilty)
+    if guilty and kept:
+        claim += f"; with the other {counted(kept, 'fix', 'fixes')} it is no worse"
+    return Rerun(before, after, fixes, claim, passed, tuple(guilty))
 
 
 def _without_fixes(before: Run) -> str:
