@@ -23,7 +23,8 @@ Accept = Callable[[Diagnostic], bool]
 class FixOutcome:
     """The fixed source, the findings that were fixed, and those whose fix was withdrawn (`fix_withheld`).
 
-    Positions of `applied` are those of the text in which the finding was made, which later rounds may have
+    One of `applied` has no `fix` where another's fix has mended it as well; `uncovered` of them came to light behind
+    other fixes. Positions of `applied` are those of the text in which the finding was made, which later rounds may have
     moved; those of `withheld` belong to the text in which the fix was tried last.
     """
 
@@ -31,6 +32,7 @@ class FixOutcome:
     applied: tuple[Diagnostic, ...]
     withheld: tuple[Diagnostic, ...]
     rounds: int
+    uncovered: int = 0
 
     @property
     def changed(self) -> bool:
@@ -47,7 +49,8 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
     """
     applied: list[Diagnostic] = []
     refused: dict[_Site, str] = {}
-    current = _proposed(source, diagnose)
+    current = first = _proposed(source, diagnose)
+    promised = [item for item in first if item.fix is not None and accept(item)]
     rounds = 0
     while rounds < MAX_ROUNDS:
         sites = _sites(source, current)
@@ -71,7 +74,23 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
         source, current = trial.source, trial.after
         applied += kept
     left = tuple(_left(source, current, refused, accept))
-    return FixOutcome(source, tuple(applied), left, rounds)
+    kept = [item for item, site in zip(current, _sites(source, current), strict=True) if site in refused]
+    tried = Counter(item.code for item in (*applied, *kept))
+    uncovered = (tried - Counter(item.code for item in promised)).total() if applied else 0
+    applied += _mended_along(promised, applied, Counter(item.code for item in first), current)
+    return FixOutcome(source, tuple(applied), left, rounds, uncovered)
+
+
+def _mended_along(
+    promised: list[Diagnostic], applied: list[Diagnostic], before: Counter[str], after: list[Diagnostic]
+) -> Iterator[Diagnostic]:
+    """The findings with a fix that are gone although theirs was not made: another's has mended them as well."""
+    known = {_key(item) for item in (*applied, *after)}
+    gone = before - Counter(item.code for item in (*applied, *after))
+    for item in promised:
+        if gone[item.code] and _key(item) not in known:
+            gone[item.code] -= 1
+            yield replace(item, fix=None)
 
 
 _Key = tuple[str, str]

@@ -143,7 +143,9 @@ def _made(
     advice = "" if written or not writable else f" `--apply` writes {'it' if count == 1 else 'them'}."
     rules = ", ".join(f"{number} {code}" for code, number in sorted(by_rule.items()))
     head = style.bold(f"{'Fixed' if written else 'Would fix'} {plural(count, 'finding')}")
-    yield f"{head} in {plural(len(changed), 'file')} ({rules}).{advice}"
+    uncovered = sum(item.uncovered for item in changed)
+    behind = f", {uncovered:,} of them behind another" if uncovered else ""
+    yield f"{head} in {plural(len(changed), 'file')} ({rules}){behind}.{advice}"
 
 
 def _name(finding: Diagnostic) -> tuple[str, str, str]:

@@ -53,8 +53,8 @@ class Wanted:
 class FileFix:
     """One file before and after.
 
-    `applied` has positions of the text in which each finding was made; `withheld` findings say in
-    `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before. The fixes
+    `applied` has positions of the text in which each finding was made, `uncovered` of them behind the fix of another;
+    `withheld` findings say in `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before. The fixes
     of `joint` findings, which may be of other files, change several files.
     """
 
@@ -65,6 +65,7 @@ class FileFix:
     withheld: tuple[Diagnostic, ...] = ()
     left: tuple[Diagnostic, ...] = ()
     joint: tuple[Diagnostic, ...] = ()
+    uncovered: int = 0
 
 
 def fix_files(
@@ -185,6 +186,7 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
         applied=(*first.applied, *second.applied),
         withheld=tuple(item for item in first.withheld if item.fix_withheld),
         left=tuple(left),
+        uncovered=first.uncovered,
     )
 
 

@@ -114,7 +114,7 @@ def test_a_finding_around_a_fixed_one_is_not_new() -> None:
     assert outcome.source == b"import torch\ny = 1 / torch.log(a.clamp_min(1e-6))\n"
 
 
-def test_of_two_fixes_that_meet_the_safe_one_is_made() -> None:
+def test_of_two_fixes_that_meet_the_safe_one_is_made_and_mends_what_the_other_was_for() -> None:
     def diagnose(source: bytes) -> list[Diagnostic]:
         text = source.decode()
         if "log(p)" not in text:
@@ -126,7 +126,22 @@ def test_of_two_fixes_that_meet_the_safe_one_is_made() -> None:
 
     outcome = fix_source(b"import torch\ny = p * torch.log(p)\n", diagnose, lambda item: True)
     assert outcome.source == b"import torch\ny = p * torch.log_softmax(z, 0)\n"
-    assert [item.code for item in outcome.applied] == ["SL202"]
+    assert [(item.code, item.fix is None) for item in outcome.applied] == [("SL202", False), ("SL210", True)]
+    assert outcome.uncovered == 0
+
+
+def test_a_fix_that_comes_to_light_behind_another_is_made_and_counted() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "expm1" not in text:
+            made = proposal(text, "torch.exp(q) - 1", "torch.expm1($q)", q="q")
+            return [diagnostic(text, made, code="SL209")]
+        bounded = proposal(text, "q", "$q.clamp(max=80.0)", q="q")
+        return [] if "clamp" in text else [diagnostic(text, bounded, code="SL201")]
+
+    outcome = fix_source(b"import torch\ny = torch.exp(q) - 1\n", diagnose, lambda item: True)
+    assert outcome.source == b"import torch\ny = torch.expm1(q.clamp(max=80.0))\n"
+    assert (len(outcome.applied), outcome.uncovered) == (2, 1)
 
 
 def test_a_value_gets_its_name_once_in_a_function() -> None:
