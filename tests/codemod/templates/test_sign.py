@@ -37,3 +37,19 @@ def test_other_operations_between_keep_their_signs() -> None:
     assert rewritten(source, proposal(source, HAND, LOSS, y="y", h="h")).endswith(
         'loss = -(-F.binary_cross_entropy(h, y, reduction="none")).max()\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("operand", "after"),
+    [
+        ("2 * d", "-2 * d"),
+        ("2 * d / t", "-2 * d / t"),
+        ("-d", "d"),
+        ("d * 2", "-(d * 2)"),
+        ("2 + d", "-(2 + d)"),
+    ],
+)
+def test_a_minus_before_a_product_goes_to_the_number_that_it_begins_with(operand: str, after: str) -> None:
+    source = f"{HEAD}y = torch.neg({operand})\n"
+    change = proposal(source, f"torch.neg({operand})", "torch.sigmoid(-$x)", x=operand)
+    assert rewritten(source, change) == f"{HEAD}y = torch.sigmoid({after})\n"

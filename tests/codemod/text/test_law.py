@@ -150,8 +150,9 @@ def test_a_rewrite_means_the_substituted_tree(context: str, template: str, opera
         diagnostic(source, Proposal(template, Applicability.SAFE, span, {"x": binding}, "m")),
     )
     signs = operand.startswith("-") or "-{}" in context or "-({})" in context
+    signs = signs or operand.lstrip("(")[:1].isdigit()
     if template == "-$x" and signs:
-        return  # written without the two signs, which is another tree of the same value
+        return  # written without the two signs, or with one at a number: another tree of the same value
     if found.fix is None and str(found.fix_withheld).endswith(
         ("number of Python's, and no tensor", "is complex")
     ):
