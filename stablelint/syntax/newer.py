@@ -35,6 +35,17 @@ def tree_of(text: str, filename: str = "<unknown>") -> ast.Module:
             return ast.parse(text, filename)
 
 
+_at_work: dict[str, ast.Module] = {}
+
+
+def tree_at_work(text: str, filename: str = "<unknown>") -> ast.Module:
+    """As `tree_of`, for a file that is read several times in a row: its findings are looked for, then their fixes."""
+    if text not in _at_work:
+        _at_work.clear()  # before the next is read: two trees of large files are not held at once
+        _at_work[text] = tree_of(text, filename)
+    return _at_work[text]
+
+
 def without_type_parameters(text: str) -> str | None:
     """The file without `[T]` after the name of a `def` or `class`, and `type X = …` as `X = …`; None if it has none."""
     try:

@@ -117,6 +117,8 @@ def having(*traits: str) -> frozenset[str]:
     return frozenset().union(*(_traits()[trait] for trait in traits))
 
 
+# Attributes of a tensor that are the tensor, rearranged or in part.
+VIEWING = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
 # Operations that rearrange, copy or cast and leave every element's value as it was.
 VIEWS = having("layout", "copy", "device", "cast")
 # Casts among the views: they keep values up to rounding.

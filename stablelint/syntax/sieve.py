@@ -17,13 +17,14 @@ from typing import Any
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name
+from stablelint.syntax.sizes import Sizes
 from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
-RESHAPED = "view()"  # to sizes of which each may be one of a tensor's
+RESHAPED = "view()"  # to the sizes of a tensor, perhaps in another order
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
 GRADED = "requires_grad"
@@ -69,6 +70,8 @@ _OTHER_WORDS: Mapping[str, str] = {
     "index": "[] masked_select",
     "eq": "==",
     "ne": "!=",
+    "randn": "normal_",
+    "detach": "data",
 }
 
 
@@ -107,12 +110,20 @@ class Glance:
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     # Functions and classes defined within.
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)
+    sizes: Sizes = field(default_factory=Sizes)
     classes: list[ast.ClassDef] = field(default_factory=list)
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
     # Attributes of other objects than `self` that are assigned.
     written: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
+
+
+# The fields in which something is computed: annotations are left out.
+_COMPUTED = {
+    kind: tuple(name for name in fields if name not in ("annotation", "returns"))
+    for kind, fields in FIELDS.items()
+}
 
 
 def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Container[int] = ()) -> Glance:
@@ -130,7 +141,7 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
             look(node, seen, imports)
         if without and id(node) in without:
             continue
-        for field_name in FIELDS[kind]:
+        for field_name in _COMPUTED[kind]:
             value = getattr(node, field_name)
             if type(value) is ast.Name:  # half of all nodes: they go by without a call
                 if type(value.ctx) is ast.Load:
@@ -140,6 +151,8 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
             elif value is not None:
                 pending.append(value)
     seen.callees = set(seen.calls)
+    if seen.sizes.are_permuted:
+        seen.words.add(RESHAPED)
     seen.words.update(word_of_name(imports[name]) for name in loads.keys() & imports.keys())
     seen.words.update(NUMBERS[name] for name in loads.keys() & NUMBERS.keys())
     return seen
@@ -241,12 +254,13 @@ def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Ma
     if word is not None and not (word == "/" and type(right) is ast.Constant):
         seen.words.add(word)
     if isinstance(node, ast.AugAssign):
-        seen.words.add(IN_PLACE)
+        if not isinstance(right, ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.ListComp):
+            seen.words.add(IN_PLACE)
     elif word == "*" and (_is_byte(node.left) or _is_byte(right)):
         seen.words.add(JOINED)
     elif type(node.left) is ast.Constant and type(right) is ast.Constant and _is_tiny(node.left, right):
         seen.words.add(ABSORBED)
-    elif word == "*" and _first_name(node.left) == _first_name(right):
+    elif word == "*" and _source(node.left) == _source(right):
         seen.words.add("x*x")
 
 
@@ -267,15 +281,17 @@ def _constant(node: ast.expr) -> Any:
     return node.value if type(node) is ast.Constant else None
 
 
-def _first_name(node: ast.expr) -> str:
-    """The name with which a chain of attributes, calls and subscripts begins."""
+def _source(node: ast.expr) -> str:
+    """The name, or the attribute of one, of which methods and parts are taken: `self.x` of `self.x.abs()[0].T`."""
     while True:
-        if isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) or (
+            isinstance(node, ast.Attribute) and node.attr in operations.VIEWING
+        ):
             node = node.value
         elif isinstance(node, ast.Call):
-            node = node.func
+            node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
         else:
-            return node.id if isinstance(node, ast.Name) else ""
+            return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
 def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> None:
@@ -287,8 +303,8 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.passing.append(node)
     if _is_sized(node):
         seen.words.add(SIZED)
-    if name in _RESHAPES and _takes_sizes(node):
-        seen.words.add(RESHAPED)
+    if name in _RESHAPES:
+        seen.sizes.viewed(node)
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
@@ -305,19 +321,6 @@ def _look_at_keyword(node: ast.keyword, seen: Glance, imports: Mapping[str, str]
         seen.words.add(GRADED)
     elif node.arg == "eps" and origin(node.value, imports):
         seen.words.add(TINY)
-
-
-def _takes_sizes(node: ast.Call) -> bool:
-    """Whether some argument is no number, attribute or computation, and none but -1: each may be a tensor's own size."""
-    sizes = [
-        size
-        for argument in node.args
-        for size in (argument.elts if isinstance(argument, ast.Tuple | ast.List) else (argument,))
-        if type(size) is not ast.UnaryOp
-    ]
-    return bool(sizes) and not any(
-        isinstance(size, ast.Attribute | ast.BinOp | ast.Constant) for size in sizes
-    )
 
 
 def _is_sized(node: ast.expr) -> bool:
@@ -354,7 +357,8 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
 
 
 def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
-    seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
+    if not isinstance(_constant(node.slice), str):  # that is a mapping's
+        seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
     if type(node.ctx) is ast.Store and (written := written_attribute(node.value)):
         seen.assigned.add(written)
 
@@ -387,6 +391,7 @@ def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, st
 
 def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
+    seen.sizes.assigned(node)
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
     words = [word for value in values if (word := assigned_word(value, imports))]
     if words and any(map(_is_sized, values)):

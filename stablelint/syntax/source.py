@@ -8,6 +8,7 @@ import io
 import sys
 import tokenize
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Position, Problem, Span
@@ -117,7 +118,7 @@ def _unparsable(error: SyntaxError, filename: str) -> Problem:
     return Problem(f"cannot parse: {error.msg}", filename, place, hint if newer else None)
 
 
-def parse(data: bytes, filename: str) -> Source:
+def parse(data: bytes, filename: str, read: Callable[[str, str], ast.Module] = tree_of) -> Source:
     """Parses a file.
 
     Raises:
@@ -125,7 +126,7 @@ def parse(data: bytes, filename: str) -> Source:
     """
     text = decode(data, filename)
     try:
-        tree = tree_of(text, filename)
+        tree = read(text, filename)
     except SyntaxError as error:
         raise SourceError(_unparsable(error, filename)) from None
     except (ValueError, RecursionError, MemoryError) as error:

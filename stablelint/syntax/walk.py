@@ -20,10 +20,14 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 def descendants(root: ast.AST) -> list[ast.AST]:
     """The node and all nodes below it, each before what it holds; contexts and operators are left out."""
+    return _reached(root, FIELDS)
+
+
+def _reached(root: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> list[ast.AST]:
     found: list[ast.AST] = [root]
     append, extend = found.append, found.extend
     for node in found:  # grows while it is walked
-        for name in FIELDS[type(node)]:
+        for name in fields[type(node)]:
             value = getattr(node, name)
             if type(value) is not list:
                 if value is not None:
@@ -64,6 +68,11 @@ def nodes_in(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     if all(issubclass(kind, ast.stmt) for kind in kinds):
         return _chosen(_table(tree, "_statements", lambda: _within(tree, BLOCKS)), kinds)
     return _chosen(_table(tree, "_within", lambda: _within(tree, FIELDS)), kinds)
+
+
+def statements_below(tree: ast.AST) -> list[ast.AST]:
+    """The statements below a node at every level, with the handlers and cases that hold some."""
+    return _reached(tree, BLOCKS)[1:]
 
 
 def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:

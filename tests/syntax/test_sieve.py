@@ -38,6 +38,8 @@ def words(text: str, imports: dict[str, str] = IMPORTS) -> set[str]:
         ("x * x", "pow"),
         ("f(x).y * f(x).y", "pow"),
         ("x.square()", "pow"),
+        ("x.normal_(0, 1)", "randn"),
+        ("x.data", "detach"),
         ("np.power(x, y)", "pow"),
         ("np.power(x, 0.5)", "sqrt"),
         ("a @ b", "matmul"),

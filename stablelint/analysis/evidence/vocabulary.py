@@ -12,11 +12,11 @@ from functools import lru_cache
 Speaks = Callable[[str], bool]
 
 
-def _says(pattern: str, remembered: int = 8192) -> Speaks:
+def _says(pattern: str) -> Speaks:
     """A predicate over names: whether a word of the class stands in one."""
     search = re.compile(pattern, re.I).search
 
-    @lru_cache(maxsize=remembered)
+    @lru_cache(maxsize=8192)
     def speaks(name: str) -> bool:
         return search(name) is not None
 
@@ -50,4 +50,11 @@ names_a_script = _says(
 )
 
 # What comments, docstrings and files say.
-says_a_small_constant = _says(r"\beps\b|epsilon|\b1e-\d+\b", remembered=1)  # whole texts are not held
+_A_SMALL_CONSTANT = re.compile(r"\beps\b|epsilon|\b1e-\d+\b")
+
+
+@lru_cache(maxsize=1)  # whole texts are not held
+def says_a_small_constant(text: str) -> bool:
+    """Whether the text of a file speaks of a small constant."""
+    lowered = text.lower()
+    return ("eps" in lowered or "1e-" in lowered) and _A_SMALL_CONSTANT.search(lowered) is not None

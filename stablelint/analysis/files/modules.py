@@ -15,7 +15,7 @@ from typing import Any
 from stablelint.syntax.names import called_name, imported_module, imported_names
 from stablelint.syntax.sieve import WRITING, Glance, written_attribute, written_name
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import BLOCKS, SCOPES, descendants
+from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RAISING = frozenset({ast.Raise, ast.Assert})
@@ -357,7 +357,7 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
 
 
 def _declared(tree: ast.AST) -> frozenset[str]:
-    declarations = (n for n in descendants(tree) if isinstance(n, ast.Global | ast.Nonlocal))
+    declarations = (n for n in statements_below(tree) if isinstance(n, ast.Global | ast.Nonlocal))
     return frozenset(name for node in declarations for name in node.names)
 
 

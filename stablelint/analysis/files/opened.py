@@ -11,6 +11,7 @@ from pathlib import Path
 from stablelint.analysis.files.modules import ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
 from stablelint.diagnostic import NOTHING, UNEDITED, Passes, Texts
+from stablelint.syntax.newer import tree_at_work
 from stablelint.syntax.precision import shown_in
 from stablelint.syntax.source import parse
 
@@ -27,7 +28,7 @@ def opened(
         SourceError: it cannot be read or parsed.
     """
     with _room():
-        parsed = parse(source, filename)
+        parsed = parse(source, filename, tree_at_work)
         path = ((root / filename) if root is not None else Path(filename)).absolute()
         above = str(root.absolute()) if root is not None else ""
         project = Project(root=above, received=received, edited=edited)

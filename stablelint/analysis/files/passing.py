@@ -122,16 +122,16 @@ def _tables(function: FunctionInfo) -> set[str]:
 
 def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
     """The numbers that a class gives to attributes, as the classes of other files that it inherits from see them."""
-    above = [base for base in _bases(info, project) if base.module is not info.module]
-    numbers = [(name, value) for name, value in info.fields.items() if value is not None] if above else []
-    for method in info.methods.values() if above else ():
+    given = [*info.fields.items()]
+    for method in info.methods.values() if info.node.bases else ():
         for statement in statements_of(getattr(method.node, "body", [])):
             if isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
-                numbers.append((last_name(statement.targets[0]), statement.value))
+                given.append((last_name(statement.targets[0]), statement.value))
+    numbers = [(name, value) for name, value in given if value is not None and is_number(value)]
+    above = [base for base in _bases(info, project) if base.module is not info.module] if numbers else []
     for name, value in numbers:
-        if is_number(value):
-            for base in above:
-                yield (target_of(base), name), value.lineno, ast.unparse(value)
+        for base in above:
+            yield (target_of(base), name), value.lineno, ast.unparse(value)
 
 
 def _telling(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: int) -> str:

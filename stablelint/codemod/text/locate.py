@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Span
-from stablelint.syntax.newer import tree_of
+from stablelint.syntax.newer import tree_at_work, tree_of
 
 _Place = tuple[int, int, int, int]  # rows from 1, columns in UTF-8 bytes from 0, as ast has them
 
@@ -33,10 +33,10 @@ class Region:
     indent: str
 
 
-def parse(text: str) -> ast.Module:
+def parse(text: str, read: Callable[[str], ast.Module] = tree_of) -> ast.Module:
     """Parse text; SourceError with one line when it is not Python."""
     try:
-        return tree_of(text)
+        return read(text)
     except SyntaxError as error:
         raise SourceError(f"the file cannot be parsed: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -58,7 +58,7 @@ class Tree:
 
     def __init__(self, source: SourceText) -> None:
         self.source = source
-        self.module = parse(source.text)
+        self.module = parse(source.text, tree_at_work)
         self._tops = [_first_row(statement) for statement in self.module.body]
         self._links: dict[ast.AST, Link] = {}
         self._places: dict[_Place, list[ast.AST]] = {}

@@ -50,7 +50,6 @@ _BUILTINS = frozenset(
     "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
-_TENSOR_VIEWS = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
 _LAYER_SIZES = frozenset(
     "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
 )
@@ -217,7 +216,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         key = frame.graph.part("attribute", base.key, attr)
         return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)
     if (
-        attr in _TENSOR_VIEWS
+        attr in operations.VIEWING
         and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))
         and base.kind is not Kind.LAYER
     ):
