@@ -16,7 +16,6 @@ from stablelint.matchers.tree import (
     assigned,
     backs_in,
     called,
-    calls_below,
     contexts,
     end,
     receiver,
@@ -106,12 +105,12 @@ def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
 
 def modules_in(review: Review) -> frozenset[str]:
     """The expressions of a file that stand for modules: what is asked for its parameters, or put into a mode."""
-    return _modules_in(review.module.source.tree)
+    return _modules_in(review.module)
 
 
 @lru_cache(maxsize=1)
-def _modules_in(tree: ast.AST) -> frozenset[str]:
-    return frozenset(map(subject, calls_below(tree, *_OF_MODULES))) - {""}
+def _modules_in(module: ModuleInfo) -> frozenset[str]:
+    return frozenset(map(subject, module.sights.calls(*_OF_MODULES))) - {""}
 
 
 def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:

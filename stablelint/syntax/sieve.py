@@ -117,6 +117,9 @@ class Glance:
     written: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
+    changed: set[str] = field(
+        default_factory=set
+    )  # names of what may be changed in place, see `written_name`
 
 
 # The fields in which something is computed: annotations are left out.
@@ -172,6 +175,7 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, 
         if attr[-1] == "_" and _is_init(node.value, imports):
             seen.words.add(f"init.{attr}")
     elif type(node.ctx) is ast.Store:
+        seen.changed.add(written_name(node))
         if not is_of_self(node):
             seen.written.add(attr)
         if written := written_attribute(node):
@@ -254,6 +258,7 @@ def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Ma
     if word is not None and not (word == "/" and type(right) is ast.Constant):
         seen.words.add(word)
     if isinstance(node, ast.AugAssign):
+        seen.changed.add(written_name(node))
         if not isinstance(right, ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.ListComp):
             seen.words.add(IN_PLACE)
     elif word == "*" and (_is_byte(node.left) or _is_byte(right)):
@@ -305,6 +310,8 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.words.add(SIZED)
     if name in _RESHAPES:
         seen.sizes.viewed(node)
+    if _is_in_place(name):
+        seen.changed.add(written_name(node))
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
@@ -317,6 +324,8 @@ def _look_at_keyword(node: ast.keyword, seen: Glance, imports: Mapping[str, str]
     if node.arg == "dtype":
         if not origin(node.value, imports).startswith("torch"):
             seen.words.add(TYPED)
+    elif node.arg == "out":
+        seen.changed.add(written_name(node))
     elif node.arg == GRADED:
         seen.words.add(GRADED)
     elif node.arg == "eps" and origin(node.value, imports):
@@ -359,8 +368,10 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
 def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
     if not isinstance(_constant(node.slice), str):  # that is a mapping's
         seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
-    if type(node.ctx) is ast.Store and (written := written_attribute(node.value)):
-        seen.assigned.add(written)
+    if type(node.ctx) is ast.Store:
+        seen.changed.add(written_name(node))
+        if written := written_attribute(node.value):
+            seen.assigned.add(written)
 
 
 def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, str]) -> None:

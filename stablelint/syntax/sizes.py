@@ -6,6 +6,7 @@ import ast
 
 _UNKNOWN = -1  # some dimension, or none
 _FROM_LAST = -2  # a dimension that is counted from the last
+_NAMES = 2  # that lead on to others
 
 
 class Sizes:
@@ -41,21 +42,21 @@ class Sizes:
         if isinstance(target, ast.Name):
             self._dims[target.id] = dim if self._dims.get(target.id, dim) == dim else _UNKNOWN
 
-    def _may_permute(self, given: list[ast.expr]) -> bool:
+    def _may_permute(self, given: list[ast.expr], depth: int = _NAMES) -> bool:
         if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
             given = given[0].elts
         sizes = given[:-1] if given and isinstance(given[-1], ast.UnaryOp) else given
         if any(isinstance(size, ast.Attribute | ast.BinOp | ast.Constant | ast.UnaryOp) for size in sizes):
             return False
         if len(sizes) == 1:
-            return self._may_hold_permuted(sizes[0])
+            return self._may_hold_permuted(sizes[0], depth)
         dims = [
             self._dims.get(size.id, _UNKNOWN) if isinstance(size, ast.Name) else _dim_of(size)
             for size in sizes
         ]
         return _FROM_LAST not in dims and (_UNKNOWN in dims or dims != sorted(dims))
 
-    def _may_hold_permuted(self, whole: ast.expr) -> bool:
+    def _may_hold_permuted(self, whole: ast.expr, depth: int) -> bool:
         """Whether one argument, by itself, can stand for several sizes in another order."""
         name = whole.value if isinstance(whole, ast.Starred) else whole
         if not isinstance(name, ast.Name):
@@ -63,7 +64,7 @@ class Sizes:
         held = self._held.get(name.id, [])
         written = [value.elts for value in held if isinstance(value, ast.Tuple | ast.List)]
         plain = len(written) < sum(not _is_shape(value) for value in held) or not held
-        return plain or any(map(self._may_permute, written))
+        return plain or not depth or any(self._may_permute(sizes, depth - 1) for sizes in written)
 
 
 def _is_shape(node: ast.expr) -> bool:

@@ -27,6 +27,7 @@ def may_permute(text: str) -> bool:
         "*rest, n, c = x.shape\nx.view(n, c)",
         "x.view(n, c)",
         "x.view(shape)",
+        "shape = (*shape,)\nx.view(shape)",  # made of itself
     ],
 )
 def test_sizes_that_may_stand_in_another_order_are_kept(text: str) -> None:

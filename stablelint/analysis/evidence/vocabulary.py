@@ -50,11 +50,12 @@ names_a_script = _says(
 )
 
 # What comments, docstrings and files say.
-_A_SMALL_CONSTANT = re.compile(r"\beps\b|epsilon|\b1e-\d+\b")
+# Each begins with letters, which are fast to look for.
+_SMALL_CONSTANTS = (re.compile(r"eps(?:ilon|(?<=\beps)\b)"), re.compile(r"1e-(?<=\b1e-)\d+\b"))
 
 
 @lru_cache(maxsize=1)  # whole texts are not held
 def says_a_small_constant(text: str) -> bool:
     """Whether the text of a file speaks of a small constant."""
     lowered = text.lower()
-    return ("eps" in lowered or "1e-" in lowered) and _A_SMALL_CONSTANT.search(lowered) is not None
+    return any(constant.search(lowered) for constant in _SMALL_CONSTANTS)

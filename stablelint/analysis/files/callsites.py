@@ -16,30 +16,9 @@ _DEPTH = 4  # names that lead on to others
 Number = int | float
 
 
-def subclasses(info: ClassInfo) -> list[ClassInfo]:
-    """The classes of the same file that inherit from a class, by its name or another that it was given."""
-    given = info.module.assignments.items()
-    links = [(one, v.id) for one, values in given for v in values if isinstance(v, ast.Name)]
-    found, names = [info], {info.name}
-    for known in found:  # grows while it is walked
-        names |= {known.name}
-        while further := {one for one, other in links if other in names} - names:
-            names |= further
-        for other in info.module.classes.values():
-            if other not in found and any(called_name(base) in names for base in other.node.bases):
-                found.append(other)
-    return found[1:]
-
-
 def is_written(info: ClassInfo, attr: str) -> bool:
     """Whether the file shows an attribute being written by another object, or by a class that inherits it."""
-    if any(
-        attr in subclass.touches(method).assigned
-        for subclass in subclasses(info)
-        for method in subclass.methods
-    ):
-        return True
-    return info.module.sights.writes(attr)
+    return attr in info.assigned_below or info.module.sights.writes(attr)
 
 
 def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | None:
@@ -67,7 +46,7 @@ def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     if _is_spelled_again(owner.name, module):
         for site in module.sights.calls_of(owner.name):
             yield site, int(called_name(site.call) == "partial")
-    below = [subclass.node for subclass in subclasses(owner)]
+    below = [subclass.node for subclass in owner.subclasses]
     for site in module.sights.calls_of(name) if below else ():
         if site.owner in below:
             receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None

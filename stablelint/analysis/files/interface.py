@@ -9,7 +9,6 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from stablelint.analysis.files.callsites import subclasses
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, abridge
 from stablelint.syntax.content import digest
 
@@ -33,6 +32,9 @@ class Interface:
         self._lines = lines
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
         self._digests: dict[frozenset[str], str] = {}
+        self._defined = frozenset().union(
+            module.functions, module.classes, module.imports, module.assignments
+        )
         self._facts = (module.mentions_torch, module.search_path, sorted(module.rebound), module.stars)
 
     def digest_of(self, names: Iterable[str]) -> str:
@@ -55,9 +57,8 @@ class Interface:
         if name not in self._seen:
             module, text = self._module, "\n".join(self._text_of(name))
             info = module.classes.get(name)
-            below = (one.name for one in subclasses(info)) if info is not None else ()
-            rests_on = frozenset([*filter(module.defines, words_of(text)), *below])
-            self._seen[name] = _digest(text), rests_on
+            below = (one.name for one in info.subclasses) if info is not None else ()
+            self._seen[name] = _digest(text), self._defined.intersection(words_of(text)).union(below)
         return self._seen[name]
 
     def _text_of(self, name: str) -> Iterator[str]:

@@ -91,6 +91,13 @@ class FunctionInfo:
                 return spelled
         return ""
 
+    def note(self, seen: Glance) -> None:
+        """Takes over what a look at its text has shown."""
+        self.writes = frozenset(seen.changed - {""})
+        if self.owner is not None and self.owner.methods.get(self.name) is self:
+            touched = Touched(frozenset(seen.assigned), frozenset(seen.called))
+            self.owner.touched.setdefault(self.name, touched)
+
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
         decorators = getattr(self.node, "decorator_list", ())
@@ -130,6 +137,28 @@ class ClassInfo:
         later = self.methods.keys() - self.builders
         return frozenset().union(*(self.touches(name).assigned for name in later))
 
+    @cached_property
+    def subclasses(self) -> list[ClassInfo]:
+        """The classes of the same file that inherit from it, by its name or another that it was given."""
+        given = self.module.assignments.items()
+        links = [(one, v.id) for one, values in given for v in values if isinstance(v, ast.Name)]
+        found, names = [self], {self.name}
+        for known in found:  # grows while it is walked
+            names |= {known.name}
+            while further := {one for one, other in links if other in names} - names:
+                names |= further
+            for other in self.module.classes.values():
+                if other not in found and any(called_name(base) in names for base in other.node.bases):
+                    found.append(other)
+        return found[1:]
+
+    @cached_property
+    def assigned_below(self) -> frozenset[str]:
+        """Attributes that the methods of those classes assign."""
+        return frozenset().union(
+            *(one.touches(name).assigned for one in self.subclasses for name in one.methods)
+        )
+
     @property
     def builders(self) -> set[str]:
         """`__init__` and the methods that only construction calls."""
@@ -145,11 +174,6 @@ class ClassInfo:
                 break
             kept -= shared
         return kept
-
-    def note_touched(self, method: FunctionInfo, assigned: set[str], called: set[str]) -> None:
-        """Takes over what a look at a method has shown of `touches`."""
-        if self.methods.get(method.name) is method:
-            self.touched.setdefault(method.name, Touched(frozenset(assigned), frozenset(called)))
 
     def touches(self, method: str) -> Touched:
         """What a method does to `self`."""
@@ -212,6 +236,11 @@ class Sights:
         )
         kinds = ast.FunctionDef | ast.AsyncFunctionDef
         return [(seen, [node for node in nodes if isinstance(node, kinds)]) for seen, nodes in inner]
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """The calls of what has one of the names; all for no name."""
+        wanted = names or dict.fromkeys(name for seen, _, _ in self.parts for name in seen.calls)
+        return [call for name in wanted for seen, _, _ in self.parts for call in seen.calls.get(name, ())]
 
     @cached_property
     def classes(self) -> list[ast.ClassDef]:

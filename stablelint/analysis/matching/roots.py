@@ -194,8 +194,7 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             if known is None or known.node is not statement:
                 known = FunctionInfo(statement, module, owner)
             seen = glance(children(statement), module.imports)
-            if known.owner is not None:
-                known.owner.note_touched(known, seen.assigned, seen.called)
+            known.note(seen)
             yield Root(known, seen)
         elif isinstance(statement, ast.ClassDef):
             info = module.classes.get(statement.name) if owner is None else None

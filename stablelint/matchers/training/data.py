@@ -94,10 +94,10 @@ def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
 @observes()
 def copied_generator(review: Review, rule: Rule) -> Sites:
     """`self.rng = np.random.default_rng(0)` in a data set that draws from it: each worker has a copy."""
-    module, tree = review.module, review.module.source.tree
+    module = review.module
     if not review.of_body or not module.speaks_of("Dataset") or module.mentions("get_worker_info"):
         return
-    loaders = calls_below(tree, "DataLoader")
+    loaders = module.sights.calls("DataLoader")
     with_workers = any(map(_has_workers, loaders))
     if any(is_given(loader, "worker_init_fn") for loader in loaders) or (loaders and not with_workers):
         return

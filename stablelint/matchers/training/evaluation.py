@@ -53,14 +53,14 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     module = review.module
     if not review.of_body or not module.mentions("no_grad", "inference_mode"):
         return
-    calls = calls_below(module.source.tree)
-    trains = bool(backs_below(module.source.tree))
-    loaded = frozenset(map(subject, calls_below(module.source.tree, "load_state_dict"))) - {""}
-    if any(_sets_evaluation(c) for c in calls) or not (trains or loaded):
+    calls = module.sights.calls
+    trains = bool(calls("backward", "manual_backward"))
+    loaded = frozenset(map(subject, calls("load_state_dict"))) - {""}
+    if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded):
         return
-    layers = _layers_made(calls, module)
+    layers = _layers_made(calls(), module)
     modal = any(name.startswith(_MODAL) for name in layers)
-    if not modal and (layers or (trains and not calls_below(module.source.tree, "step"))):
+    if not modal and (layers or (trains and not calls("step"))):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
     modules = modules_in(review) | trained_in(module) if trains else loaded
     for root in functions_of(review):
@@ -104,10 +104,11 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     if not review.of_body or not review.module.mentions("eval", "train"):
         return
     yield from _switched_too_late(review, rule)
-    evals = [c for c in calls_below(tree) if _mode(c) == "eval"]
-    if any(receiver(c) is not None and c not in evals for c in calls_below(tree, "train")):
+    calls = review.module.sights.calls
+    evals = [c for c in calls("eval", "train") if _mode(c) == "eval"]
+    if any(receiver(c) is not None and c not in evals for c in calls("train")):
         return
-    trained = set(map(subject, calls_below(tree, "parameters")))
+    trained = set(map(subject, calls("parameters")))
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
             reached = [(calls_below(node), backs_below(node)) for node in reached_from(loop, tree)]
@@ -193,7 +194,7 @@ def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
     source, name = review.module.source, getattr(root, "name", "")
     if "set_grad_enabled(False)" in source.text:
         return True
-    return bool(name) and any(graph_is_off(n, source.tree) for n in calls_below(source.tree, name))
+    return bool(name) and any(graph_is_off(n, source.tree) for n in review.module.sights.calls(name))
 
 
 def _output_of(part: ast.expr, models: frozenset[str], at: ast.AST, root: ast.AST) -> ast.expr | None:

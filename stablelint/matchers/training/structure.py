@@ -144,7 +144,7 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
     if not review.of_body or not review.module.mentions("is_available"):
         return
     module = review.module
-    calls = calls_below(module.source.tree)
+    calls = module.sights.calls()
     written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
     named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
     known = (written | named) - {""}

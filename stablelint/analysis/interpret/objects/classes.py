@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from stablelint.analysis.files.callsites import is_written, subclasses
+from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
@@ -68,7 +68,7 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
 def overriding(info: ClassInfo, name: str, frame: Frame) -> list[ClassInfo]:
     """The subclasses in the same file for which a name stands for something else, their own or inherited."""
     own = _definition(info, name, frame)
-    below = (c for c in subclasses(info) if info in ancestors(c, frame))
+    below = (c for c in info.subclasses if info in ancestors(c, frame))
     return [c for c in below if _definition(c, name, frame) is not own]
 
 
