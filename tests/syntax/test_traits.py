@@ -65,6 +65,11 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     "part": lambda x: x.unbind()[0],
     "matmul": lambda x: x @ x,
     "linear_module": torch.nn.Linear(3, 2),
+    "linear": lambda x: torch.nn.functional.linear(x, Y),
+    "einsum": lambda x: torch.einsum("ij,jk", x, x),
+    "addmm": lambda x: x.addmm(x, x),
+    "baddbmm": lambda x: x[None].baddbmm(x[None], x[None]),
+    "scaled_dot_product_attention": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x),
     "one_hot": lambda x: torch.nn.functional.one_hot(x.long()),
     "bincount": lambda x: x.flatten().long().bincount(),
     "randint": lambda x: torch.randint(0, 1000, (3,)),
@@ -136,6 +141,12 @@ def test_elements_are_those_of_the_operand(name: str) -> None:
 @every("cast")
 def test_a_cast_keeps_elements_up_to_rounding(name: str) -> None:
     torch.testing.assert_close(result(name).float(), X, rtol=0.01, atol=0)
+
+
+@every("narrowed")
+def test_autocast_narrows_the_result(name: str) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        assert result(name).dtype is torch.bfloat16
 
 
 @every("alias")

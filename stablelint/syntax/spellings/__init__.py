@@ -90,6 +90,9 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "exact": "0 and both ends of its range",
         "extent": "both ends of its range, and 0 for hardly any operand",
         "saturate": "the ends of its range, by rounding alone",
+        # What autocast does to the type of the result.
+        "narrowed": "it is the narrow one, whatever goes in",
+        "widened": "it is float32, or wider",
         # What autograd keeps for the gradient.
         "saves-result": "the result",
         "saves-operand": "the operand",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 OPERATIONS = """
-matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand
-addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused
-baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused
+matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand +narrowed
+addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused +narrowed
+baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused +narrowed
 outer           input,other               torch.outer .outer torch.ger .ger
-einsum          equation,input,other      torch.einsum +product +keep-sort
+einsum          equation,input,other      torch.einsum +product +keep-sort +narrowed
 eigh            input                     L.eigh torch.symeig +several
 eigvalsh        input                     L.eigvalsh
 eig             input                     L.eig +several

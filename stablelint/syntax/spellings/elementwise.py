@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 OPERATIONS = """
-log             input                     torch.log .log +log +singular +floating +saves-operand
-log2            input                     torch.log2 .log2 +log +singular +floating +saves-operand
-log10           input                     torch.log10 .log10 +log +singular +floating +saves-operand
-log1p           input                     torch.log1p .log1p S.log1p +odd +floating +saves-operand
+log             input                     torch.log .log +log +singular +floating +saves-operand +widened
+log2            input                     torch.log2 .log2 +log +singular +floating +saves-operand +widened
+log10           input                     torch.log10 .log10 +log +singular +floating +saves-operand +widened
+log1p           input                     torch.log1p .log1p S.log1p +odd +floating +saves-operand +widened
 xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand
 xlog1py         input,other               S.xlog1py +saves-operand
 entr            input                     S.entr +saves-operand
-exp             input                     torch.exp .exp +squash +floating +saves-result
+exp             input                     torch.exp .exp +squash +floating +saves-result +widened
 exp2            input                     torch.exp2 .exp2 S.exp2 +squash +floating +saves-result
-expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result
+expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened
 sqrt            input                     torch.sqrt .sqrt +singular +floating +saves-result
-rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result
+rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
 square          input                     torch.square .square +keep-sort +saves-operand
-reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result
-pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote
+reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
+pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand
 neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
 sign            input                     torch.sign torch.sgn .sign .sgn
@@ -34,20 +34,20 @@ addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp
 sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
 cos             input                     torch.cos .cos +wave +floating +saves-operand +extent
-tan             input                     torch.tan .tan +odd +floating +saves-result
-asin            input                     torch.asin torch.arcsin .asin .arcsin +odd +floating +saves-operand
-acos            input                     torch.acos torch.arccos .acos .arccos +floating +saves-operand
+tan             input                     torch.tan .tan +odd +floating +saves-result +widened
+asin            input                     torch.asin torch.arcsin .asin .arcsin +odd +floating +saves-operand +widened
+acos            input                     torch.acos torch.arccos .acos .arccos +floating +saves-operand +widened
 atan            input                     torch.atan torch.arctan .atan .arctan +odd +floating +saves-operand +extent
 atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent
-sinh            input                     torch.sinh .sinh +odd +floating +saves-operand
-cosh            input                     torch.cosh .cosh +floating +saves-operand
+sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened
+cosh            input                     torch.cosh .cosh +floating +saves-operand +widened
 tanh            input                     torch.tanh .tanh F.tanh +odd +squash +floating +saves-result +extent
 asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
 acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
 atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand
 erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand +saturate
 erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand +saturate
-erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand
+erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand +widened
 ndtr            input                     S.ndtr +squash +saturate
 log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate
 ndtri           input                     S.ndtri +saves-result
@@ -56,7 +56,7 @@ lgamma          input                     torch.lgamma .lgamma S.gammaln +floati
 digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand
 sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +squash +floating +saves-result +saturate
 logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate
-softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate
+softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate +widened
 relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
 relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
 leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand

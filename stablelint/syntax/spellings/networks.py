@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 OPERATIONS = """
-linear          input,weight,bias         F.linear +floating +trained
-conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand
-conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand
-conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand
+linear          input,weight,bias         F.linear +floating +trained +narrowed
+conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand +narrowed
+conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed
+conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed
 embedding       input,weight              F.embedding +floating +trained
 dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating
-layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating
+layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm
-group_norm      input,num_groups          F.group_norm torch.group_norm
-normalize       input,p,dim,eps           F.normalize +floating +extent
-cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent
-cdist           x1,x2,p                   torch.cdist +floating +exact
-pairwise_distance x1,x2,p,eps             F.pairwise_distance
-scaled_dot_product_attention query,key,value F.scaled_dot_product_attention
+group_norm      input,num_groups          F.group_norm torch.group_norm +widened
+normalize       input,p,dim,eps           F.normalize +floating +extent +widened
+cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent +widened
+cdist           x1,x2,p                   torch.cdist +floating +exact +widened
+pairwise_distance x1,x2,p,eps             F.pairwise_distance +widened
+scaled_dot_product_attention query,key,value F.scaled_dot_product_attention +narrowed
 avg_pool1d      input                     F.avg_pool1d +mean-pool
 avg_pool2d      input                     F.avg_pool2d +mean-pool
 adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d +mean-pool
@@ -28,18 +28,18 @@ interpolate     input,size                F.interpolate
 unfold          input,kernel_size         F.unfold
 grid_sample     input,grid                F.grid_sample
 one_hot         input,num_classes         F.one_hot +whole +exact
-cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss
-nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss
+cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +widened
+nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss +widened
 binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss
-binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss
-kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss
-mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact
-l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact
-smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact
-huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact
+binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss +widened
+kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss +widened
+mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened
+l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact +widened
+smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact +widened
+huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
-gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss
-poisson_nll_loss input,target             F.poisson_nll_loss +loss
+gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss +widened
+poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened
 backward        input                     .backward
 parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter +may-alias +trained
 checkpoint      function                  torch.utils.checkpoint.checkpoint +copy +may-alias

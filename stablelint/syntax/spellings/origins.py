@@ -13,7 +13,7 @@ part            +alias +keep-sort
 phi             +keep-sort
 overwritten     +may-alias
 identity        +copy +may-alias
-linear_module   +layer +trained +saves-operand
+linear_module   +layer +trained +saves-operand +narrowed
 norm_module     +layer +trained
 layer_output    +layer +trained
 len             +size

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 OPERATIONS = """
-softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate
-log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate
-softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate
+softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate +widened
+log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate +widened
+softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate +widened
 gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +saves-result +saves-operand
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up +widened
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
-prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand
+prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand +widened
 var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact
 std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
-norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened
 vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up
 matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort
@@ -28,8 +28,8 @@ amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduc
 aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
 median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
 quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
-cumsum          input,dim                 torch.cumsum .cumsum +keep-sort
-cumprod         input,dim                 torch.cumprod .cumprod +keep-sort +saves-result +saves-operand
+cumsum          input,dim                 torch.cumsum .cumsum +keep-sort +widened
+cumprod         input,dim                 torch.cumprod .cumprod +keep-sort +saves-result +saves-operand +widened
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
 argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact
 argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact

@@ -38,6 +38,9 @@ HALF = {
         f"def f(x):\n    fc = nn.Linear(3, 3)\n    with torch.autocast('cuda'):\n        s = fc(x)\n        {DIVIDED}"
     ),
     "autocast of a function": f"@torch.autocast('cuda')\ndef f(x):\n    s = nn.Linear(3, 3)(x)\n    {DIVIDED}",
+    "a product under autocast": (
+        f"def f(x):\n    with torch.autocast('cuda'):\n        s = (x @ x).abs()\n        {DIVIDED}"
+    ),
     "a model's parameters": (
         "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(3, 3)\n\n"
         "    def forward(self, x):\n        return self.fc(x)\n\n"
@@ -50,6 +53,9 @@ WIDER = {
     "a cast back": f"def f(s: torch.HalfTensor):\n    s = s.float()\n    {DIVIDED}",
     "a model cast back": f"def f(x):\n    s = nn.Linear(3, 3).to(torch.float16).float()(x)\n    {DIVIDED}",
     "autocast on the CPU": f"def f(x):\n    with torch.autocast('cpu'):\n        s = nn.Linear(3, 3)(x)\n        {DIVIDED}",
+    "a softmax under autocast": (
+        f"def f(x):\n    with torch.autocast('cuda'):\n        s = (x @ x).softmax(-1)\n        {DIVIDED}"
+    ),
     "autocast switched off": (
         f"def f(x):\n    with torch.autocast('cuda', enabled=False):\n        s = nn.Linear(3, 3)(x)\n        {DIVIDED}"
     ),

@@ -57,6 +57,7 @@ _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matm
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _ADDING = having("add-up")
+_NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
 _SPELLINGS = frozenset(
@@ -250,7 +251,13 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
         return source.dtype
     if op in CREATIONS:
         return frame.session.default_dtype
-    return transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
+    promoted = transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
+    if frame.state.autocast is not None and promoted != "float64":
+        if op in _NARROWED:
+            return frame.state.autocast
+        if op in _WIDENED:
+            return "float32"
+    return promoted
 
 
 def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
