@@ -13,7 +13,7 @@ from types import MappingProxyType
 from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
-from stablelint.analysis.files.passing import passes_of
+from stablelint.analysis.files.passing import CALLED, passes_of, target_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
@@ -285,7 +285,9 @@ class _Analysis:
     def _is_seen_whole(self, root: Root) -> bool:
         """Whether every call of a function was seen before its body."""
         seen = self._session.calls.get(id(root.function.node), [])
-        return root.local and bool(seen) and len(seen) >= root.references
+        if not (root.local and seen and len(seen) >= root.references):
+            return False
+        return not self._project.passed_to(target_of(root.function), CALLED)
 
     def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
         review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)

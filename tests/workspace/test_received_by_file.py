@@ -104,6 +104,26 @@ def test_what_agrees_with_the_bound_leaves_it(name: str, project: Path) -> None:
     assert len(result.discharged) == 3
 
 
+@pytest.mark.parametrize(
+    ("caller", "status"),
+    [
+        ("", "discharged"),
+        ("from lib.norms import _scaled\n\ndef f(x, y):\n    return _scaled(x, y)\n", "unguarded"),
+    ],
+)
+def test_a_private_function_that_another_file_calls_is_given_anything(
+    caller: str, status: str, project: Path
+) -> None:
+    (project / "lib/norms.py").write_text(
+        "import torch\n\ndef _scaled(x, y):\n    return x / y\n\n"
+        "def scaled(x, y):\n    return _scaled(x, y.abs() + 1)\n"
+    )
+    (project / "train.py").write_text("import torch\n" + caller)
+    result = run(project)
+    [found] = (d for d in (*result.diagnostics, *result.discharged) if d.filename.endswith("norms.py"))
+    assert found.status.value == status
+
+
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are examined."""

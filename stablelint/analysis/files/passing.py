@@ -20,6 +20,9 @@ from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants
 
+CALLED = "()"
+"""What is passed to a private function that another file calls, whatever its arguments."""
+
 _DEPTH = 4  # names that lead on to others
 _LONGEST = 120  # characters of an argument
 _LINEAGE = 8
@@ -47,9 +50,12 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
 
 def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
     texts = {arg: text for arg in _arguments(site.call) if (text := _telling(arg, site, module, _DEPTH))}
-    callee, skipped = _callee(site, module, project) if texts else (None, 0)
+    private = called_name(site.call).startswith("_")
+    callee, skipped = _callee(site, module, project) if texts or private else (None, 0)
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
     if isinstance(function, FunctionInfo):
+        if function.name.startswith("_") and function.module is not module:
+            yield (target_of(function), CALLED), site.call.lineno, ""
         for name in parameters_of(function.node) if function.module is not module else ():
             given = argument_of(site.call, function, name, skipped)
             default = default_of(function.node, name)

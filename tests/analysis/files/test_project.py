@@ -237,3 +237,26 @@ def test_an_unreadable_file_is_as_good_as_none(tmp_path: Path, catalog: Catalog)
     write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": POSITIVE, "pkg/loss.py": USES_POSITIVE.format(".h")})
     (tmp_path / "pkg/h.py").chmod(0)
     assert check(tmp_path, "pkg/loss.py", catalog).problems == ()
+
+
+OVERRIDABLE = {
+    "a method": "    def n(self, x):\n        return x.abs() + 1\n    def f(self, x):\n        return 1 / self.n(x)\n",
+    "a property": "    @property\n    def n(self):\n        return 2.0\n    def f(self, x):\n        return x / self.n\n",
+    "a layer": (
+        "    def __init__(self):\n        super().__init__()\n        self.n = torch.nn.Sigmoid()\n"
+        "    def f(self, x):\n        return 1 / (self.n(x) + 1)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", OVERRIDABLE.values(), ids=OVERRIDABLE)
+def test_what_a_subclass_elsewhere_may_have_otherwise_is_assumed(
+    body: str, tmp_path: Path, catalog: Catalog
+) -> None:
+    code = f"import torch\n\nclass A(torch.nn.Module):\n{body}"
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/a.py": code, "script.py": code})
+    statuses = [
+        {d.status.value for d in check(tmp_path, name, catalog).discharged if d.code == "SL102"}
+        for name in ("pkg/a.py", "script.py")
+    ]
+    assert statuses == [{"assumed"}, {"discharged"}]

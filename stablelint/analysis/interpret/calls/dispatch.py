@@ -20,7 +20,6 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
-from stablelint.numerics.interval import TOP
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -194,18 +193,13 @@ def _overridden(
     node: ast.Call,
     frame: Frame,
 ) -> Value:
-    """What a method of `self` yields, where `self` may be of a subclass in the file that has its own."""
-    if receiver.op != "self" or result.kind not in (Kind.TENSOR, Kind.NUMBER) or result.interval == TOP:
-        return result
-    below = classes.overriding(receiver.data[0], function.name, frame)
-    selves = [classes.self_of(info, frame) for info in below]
-    others = [
-        call_value(
-            lookup.attribute(one, function.name, node.func, frame), positional, keywords, node, frame, one
-        )
-        for one in selves
-    ]
-    return join(frame.graph, [result, *others]) if others else result
+    """What a method of `self` yields, whichever class `self` is of."""
+
+    def ask(other: Value) -> Value:
+        method = lookup.attribute(other, function.name, node.func, frame)
+        return call_value(method, positional, keywords, node, frame, other)
+
+    return classes.of_any_class(result, receiver, function, ask, frame)
 
 
 def _call_passed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -246,18 +246,38 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 
 
 def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:
-    """Whether the file shows that an attribute may be another than the constructor sets."""
-    return any(attr in c.reassigned for c in ancestors(info, frame)) or is_written(info, attr)
+    """Whether an attribute may be another than the constructor sets: by what the file shows, or a subclass elsewhere."""
+    return (
+        not info.module.is_script
+        or any(attr in c.reassigned for c in ancestors(info, frame))
+        or is_written(info, attr)
+    )
 
 
 def _computed(instance: Value, method: FunctionInfo, node: ast.AST, frame: Frame) -> Value:
-    """What a property yields, where `self` may be of a subclass in the file that has another."""
+    """What a property yields."""
     result = call_function(method, {}, instance, node, frame)
-    if instance.op != "self" or result.interval == TOP:
+    return of_any_class(
+        result, instance, method, lambda other: instance_attribute(other, method.name, node, frame), frame
+    )
+
+
+def of_any_class(
+    result: Value, receiver: Value, method: FunctionInfo, ask: Callable[[Value], Value], frame: Frame
+) -> Value:
+    """What a method of `self` yields, where `self` may be of a subclass that has another one.
+
+    Those of the file are asked; those of other files, if there may be any, are assumed to have the same.
+    """
+    if receiver.op != "self" or result.interval == TOP:
         return result
-    below = overriding(instance.data[0], method.name, frame)
-    others = [instance_attribute(self_of(info, frame), method.name, node, frame) for info in below]
-    return join(frame.graph, [result, *others]) if others else result
+    info: ClassInfo = receiver.data[0]
+    others = [ask(self_of(below, frame)) for below in overriding(info, method.name, frame)]
+    if others:
+        return join(frame.graph, [result, *others])
+    if info.module.is_script:
+        return result
+    return opened(result, frame.graph.key("method", result.key), f"{info.name}.{method.name}", frame)
 
 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
