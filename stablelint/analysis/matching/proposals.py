@@ -422,7 +422,13 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     value: Value = site.match.bindings[name]
     node = value.node
     dtype = value.dtype or ("upcast" if is_upcast(value) else None)
-    if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
+    is_of_earlier_pass = node is site.node and value is not site.value  # a loop comes back with what it gave
+    if (
+        isinstance(node, ast.expr)
+        and value.module is module
+        and encloses(target, node)
+        and not is_of_earlier_pass
+    ):
         node = _picked(node, target)
         return Binding(module.source.segment(node), module.source.span(node), dtype)
     given = _first_argument(value, target, site, module)
