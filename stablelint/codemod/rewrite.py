@@ -134,6 +134,7 @@ class Rewriter:
                 naming = draft.edits(self._file.tree, changes)
                 edits = replace_expression(self._file, proposal, node)
                 return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
+            proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = scales.where_made(self._file.tree, proposal, node)
             if made is not None:
                 with contextlib.suppress(Withheld):

@@ -54,8 +54,8 @@ class FileFix:
     """One file before and after.
 
     `applied` has positions of the text in which each finding was made, `uncovered` of them behind the fix of another;
-    `withheld` findings say in `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not known before. The fixes
-    of `joint` findings, which may be of other files, change several files.
+    `withheld` findings say in `fix_withheld` why they stay; `left` is all that a check of `after` finds and that was not
+    known before. The fixes of `joint` findings, which may be of other files, change several files.
     """
 
     filename: str

@@ -160,7 +160,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
     for name in sorted(template.metavariables & site.match.bindings.keys()):
-        binding = _binding(name, site, node, module)
+        # What has the place of all that is replaced is the result of a loop's pass before.
+        is_earlier = fix.target is None and site.match.bindings[name].node is node
+        binding = (_read if is_earlier else _binding)(name, site, node, module)
         if binding.text is None:
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
@@ -422,13 +424,7 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     value: Value = site.match.bindings[name]
     node = value.node
     dtype = value.dtype or ("upcast" if is_upcast(value) else None)
-    is_of_earlier_pass = node is site.node and value is not site.value  # a loop comes back with what it gave
-    if (
-        isinstance(node, ast.expr)
-        and value.module is module
-        and encloses(target, node)
-        and not is_of_earlier_pass
-    ):
+    if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
         node = _picked(node, target)
         return Binding(module.source.segment(node), module.source.span(node), dtype)
     given = _first_argument(value, target, site, module)
@@ -438,10 +434,15 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     if setting is not None:
         span = module.source.span(setting) if encloses(target, setting) else None
         return Binding(module.source.segment(setting), span, dtype)
+    return _read(name, site, target, module)._replace(dtype=dtype)
+
+
+def _read(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
+    """An operand as the target reads it."""
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
-    return Binding(text, span, dtype)
+    return Binding(text, span, site.match.bindings[name].dtype)
 
 
 def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:

@@ -39,8 +39,7 @@ _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal, where it clamps `node`, as one for the part of it that is to be bounded, and that part.
 
-    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` and ``Normal(mu, exp(x))`` do, ``sqrt(var + eps)`` and
-    ``log(2 * math.pi * var)`` var.
+    ``exp(0.5 * logvar)`` bounds logvar, as ``exp(logvar)`` and ``Normal(mu, exp(x))`` do, ``sqrt(var + eps)`` var.
     Raises Withheld where a bound would hide that the logarithm of a scale is passed for the scale.
     """
     operand = operand_of_clamp(proposal, node)
@@ -77,10 +76,15 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             limits = _OF_STD if inner is None else _BOTH_SIDES
             moved_there = moved(tree, proposal, operand, inner or exponent)
             return replace(moved_there, template=f"${operand}{limits}"), inner or exponent
-        factor = multiplied(node)
-        if factor is not None:
-            return moved(tree, proposal, operand, factor), factor
     return None
+
+
+def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
+    """A lower bound of a product with numbers as one of its one factor that is none, and that factor."""
+    operand, factor = operand_of_clamp(proposal, node), multiplied(node)
+    if operand is None or factor is None or not proposal.template.startswith(f"${operand}.clamp_min("):
+        return proposal, node
+    return moved(tree, proposal, operand, factor), factor
 
 
 def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
