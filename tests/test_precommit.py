@@ -1,4 +1,4 @@
-"""The hooks, tried with the real pre-commit on a real repository."""
+"""The hooks at the tag of their release, tried with the real pre-commit on a real repository."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from stablelint import __version__
 
 ROOT = Path(__file__).parent.parent
 BAD = """\
@@ -41,12 +43,14 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def test_a_bad_commit_fails_is_fixed_and_passes(tmp_path: Path) -> None:
-    revision = git(ROOT, "rev-parse", "HEAD")
+    released = tmp_path / "released"
+    git(tmp_path, "clone", "-q", str(ROOT), str(released))
+    git(released, "tag", f"v{__version__}")
     repository = tmp_path / "repository"
     repository.mkdir()
     git(repository, "init", "-q")
     (repository / ".pre-commit-config.yaml").write_text(
-        f"repos:\n- repo: {ROOT}\n  rev: {revision}\n  hooks:\n  - id: stablelint\n  - id: stablelint-fix\n"
+        f"repos:\n- repo: {released}\n  rev: v{__version__}\n  hooks:\n  - id: stablelint\n  - id: stablelint-fix\n"
     )
     (repository / "loss.py").write_text(BAD)
     git(repository, "add", ".")

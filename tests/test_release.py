@@ -48,26 +48,38 @@ def test_the_recipe_is_one() -> None:
     assert (variant.recipe.package.name, str(variant.recipe.package.version)) == ("stablelint", __version__)
 
 
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a fresh environment, as a workflow's machine has them."""
+    folder = tmp_path_factory.mktemp("runner")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder / ("Scripts" if os.name == "nt" else "bin")
+
+
 @pytest.mark.parametrize(("text", "code"), [(FAULTY, 1), ("print(1)\n", 0)])
-def test_the_action_annotates_and_fails_where_something_is_found(
-    tmp_path: Path, text: str, code: int
+def test_the_action_installs_itself_annotates_and_fails_where_something_is_found(
+    runner: Path, tmp_path: Path, text: str, code: int
 ) -> None:
     (tmp_path / "a file.py").write_text(text)
     action = (ROOT / "action.yml").read_text("utf-8")
-    script = re.findall(r"^ +run: (.+)$", action, re.MULTILINE)[-1]
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
+        "PATH": f"{runner}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_ACTION_PATH": str(ROOT),
         "STABLELINT_PATHS": ".",
         "STABLELINT_ARGS": "--no-cache --select SL2",
         "STABLELINT_FORMAT": "github",
     }
-    done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    install, check = (
+        subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for script in re.findall(r"^ +run: (.+)$", action, re.MULTILINE)
     )
-    assert done.returncode == code, done.stderr
-    assert ("::error" in done.stdout and "file=a file.py,line=5" in done.stdout) is bool(code)
+    assert install.returncode == 0, install.stderr
+    assert check.returncode == code, check.stderr
+    assert ("::error" in check.stdout and "file=a file.py,line=5" in check.stdout) is bool(code)
