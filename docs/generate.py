@@ -75,7 +75,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "commands.md", "\n".join(_commands())
     yield (
         "page-reference.md",
-        f"# Every key of a rule page\n\nSee [Rules of one's own](own-rules.md).\n\n{reference()}",
+        f"# Every key of a rule page\n\nSee [Your own rules](own-rules.md).\n\n{reference()}",
     )
     yield "words.md", (ROOT / "stablelint" / "report" / "terms.md").read_text("utf-8")
     yield "changelog.md", (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -31,7 +31,7 @@ PAGE: Mapping[str, Key] = {
         "string", "Upper-case letters and a number, unlike any other rule's: `ACME101`.", required=True
     ),
     "severity": Key("string", "How a finding is presented.", tuple(Severity), default="error"),
-    "enabled": Key("boolean", "Whether the rule is on unasked.", default="true"),
+    "enabled": Key("boolean", "Whether the rule is on by default.", default="true"),
     "replaces": Key("strings", "Codes of rules whose finding at the same place this one's stands for."),
     "message": Key(
         "string", "What a finding says; `$x` is put in as it is written. Without it: what the contract needs."

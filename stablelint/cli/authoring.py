@@ -1,4 +1,4 @@
-"""`stablelint rules new` and `stablelint rules test`: pages of one's own."""
+"""`stablelint rules new` and `stablelint rules test`: your own rule pages."""
 
 from __future__ import annotations
 

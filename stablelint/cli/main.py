@@ -23,7 +23,9 @@ from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS, INTERRUPTED
 _OF_THE_MACHINE = frozenset(
     getattr(errno, name, 0) for name in "ENOSPC EDQUOT EIO EMFILE ENFILE ENOMEM EROFS".split()
 )
-_DESCRIPTION = "A linter for the numbers in PyTorch code: finds, fixes and proves what turns training NaN."
+_DESCRIPTION = (
+    "A linter for numerics in PyTorch code: finds, fixes and verifies expressions that produce NaN or Inf."
+)
 _EXIT_CODES = "Exit codes: 0 clean, 1 findings, 2 the tool could not do its work."
 _SHELLS = ("bash", "zsh", "tcsh")
 

@@ -58,13 +58,13 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
     """The files and folders to look at, and which of them to leave out."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: this folder)")
     group = parser.add_argument_group("files")
-    _add_list(group, "--exclude", "GLOBS", "leave out these instead of the defaults")
-    _add_list(group, "--extend-exclude", "GLOBS", "leave out these as well")
+    _add_list(group, "--exclude", "GLOBS", "exclude these instead of the defaults")
+    _add_list(group, "--extend-exclude", "GLOBS", "exclude these as well")
     group.add_argument(
-        "--force-exclude", action="store_true", default=None, help="leave out files named here, too"
+        "--force-exclude", action="store_true", default=None, help="exclude also files that are named here"
     )
     group.add_argument(
-        "--no-respect-gitignore", action="store_true", help="look also at files that .gitignore names"
+        "--no-respect-gitignore", action="store_true", help="check also files that .gitignore names"
     )
 
 
@@ -84,16 +84,16 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "rules", "RULES are codes (SL101), beginnings of codes (SL1), names or ALL, with commas between them"
     )
-    _add_list(group, "--select", "RULES", "these rules and no others", _rules)
-    _add_list(group, "--extend-select", "RULES", "these rules as well")
-    _add_list(group, "--ignore", "RULES", "leave out these rules")
+    _add_list(group, "--select", "RULES", "enable only these rules", _rules)
+    _add_list(group, "--extend-select", "RULES", "enable these rules as well")
+    _add_list(group, "--ignore", "RULES", "disable these rules")
     # what ruff calls it, too, for those whose fingers know it
     group.add_argument("--extend-ignore", type=codes, action="extend", dest="ignore", help=argparse.SUPPRESS)
-    _add_list(group, "--per-file-ignores", "GLOB:RULE,…", "leave out these rules in these files", _per_file)
+    _add_list(group, "--per-file-ignores", "GLOB:RULE,…", "disable these rules in these files", _per_file)
     group.add_argument(
         "--level",
         choices=[level.value for level in Level],
-        help="likely (default): show these findings in full, the rest a line each; possible: all in full",
+        help="likely (default): show likely findings in full, the others on a line each; possible: all in full",
     )
     group.add_argument(
         "--min-confidence",

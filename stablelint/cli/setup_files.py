@@ -125,7 +125,9 @@ def _is_set_up(pyproject: str) -> bool:
 
 
 def _section(findings: int) -> str:
-    baseline = f'baseline = "{BASELINE}"  # what was known when the linter came\n' if findings else ""
+    baseline = (
+        f'baseline = "{BASELINE}"  # findings recorded when stablelint was introduced\n' if findings else ""
+    )
     return f"[tool.stablelint]\n{baseline}" + '# per-file-ignores = { "tests/*" = ["SL1"] }\n'
 
 

@@ -35,7 +35,7 @@ def welcome() -> str:
 
 
 def _lines(style: Style) -> Iterator[str]:
-    yield f"{style.bold('stablelint')} {__version__}: a linter for the numbers in PyTorch code."
+    yield f"{style.bold('stablelint')} {__version__}: a linter for numerics in PyTorch code."
     yield ""
     width = max(len(name) for name, _ in _COMMANDS)
     yield from (f"  stablelint {style.bold(f'{name:<{width}}')}  {does}" for name, does in _COMMANDS)

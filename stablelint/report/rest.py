@@ -17,7 +17,7 @@ def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
     """A title, then by file, the file of the most likely finding first, one line a finding."""
     style = context.style
     shown = rest[:SHOWN] if context.terminal else rest
-    yield style.bold("Not guarded, less likely to matter:")
+    yield style.bold("Possible findings, less likely to matter:")
     by_file: dict[str, list[Diagnostic]] = {}
     for item in shown:
         by_file.setdefault(item.filename, []).append(item)

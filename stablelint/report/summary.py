@@ -39,8 +39,8 @@ def _safe(result: CheckResult) -> Iterator[str]:
     if proved := sum(result.discharge_counts.values()):
         yield f"Proved safe: {plural(proved, 'operation')}"
     if result.assumed:
-        lead = "safe" if proved else "Safe"
-        yield f"{lead} as long as settings keep their values: {plural(result.assumed, 'operation')}"
+        lead = "assumed" if proved else "Assumed"
+        yield f"{lead} safe while settings keep their values: {plural(result.assumed, 'operation')}"
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _left_out(result: CheckResult) -> Iterator[str]:
     if result.baselined:
         yield f"{result.baselined:,} in the baseline"
     if result.unsure:
-        yield f"{result.unsure:,} of less confidence than asked for"
+        yield f"{result.unsure:,} below the minimum confidence"
     unread = {cell_of(problem.filename)[0] for problem in result.problems if problem.filename}
     if unread and result.files:
         yield f"{plural(len(unread), 'file')} with an error"
@@ -85,7 +85,7 @@ def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     assumed = sum(item.status is Status.ASSUMED for item in result.discharged)
     yield style.bold(f"Proved safe: {plural(len(result.discharged) - assumed, 'operation')}")
     if assumed:
-        yield style.bold(f"Safe as long as settings keep their values: {plural(assumed, 'operation')}")
+        yield style.bold(f"Assumed safe while settings keep their values: {plural(assumed, 'operation')}")
     for item in result.discharged:
         start = item.span.start
         place = f"{context.shown(item.filename)}:{start.row}:{start.column}"

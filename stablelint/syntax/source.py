@@ -113,7 +113,9 @@ def _unless_newer(text: str, error: SyntaxError, filename: str) -> Problem | Non
 def _unparsable(error: SyntaxError, filename: str) -> Problem:
     place = Position(error.lineno or 1, max(1, error.offset or 1))
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    hint = f"read as Python {version}, under which stablelint runs: newer syntax needs a newer Python"
+    hint = (
+        f"read as Python {version}, under which stablelint runs; Python 2 and newer syntax are not supported"
+    )
     newer = error.msg.startswith(_PERHAPS_NEWER)
     return Problem(f"cannot parse: {error.msg}", filename, place, hint if newer else None)
 

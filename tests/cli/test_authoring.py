@@ -1,4 +1,4 @@
-"""A page of one's own, from `rules new` to a finding."""
+"""A project's own rule page, from `rules new` to a finding."""
 
 from __future__ import annotations
 

@@ -139,11 +139,13 @@ def test_watching_checks_again_when_a_file_changes(project: Path) -> None:
         "--no-cache",
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as watching:
-        assert watching.stdout is not None
-        assert "bad.py:7:12: SL202" in watching.stdout.readline()
-        assert watching.stdout.readline().startswith("Found 1 likely finding")
-        path = project / "bad.py"
-        path.write_text("\n" + BAD)
-        os.utime(path, ns=(0, 0))
-        assert any("bad.py:8:12: SL202" in line for line in watching.stdout)
-        watching.terminate()
+        try:
+            assert watching.stdout is not None
+            assert "bad.py:7:12: SL202" in watching.stdout.readline()
+            assert watching.stdout.readline().startswith("Found 1 likely finding")
+            path = project / "bad.py"
+            path.write_text("\n" + BAD)
+            os.utime(path, ns=(0, 0))
+            assert any("bad.py:8:12: SL202" in line for line in watching.stdout)
+        finally:
+            watching.terminate()

@@ -1,4 +1,4 @@
-"""`stablelint rules`: the list of all rules, and pages of one's own."""
+"""`stablelint rules`: the list of all rules, and your own rule pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stablelint.cli.options import print_problems, program_rules
 from stablelint.config import Settings, load
 
 NAME = "rules"
-HELP = "list the rules; write and test pages of one's own"
+HELP = "list the rules; write and test your own"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

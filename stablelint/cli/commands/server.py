@@ -11,13 +11,13 @@ from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Problem
 
 NAME = "server"
-HELP = "speak to an editor: findings, fixes and the range of each value while one types"
+HELP = "language server: findings, fixes and the range of each value as you type"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
     parser.add_argument(
-        "--stdio", action="store_true", help="speak through standard input and output (the default)"
+        "--stdio", action="store_true", help="communicate through standard input and output (the default)"
     )
 
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     if sys.stdin.isatty():
         print(
-            "An editor starts this command and speaks to it through standard input; Ctrl-C ends it.",
+            "This command is started by an editor, which writes to its standard input; Ctrl-C ends it.",
             file=sys.stderr,
         )
     gc.freeze()
