@@ -16,8 +16,8 @@ from stablelint.cli.setup_files import Change, setting_added
 from stablelint.codemod.text.apply import WriteRefused
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
-from stablelint.report.numbers import plural
 from stablelint.report.style import Style, wants_colour
+from stablelint.runtime.plain import plural
 
 FOLDER = "lint_rules"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -11,7 +11,7 @@ from pathlib import Path
 from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Diagnostic, Problem
-from stablelint.report.numbers import plural
+from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import CheckResult
 from stablelint.workspace.suppress import UNUSED_CODE

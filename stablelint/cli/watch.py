@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stablelint.config import ConfigError, load
-from stablelint.report.numbers import plural
 from stablelint.report.style import is_terminal
+from stablelint.runtime.plain import plural
 from stablelint.workspace.discover import discover
 
 _PAUSE = 0.4  # seconds between two looks

@@ -11,8 +11,8 @@ from pathlib import Path
 from stablelint import __version__
 from stablelint.config import ConfigError, load
 from stablelint.report.cells import wrap
-from stablelint.report.numbers import plural
 from stablelint.report.style import Style, wants_colour, width_of
+from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.source import SourceError
 from stablelint.workspace.notebooks import python_of

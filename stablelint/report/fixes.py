@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.report.cells import hung, lay_out, plain
 from stablelint.report.context import Context
-from stablelint.report.numbers import plural
 from stablelint.report.style import Style
+from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.source import lines_of
 from stablelint.workspace.fixing import FileFix

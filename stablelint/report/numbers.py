@@ -16,12 +16,6 @@ def short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float | int) else str(value)
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 file`, `2 files`, `1,024 fixes`."""
-    ending = "" if count == 1 else "es" if noun.endswith("x") else "s"
-    return f"{count:,} {noun}{ending}"
-
-
 def shape(sizes: Sequence[int]) -> str:
     """The sizes of a tensor."""
     return "×".join(map(str, sizes)) or "scalar"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from stablelint.diagnostic import Applicability, Level, Problem, Status
 from stablelint.report.cells import hung, plain, wrap
 from stablelint.report.context import Context
-from stablelint.report.numbers import plural
 from stablelint.report.tables import note
+from stablelint.runtime.plain import plural
 from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Results as JSON has them."""
+"""Results as JSON has them, and counts as a sentence has them."""
 
 from __future__ import annotations
 
@@ -26,3 +26,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `2 files`, `1,024 fixes`."""
+    ending = "" if count == 1 else "es" if noun.endswith("x") else "s"
+    return f"{count:,} {noun}{ending}"

@@ -107,7 +107,7 @@ def _conclude(options: argparse.Namespace, session: Session, result: CheckResult
 
         return add_noqa(replace(result, diagnostics=result.shown))
     if options.write_baseline:
-        from stablelint.report.numbers import plural
+        from stablelint.runtime.plain import plural
         from stablelint.workspace import baseline
 
         root = os.fspath(session.settings.root)

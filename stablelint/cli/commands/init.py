@@ -13,8 +13,8 @@ from stablelint.cli.setup_files import BASELINE, Change, changes
 from stablelint.codemod.text.apply import WriteRefused
 from stablelint.config import load
 from stablelint.diagnostic import Diagnostic, Problem
-from stablelint.report.numbers import plural
 from stablelint.report.style import Style, is_terminal, wants_colour
+from stablelint.runtime.plain import plural
 from stablelint.workspace import baseline
 
 NAME = "init"

@@ -9,10 +9,11 @@ from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
 from stablelint.report.compare.drawings import dots, losses
 from stablelint.report.context import Context
-from stablelint.report.numbers import listed, plural, shape, short, spark
+from stablelint.report.numbers import listed, shape, short, spark
 from stablelint.report.page import finite, page
 from stablelint.report.parts import Code, Note, Part, Place, Rows, as_page, as_text
 from stablelint.report.source import Sources
+from stablelint.runtime.plain import plural
 
 _LOSSES = 6
 _LABELS = {

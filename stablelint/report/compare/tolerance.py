@@ -7,8 +7,9 @@ from typing import Any
 
 from stablelint.report import page
 from stablelint.report.cells import plain
-from stablelint.report.numbers import plural, shape, short
+from stablelint.report.numbers import shape, short
 from stablelint.report.parts import Code, Head, Note, Part, Rows
+from stablelint.runtime.plain import plural
 
 _ROWS = 20
 _NAMES = 8

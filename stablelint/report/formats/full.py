@@ -9,11 +9,11 @@ from stablelint.diagnostic import Diagnostic, Fix, Severity
 from stablelint.report.cells import crop, hung, lay_out, plain
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
-from stablelint.report.numbers import plural
 from stablelint.report.rest import confidence_line, place_lines, rest_lines
 from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 from stablelint.report.tables import note
+from stablelint.runtime.plain import plural
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult

@@ -9,10 +9,10 @@ from html import escape
 from importlib.resources import files
 
 from stablelint.report.context import Context
-from stablelint.report.numbers import plural
 from stablelint.report.page import page, prose
 from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
-from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown, counted
+from stablelint.runtime.plain import plural
+from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.site import Verdict
 
 _OPEN = 8  # sites that are unfolded from the start
@@ -31,7 +31,7 @@ def _head(report: Report) -> Iterator[str]:
     if report.command:
         yield f'<p class="command"><code>{escape(" ".join(report.command))}</code></p>'
     else:
-        yield "<p>No command was run: every site was replayed on boundary operands alone.</p>"
+        yield "<p>No command was run: the functions around the sites were called.</p>"
     sites = plural(len(report.sites), "site")
     yield f'<p class="chips"><button class="chip" data-verdict="">{sites}</button>'
     for verdict in Verdict:
@@ -106,7 +106,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     if report.witness is not None:
         yield from _witness(report.witness)
     if report.calls:
-        yield f'<p class="aside">{counted(report.calls, "call")}{escape(extents_text(report))}</p>'
+        yield f'<p class="aside">{plural(report.calls, "call")}{escape(extents_text(report))}</p>'
     for note in report.notes:
         yield f'<p class="note">{prose(note)}</p>'
     yield "</details>"

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from stablelint.report.cells import crop, one_line
 from stablelint.report.context import Context
-from stablelint.runtime.verify.outcome import OperandShown, Report, Rerun, SiteReport, counted
+from stablelint.runtime.plain import plural
+from stablelint.runtime.verify.outcome import OperandShown, Report, Rerun, SiteReport
 from stablelint.runtime.verify.site import Kind, Verdict
 
 MEANING = {
@@ -109,7 +110,7 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
         if report.witness.fixed is not None:
             yield f"   {style.gutter('=')} fixed:    {report.witness.fixed}"
     if report.calls:
-        yield f"   {style.gutter('=')} {counted(report.calls, 'call')}{extents_text(report)}"
+        yield f"   {style.gutter('=')} {plural(report.calls, 'call')}{extents_text(report)}"
     for note in report.notes:
         yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
 
@@ -127,7 +128,7 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
 
 def fixes_text(rerun: Rerun) -> str:
     """How many fixes the rerun had."""
-    return counted(rerun.fixes, "fix", "fixes")
+    return plural(rerun.fixes, "fix")
 
 
 def number_text(value: float) -> str:
@@ -166,7 +167,7 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
     total = len(report.sites)
     if not total:
-        read = f" in {counted(report.files, 'file')}"
+        read = f" in {plural(report.files, 'file')}"
         ran = "; the command was run, and watched" if report.command else ""
         yield f"Nothing to verify: no rule speaks of an expression{read}{ran}."
         return
@@ -174,7 +175,7 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     if not report.command:
         called = sum(_is_called(site) for site in report.sites)
         yield context.style.dim(
-            f"No command was run: calls made for it came to {called} of {counted(total, 'site')}. "
+            f"No command was run: calls made for it came to {called} of {plural(total, 'site')}. "
             "`-- COMMAND` shows what yours computes."
         )
     if report.overhead is not None:

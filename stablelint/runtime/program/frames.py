@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -132,6 +132,22 @@ def compile_calmly(source: str | ast.Module, filename: str, mode: str = "exec", 
         with suppress(SystemError):
             return compile(source, filename, mode, dont_inherit=True, flags=flags)
     raise ValueError(f"{filename} cannot be compiled while other threads compile")
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The code objects within one, outer ones first."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from codes_in(constant)
+
+
+def running(function: FunctionType, code: CodeType, scope: dict[str, Any] | None = None) -> FunctionType:
+    """A copy of the function that runs `code`, with the names of its own module or those of `scope`."""
+    names = function.__globals__ if scope is None else scope
+    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def _parse(source: str) -> ast.Module | None:

@@ -10,11 +10,6 @@ from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.site import Site, Verdict
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """`1 fix`, `2 fixes`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many elements are finite, NaN and infinite."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.runtime.verify.outcome import FunctionShown, counted
+from stablelint.runtime.plain import plural
+from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.replay.compare import INVENTED, SEEN, Result, Role
 from stablelint.runtime.verify.site import Kind, Site, Verdict
 
@@ -95,7 +96,7 @@ def with_function(site: Site, decision: Decision, seen: FunctionShown | None, co
     if site.kind is not Kind.EXPRESSION or site.redefines or not decision.verdict.passing:
         return decision
     if (seen.healthy_change or 0.0) > 1:
-        note = f"with the fix the function gives another result on {counted(seen.healthy, 'healthy call')}"
+        note = f"with the fix the function gives another result on {plural(seen.healthy, 'healthy call')}"
         return replace(decision, verdict=Verdict.DIVERGES, notes=(*decision.notes, note))
     if met and seen.fixed == "raised" and seen.original != "raised":
         note = f"with the fix the function raises {seen.fixed_text}"

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.enclosing import consumes
 from stablelint.runtime.verify.examine import Examination, examine
-from stablelint.runtime.verify.outcome import Counts, Report, Rerun, Run, SiteReport, counted
+from stablelint.runtime.verify.outcome import Counts, Report, Rerun, Run, SiteReport
 from stablelint.runtime.verify.output.curve import curve_of
 from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.probe.series import FAULTS, faults
@@ -52,7 +53,7 @@ def verify(
 def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[SiteReport]) -> Verification:
     problems: list[str] = []
     prepared = {site.id: _prepared(site, request) for site in request.sites}
-    sites = counted(len(request.sites), "site")
+    sites = plural(len(request.sites), "site")
     before: Run | None = None
     records = Records()
     if request.command:
@@ -80,7 +81,7 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
         except KeyboardInterrupt:
             interrupted = True
             left = len(request.sites) - number
-            problems.append(f"interrupted: {counted(left, 'site was', 'sites were')} not replayed")
+            problems.append(f"interrupted: {plural(left, 'site')} not replayed")
             break
         except Exception as error:  # one site that cannot be examined must not cost the others
             place = f"{site.filename}:{site.span.start.row}"
@@ -181,7 +182,7 @@ def _rerun(
     # of fixes that are worse in company, the one that is proved less is refused
     kept.sort(key=lambda report: (not report.known, report.verdict is not Verdict.CONFIRMED, report.site.id))
     fixes = [report.site.id for report in kept]
-    progress(f"running the command again with {counted(len(fixes), 'fix', 'fixes')}")
+    progress(f"running the command again with {plural(len(fixes), 'fix')}")
     rerunner = Rerunner(request, folder, before)
     try:
         after = rerunner.run(fixes)

@@ -6,14 +6,14 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import torch
 
-from stablelint.runtime.program.frames import compile_calmly
+from stablelint.runtime.program.frames import codes_in, compile_calmly, running
 
 _PLACEHOLDER = "stablelint calls here"
 
@@ -98,7 +98,7 @@ def contents_of(cell: Any) -> object:
 def _parting(function: FunctionType, code: CodeType) -> CodeType:
     """Code for `function` that runs `code` in this thread, and in others what the function runs now."""
     thread = threading.get_ident()
-    mine, theirs = (_copied(function, one) for one in (code, function.__code__))
+    mine, theirs = (running(function, one) for one in (code, function.__code__))
 
     def choose(*args: Any, **kwargs: Any) -> Any:
         return (mine if threading.get_ident() == thread else theirs)(*args, **kwargs)
@@ -113,29 +113,14 @@ def _parting(function: FunctionType, code: CodeType) -> CodeType:
         "        return choose(*args, **kwargs)",
     ]
     outer = compile_calmly("\n".join(lines), "<stablelint>")
-    inner = next(one for one in _codes_in(outer) if one.co_name == "inner")
+    inner = next(one for one in codes_in(outer) if one.co_name == "inner")
     constants: tuple[object, ...] = tuple(choose if one == _PLACEHOLDER else one for one in inner.co_consts)
     return inner.replace(co_consts=constants, co_qualname=function.__code__.co_qualname)
-
-
-def _copied(function: FunctionType, code: CodeType) -> Callable[..., Any]:
-    copy = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
-    return copy
 
 
 def _codes_by_name(module: CodeType) -> dict[str, CodeType]:
     """Code objects by qualified name; names borne by more than one (lambdas) are left out."""
     found: dict[str, list[CodeType]] = {}
-    for code in _codes_in(module):
+    for code in codes_in(module):
         found.setdefault(code.co_qualname, []).append(code)
     return {name: codes[0] for name, codes in found.items() if len(codes) == 1}
-
-
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _codes_in(constant)

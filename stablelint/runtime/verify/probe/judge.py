@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FunctionType
@@ -66,11 +66,10 @@ def judge_all(plan: Plan) -> None:
 def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
     failing = RECORDER.failing.get(watched.id)
     fixed_file = plan.fixes.get(watched.id)
-    if watched.function is None or (failing is None and fixed_file is None):
+    if failing is None and fixed_file is None:
         return None
-    place, healthy = first_call(watched.function)
-    scope = failing or healthy
-    function = function_of(place, scope.arguments) if place is not None and scope is not None else None
+    healthy = first_call(watched)
+    place, function = place_of(watched), function_of(watched, failing or healthy)
     if place is None or function is None:
         return None
     original = rebuilt(function, Path(place.path).read_bytes())
@@ -81,16 +80,23 @@ def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:
     return judged(original, fixed, SeenCall(failing) if failing is not None else None, calls)
 
 
-def first_call(number: int | None) -> tuple[Function | None, Scope | None]:
-    """The place of the function of that number, and a copy of the arguments of its first call, as far as there is one."""
-    if number is None:
-        return None, None
-    scope = RECORDER.functions.get(number)
-    return REGISTRY.functions.get(number), kept_scope(scope) if scope is not None else None
+def first_call(watched: Watched) -> Scope | None:
+    """A copy of the arguments of the first call of the function around a target, where there was one."""
+    scope = RECORDER.functions.get(watched.function) if watched.function is not None else None
+    return kept_scope(scope) if scope is not None else None
 
 
-def function_of(place: Function, scope: Mapping[str, object]) -> FunctionType | None:
-    """The function of that name that takes these arguments; None where it is not found, or does more than compute."""
+def place_of(watched: Watched) -> Function | None:
+    """Where the function around a target stands."""
+    return REGISTRY.functions.get(watched.function) if watched.function is not None else None
+
+
+def function_of(watched: Watched, called: Scope | None) -> FunctionType | None:
+    """The function around a target that was so called; None where it is not found, or does more than compute."""
+    place = place_of(watched)
+    if place is None or called is None:
+        return None
+    scope = called.arguments
     owner = scope.get("self")
     if owner is not None:
         function = getattr(type(owner), place.name, None)

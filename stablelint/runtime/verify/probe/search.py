@@ -44,8 +44,8 @@ def search_all(seconds: float) -> None:
 
 def _search(watched: Watched, deadline: float) -> Call | None:
     """The first candidate that goes wrong; None where the function around the target cannot be called again."""
-    place, scope = first_call(watched.function)
-    function = function_of(place, scope.arguments) if place is not None and scope is not None else None
+    scope = first_call(watched)
+    function = function_of(watched, scope)
     if function is None or scope is None:
         return None
     plain = {name: value for name, value in scope.arguments.items() if name != "self"}

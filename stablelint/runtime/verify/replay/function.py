@@ -6,11 +6,12 @@ import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Protocol
 
 import torch
 
+from stablelint.runtime.program.frames import codes_in, running
 from stablelint.runtime.verify.outcome import Counts, FunctionShown
 from stablelint.runtime.verify.replay.accuracy import change
 from stablelint.runtime.verify.replay.evaluate import SEED, Outcome, calm, flatten
@@ -34,23 +35,13 @@ def rebuilt(function: FunctionType, source: bytes) -> FunctionType | None:
         module = compile(source, function.__code__.co_filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    named = [code for code in _codes(module) if code.co_qualname == function.__code__.co_qualname]
+    named = [code for code in codes_in(module) if code.co_qualname == function.__code__.co_qualname]
     code = min(
         named, key=lambda each: abs(each.co_firstlineno - function.__code__.co_firstlineno), default=None
     )
     if code is None or code.co_freevars != function.__code__.co_freevars:
         return None
-    scope = _with_imports(source, function.__globals__)
-    made = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _codes(constant)
+    return running(function, code, _with_imports(source, function.__globals__))
 
 
 def _with_imports(source: bytes, scope: dict[str, object]) -> dict[str, object]:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stablelint.runtime.verify.outcome import Rerun, Run, counted
+from stablelint.runtime.plain import plural
+from stablelint.runtime.verify.outcome import Rerun, Run
 from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.runs.command import run_command
 from stablelint.runtime.verify.site import Request
@@ -136,7 +137,7 @@ def conclude(before: Run, after: Run, fixes: int, guilty: Guilty) -> Rerun:
         passed = None  # it fails as it did: nothing is known of what would have come
     claim, kept = _claim(before, after), fixes - len(guilty)
     if guilty and kept:
-        claim += f"; with the other {counted(kept, 'fix', 'fixes')} it is no worse"
+        claim += f"; with the other {'fix' if kept == 1 else f'{kept} fixes'} it is no worse"
     return Rerun(before, after, fixes, claim, passed, tuple(guilty))
 
 
@@ -146,7 +147,7 @@ def _without_fixes(before: Run) -> str:
     if before.losses is None or not before.losses.backwards:
         return sentence
     state = "some not finite" if before.bad else "all finite"
-    return f"{sentence}; {counted(before.losses.backwards, 'step')} seen, {state}"
+    return f"{sentence}; {plural(before.losses.backwards, 'step')} seen, {state}"
 
 
 def _claim(before: Run, after: Run) -> str:
@@ -167,7 +168,7 @@ def _claim(before: Run, after: Run) -> str:
         return f"the command ends well with the fixes, and ended with status {before.status} without"
     if after.losses is None:
         return "the command made no training step that could be watched"
-    steps = counted(after.losses.backwards, "step")
+    steps = plural(after.losses.backwards, "step")
     if before.bad and before.losses is not None:
         return f"{steps} without NaN, where step {before.losses.first_bad} was the first that was not finite"
     return f"{steps} without NaN, as before"

@@ -83,7 +83,7 @@ def test_a_fix_that_a_test_speaks_against_is_refused_though_others_fail_anyway(t
         report.sites[0].notes[-1]
         == f"confirmed by its replay; {test} fails with this fix, and not without it"
     )
-    said = "failed with the fixes, and not without them; with the other 1 fix it is no worse"
+    said = "failed with the fixes, and not without them; with the other fix it is no worse"
     assert report.rerun.claim == f"{test} {said}"
 
 
