@@ -5,7 +5,8 @@
 
 Two sets of snippets are checked: those of `benchmarks/data/silent_bugs.toml`, and, where a checkout of the study is given,
 the posts on which its authors evaluated their checker, with the verdicts that they recorded. A snippet counts as found
-where a rule of its pattern speaks, at whatever confidence.
+where a rule of its pattern speaks, at whatever confidence. The posts are counted twice: all of them, and those whose text
+shows the mistake (`not_shown` in the same file gives the others, and the reasons).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import page
@@ -59,20 +61,26 @@ _CELL = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A piece of code with its pattern (1 to 14), whether it is faulty, and what the study's checker said of it."""
+    """A piece of code with its pattern (1 to 14), whether it is faulty and shows it, and what the study's checker said."""
 
     pattern: int
     faulty: bool
     code: str
     flagged: bool = False
+    shown: bool = True
+
+
+def _table(name: str) -> list[dict[str, Any]]:
+    """A table of the file of snippets."""
+    table: list[dict[str, Any]] = tomllib.loads(_SNIPPETS.read_text("utf-8"))[name]
+    return table
 
 
 def own() -> list[Snippet]:
     """The snippets of this project."""
-    groups = tomllib.loads(_SNIPPETS.read_text("utf-8"))["snippet"]
     return [
         Snippet(group["pattern"], kind == "faulty", group["program"].replace("…", line))
-        for group in groups
+        for group in _table("snippet")
         for kind in ("faulty", "repaired")
         for line in group[kind]
     ]
@@ -83,14 +91,18 @@ def of_study(checkout: Path) -> list[Snippet]:
     book = zipfile.ZipFile(checkout / "dataset" / "testing_codes_set.xlsx")
     strings = ElementTree.fromstring(book.read("xl/sharedStrings.xml"))
     texts = ["".join(t.text or "" for t in string.iter(f"{_CELL}t")) for string in strings]
-    found = []
+    hidden = {post for group in _table("not_shown") for post in group["posts"]}
+    found: list[Snippet] = []
+    places: Counter[int] = Counter()
     for faulty, sheet in ((True, "sheet1"), (False, "sheet2")):
         rows = ElementTree.fromstring(book.read(f"xl/worksheets/{sheet}.xml")).iter(f"{_CELL}row")
         for row in rows:
             cells = _cells(row, texts)
             if cells.get("A", "").isdigit() and "C" in cells:
-                right = cells.get("D") == "T"
-                found.append(Snippet(int(cells["A"]), faulty, cells["C"], flagged=right is faulty))
+                pattern, right = int(cells["A"]), cells.get("D") == "T"
+                places[pattern] += faulty
+                shown = not faulty or f"{pattern}.{places[pattern]}" not in hidden
+                found.append(Snippet(pattern, faulty, cells["C"], right is faulty, shown))
     return found
 
 
@@ -121,24 +133,15 @@ def rows_of(snippets: list[Snippet], catalog: Catalog, *, theirs: bool) -> list[
     counts: Counter[tuple[int, str]] = Counter()
     for snippet in snippets:
         kind = "faulty" if snippet.faulty else "repaired"
-        for key, holds in (
-            (kind, True),
-            (f"{kind} ours", speaks(snippet, catalog)),
-            (f"{kind} theirs", snippet.flagged),
-        ):
-            for pattern in (snippet.pattern, 0):
-                counts[pattern, key] += holds
+        kinds = (kind, "shown") if snippet.faulty and snippet.shown else (kind,)
+        verdicts = {"": True, "ours": speaks(snippet, catalog), "theirs": snippet.flagged}
+        for tool, holds in verdicts.items():
+            counts.update({(i, kind + tool): int(holds) for i in (snippet.pattern, 0) for kind in kinds})
     names = {i: name for i, (name, _) in enumerate(_PATTERNS, 1)} | {0: "all"}
-    tools = ("ours", "theirs") if theirs else ("ours",)
+    columns = [(kind, tool) for tool in ("ours", "theirs") for kind in ("faulty", "shown", "repaired")]
+    shown = columns if theirs else [("faulty", "ours"), ("repaired", "ours")]
     return [
-        [
-            name,
-            *(
-                f"{counts[i, f'{k} {tool}']} of {counts[i, k]}"
-                for tool in tools
-                for k in ("faulty", "repaired")
-            ),
-        ]
+        [name, *(f"{counts[i, kind + tool]} of {counts[i, kind]}" for kind, tool in shown)]
         for i, name in names.items()
     ]
 
@@ -153,7 +156,10 @@ def main() -> None:
     catalog = load_catalog(entry_points=False)  # the reports hold what is off by default, too
     tables = {"snippets": (["pattern", "faulty", "repaired"], rows_of(own(), catalog, theirs=False))}
     if options.study is not None:
-        head = ["pattern", "faulty", "repaired", "faulty, by PYSIASSIST", "repaired, by PYSIASSIST"]
+        head = [
+            "pattern",
+            *(kind + tool for tool in ("", ", by PYSIASSIST") for kind in ("faulty", "shown", "repaired")),
+        ]
         tables["study"] = (head, rows_of(of_study(options.study), catalog, theirs=True))
     for name, (head, rows) in tables.items():
         text = page.table(head, rows)
