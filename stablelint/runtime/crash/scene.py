@@ -14,7 +14,7 @@ from torch import nn
 
 from stablelint.diagnostic import Span
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at, operands
+from stablelint.runtime.crash.expression import node_at, operands, value_of
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
@@ -147,6 +147,11 @@ class Scene:
         named = next((name for name, value in shown if _same(value, tensor)), named)
         if named is not None:
             return Operand.of(tensor, named, *self._made(user, ast.parse(named, mode="eval").body))
+        called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
+        if module is not None and isinstance(called, nn.Module) and called is not module:
+            return Operand.of(
+                tensor, f"{text} of {self.module_path()}"
+            )  # a layer within what the program calls
         taken = list(inspect.signature(module.forward).parameters) if module is not None else []
         place = taken.index(text) if text in taken else 0
         if isinstance(node, ast.Call) and (len(node.args) == 1 or place < len(node.args) == len(taken)):

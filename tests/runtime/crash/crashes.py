@@ -456,6 +456,80 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         ("Sequential needs 0.weight, 0.bias, 2.weight and 1 more", "the state holds head"),
         "strict=False",
     ),
+    Crash(
+        "a state of another optimizer",
+        TRAIN
+        + "optimizer.load_state_dict(torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1).state_dict())\n",
+        "state",
+        ("groups of [2] parameters", "groups of [4]"),
+        "frozen layers included",
+    ),
+    Crash(
+        "a loss built on tensors",
+        TRAIN + "scores = model(inputs)\nloss = nn.MSELoss(scores, torch.zeros(8, 3))\n",
+        "module",
+        ("nn.MSELoss is a class", "the settings scores, torch.zeros(8, 3)"),
+        "nn.MSELoss()(scores, torch.zeros(8, 3))",
+    ),
+    Crash(
+        "an activation built on a tensor",
+        TRAIN + "probabilities = nn.Sigmoid(model(inputs))\n",
+        "module",
+        ("nn.Sigmoid is a class",),
+        "nn.Sigmoid()(model(inputs))",
+    ),
+    Crash(
+        "a recurrent layer in a Sequential",
+        HEAD + "model = nn.Sequential(nn.GRU(4, 8), nn.Linear(8, 2))\nmodel(torch.randn(5, 2, 4))\n",
+        "module",
+        ("0 gives a tuple",),
+        "output, _ = layer(x)",
+    ),
+    Crash(
+        "a forward without return",
+        NETWORK.replace("return self.fc2", "self.fc2")
+        + "scores = model(torch.randn(5, 3, 7, 7))\nF.cross_entropy(scores, torch.zeros(5).long())\n",
+        "module",
+        ("scores is None",),
+        "`return`",
+    ),
+    Crash(
+        "layers in a plain list",
+        HEAD
+        + """
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 4), nn.Linear(4, 1)]
+
+model = Stack()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+""",
+        "module",
+        ("model (Stack) has no parameters", "self.layers is a plain list"),
+        "self.layers = nn.ModuleList(…)",
+    ),
+    Crash(
+        "samples without return",
+        LOADER.replace("ITEM", "return torch.zeros(2) if index % 2 == 0 else None").replace("WORKERS", "0"),
+        "data",
+        ("samples that hold NoneType",),
+        "a path through __getitem__ returns nothing",
+    ),
+    Crash(
+        "objects that make no batch",
+        LOADER.replace("ITEM", "return torch.zeros(2), {1, 2}").replace("WORKERS", "0"),
+        "data",
+        ("samples that hold set",),
+        "collate_fn",
+    ),
+    Crash(
+        "a window larger than what is left",
+        HEAD + "model = nn.Sequential(nn.MaxPool2d(4), nn.Conv2d(1, 4, 5))\nmodel(torch.randn(1, 1, 8, 8))\n",
+        "shape",
+        ("nothing is left for 1", "2 x 2", "input of 1 (1, 1, 2, 2)"),
+        "padding",
+    ),
 )
 
 UNKNOWN = (
@@ -464,6 +538,11 @@ UNKNOWN = (
     "import torch\nraise RuntimeError('Trying to backward through the graph a second time')",
     "import torch\nraise RuntimeError('mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)')",
     "import torch\nraise IndexError('Target 7 is out of bounds.')",
+    "raise RuntimeError('Boolean value of Tensor with more than one value is ambiguous')",
+    "import torch\nif torch.ones(2) > 0:\n    pass",
+    "import torch\ntorch.optim.SGD([], lr=0.1)",
+    "import torch\ntorch.nn.Linear()",
+    "raise TypeError(\"linear(): argument 'input' (position 1) must be Tensor, not NoneType\")",
     "{}['missing']",
     "raise KeyError('view size is not compatible with input tensor\\'s size and stride')",
 )

@@ -59,6 +59,24 @@ def killed(scene: Scene, match: re.Match[str]) -> Explanation:
     return Explanation("data", f"a worker of the loader {match[2]}", advice=tuple(advice))
 
 
+@explains(
+    r"default_collate: batch must contain .* found <class '([\w.]+)'>|"
+    r"expected Tensor as element \d+ in argument 0, but got (\w+)"
+)
+def collated(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Samples that make no batch: objects, or None from a path without `return`."""
+    collating = scene.called("default_collate") is not None or "collate" in scene.message
+    if not collating:
+        return None
+    kind = match[1] or match[2]
+    advice = "give the loader a collate_fn, or make tensors of them in the data set"
+    if kind.startswith("PIL."):
+        advice = "the data set lacks a transform that ends in ToTensor()"
+    elif kind == "NoneType":
+        advice = "a path through __getitem__ returns nothing"
+    return Explanation("data", f"a batch cannot be made of samples that hold {kind}", advice=(advice,))
+
+
 @explains(r"")
 def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An exception of a data set in this process."""

@@ -170,19 +170,6 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     return _explained(scene, summary, *advice)
 
 
-@explains(r"view size is not compatible with input tensor's size and stride")
-def strided(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """`view` of a tensor whose elements do not lie in order."""
-    operands = scene.operands()
-    if not operands:
-        return None
-    given = operands[0]
-    summary = f"the elements of {given.name} {given.shape} do not lie in order: it was transposed, permuted or expanded"
-    return _explained(
-        scene, summary, "reshape(…) copies where it must", "if dimensions are to be swapped: permute"
-    )
-
-
 @explains(
     r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+) channels"
 )
@@ -252,4 +239,16 @@ def strides(scene: Scene, _: re.Match[str]) -> Explanation | None:
     source = ast.unparse(node.func.value)
     sizes = ", ".join(map(ast.unparse, node.args))
     summary = f"{source} is not contiguous: its elements lie in memory in another order than its shape says"
-    return _explained(scene, summary, f"{source}.reshape({sizes}), which copies them in that order")
+    advice = f"{source}.reshape({sizes}), which copies them in that order"
+    return _explained(scene, summary, advice, "if dimensions are to be swapped: permute")
+
+
+@explains(
+    r"input size per channel: \(([\d x]+)\). Kernel size: \(([\d x]+)\). Kernel size can't be greater than|"
+    r"Given input size: \(([\dx]+)\). Calculated output size: \(([\dx-]+)\). Output size is too small"
+)
+def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
+    """A convolution or a pooling of what is smaller than its window."""
+    given = match[1] or match[3]
+    summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
+    return _explained(scene, summary, "larger inputs, fewer layers that halve the size, or padding")

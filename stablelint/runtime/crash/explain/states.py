@@ -36,6 +36,19 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     return Explanation("state", f"the state is one of another {match[1]}", tuple(because), (advice,))
 
 
+@explains(r"loaded state dict (contains a parameter group|has a different number of parameter groups)")
+def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """The state of an optimizer of other parameters."""
+    frame = scene.called("load_state_dict")
+    if frame is None:
+        return None
+    groups = [frame.names["state_dict"]["param_groups"], frame.names["self"].param_groups]
+    saved, built = ([len(group["params"]) for group in one] for one in groups)
+    summary = f"the state is of groups of {saved} parameters, the optimizer holds groups of {built}"
+    advice = "build model and optimizer as they were when it was saved, frozen layers included"
+    return Explanation("state", summary, advice=(advice,))
+
+
 def _of_wrapper(prefix: str, *, added: bool) -> Explanation:
     """A state whose keys are those of the module behind, or without, a prefix."""
     whose = f", those of {_WRAPPERS[prefix]}," if prefix in _WRAPPERS else ""

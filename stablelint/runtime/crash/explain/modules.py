@@ -1,0 +1,85 @@
+"""Modules that are built of what they should be called with, give what nobody can use, or hold nothing that trains."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torch import nn
+
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.scene import Scene
+
+_LISTS: dict[type, str] = {list: "nn.ModuleList", tuple: "nn.ModuleList", dict: "nn.ModuleDict"}
+
+
+def _call(scene: Scene) -> ast.Call | None:
+    """The call of the program that failed."""
+    node = node_at(scene.user.site) if scene.user is not None else None
+    return node if isinstance(node, ast.Call) else None
+
+
+@explains(
+    r"Boolean value of Tensor with more than one value is ambiguous|__init__\(\) takes 1 positional argument"
+)
+def built(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """`nn.MSELoss(output, target)`: a module that is built of the tensors it should be called with."""
+    call, built = _call(scene), scene.frames[-1].frame.f_locals.get("self") or scene.module
+    inside = any(one.site.code.co_name == "__init__" for one in scene.frames if not one.mine)
+    if call is None or not inside or not isinstance(built, nn.Module) or not call.args:
+        return None
+    name, given = ast.unparse(call.func), ", ".join(map(ast.unparse, call.args))
+    summary = f"{name} is a class: this builds a module with the settings {given}, and computes nothing"
+    return Explanation("module", summary, advice=(f"{name}()({given})",))
+
+
+@explains(r"argument '\w+' \(position \d+\) must be Tensor, not (tuple|NoneType)")
+def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """The result of a recurrent layer, or of a `forward` that returns nothing, where a tensor is wanted."""
+    layers = shapes_through_layers(scene)
+    source = _source(scene) or (layers[-2][0] if len(layers) > 1 else None)
+    if source is None:
+        return None
+    if match[1] == "tuple":
+        summary = f"{source} gives a tuple, and what comes next takes a tensor"
+        advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"
+        return Explanation("module", summary, advice=(advice,), layers=layers)
+    return Explanation("module", f"{source} is None", advice=("is `return` missing in a forward?",))
+
+
+def _source(scene: Scene) -> str | None:
+    """The name in the failing call of the program whose value is no tensor, or the call that gave it."""
+    call, names = _call(scene), scene.user.names if scene.user is not None else {}
+    for one in call.args if call is not None else ():
+        value = value_of(one, names)
+        if value is None or isinstance(value, tuple):
+            return ast.unparse(one)
+    return None
+
+
+@explains(r"optimizer got an empty parameter list")
+def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A model without parameters: its layers stand in plain lists, or nowhere."""
+    call = _call(scene)
+    parts = list(ast.walk(call)) if call is not None else []
+    given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr == "parameters"), None)
+    model = value_of(given, scene.user.names) if given is not None and scene.user is not None else None
+    if given is None or not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
+        return None
+    hidden = list(_hidden(model))
+    summary = f"{ast.unparse(given)} ({type(model).__name__}) has no parameters"
+    because = tuple(f"{name} is a plain {kind.__name__} of modules" for name, kind in hidden)
+    advice = tuple(f"{name} = {_LISTS[kind]}(…)" for name, kind in hidden)
+    return Explanation("module", summary, because, advice)
+
+
+def _hidden(model: nn.Module) -> Iterator[tuple[str, type]]:
+    """The attributes of a module that hold modules in a plain container."""
+    for name, value in vars(model).items():
+        parts = value.values() if type(value) is dict else value
+        if type(value) in _LISTS and name[:1] != "_" and any(isinstance(part, nn.Module) for part in parts):
+            yield f"self.{name}", type(value)
