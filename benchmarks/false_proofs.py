@@ -37,7 +37,7 @@ import random
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
@@ -184,7 +184,7 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     looked_up = {n.attr for s in nodes for n in ast.walk(s) if isinstance(n, ast.Attribute)}
     read = _read(tree, Path(diagnostic.filename))
     if (called | looked_up | made.keys()) & (read - methods.keys()) or (
-        "forward" in read and _calls_a_module(nodes)
+        "forward" in read and _calls_a_module(nodes, methods)
     ):
         raise UnsuitedError("rests on a method, or on another file")
     written = {n for value in assumed.settings.values() for n in _names(ast.parse(value))}
@@ -302,10 +302,19 @@ def _of_torch(tree: ast.Module) -> dict[str, object]:
     return found
 
 
-def _calls_a_module(nodes: Sequence[ast.AST]) -> bool:
-    """Whether something calls an attribute of `self`, or an element of one: the engine looks into its `forward`."""
-    calls = (n.func for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call))
-    return any(_root(f) == "self" for f in calls if isinstance(f, ast.Attribute | ast.Subscript))
+def _calls_a_module(nodes: Sequence[ast.AST], methods: Container[str]) -> bool:
+    """Whether something calls an attribute of `self`, or an element of one: the engine looks into its `forward`.
+
+    Methods of the class are run, and what a tensor has for a method is taken for one.
+    """
+    for function in (n.func for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call)):
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            if function.value.id == "self" and function.attr not in methods:
+                return True
+        elif isinstance(function, ast.Attribute | ast.Subscript) and _root(function) == "self":
+            if not hasattr(torch.Tensor, getattr(function, "attr", "")):
+                return True
+    return False
 
 
 def _last(node: ast.expr) -> str:
@@ -416,6 +425,8 @@ def _changed(node: ast.AST) -> set[str]:
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store | ast.Del):
             found.add(part.id)
+        elif isinstance(part, ast.FunctionDef):
+            found.add(part.name)
         elif isinstance(part, ast.Attribute | ast.Subscript) and isinstance(part.ctx, ast.Store):
             found |= _names(part.value)
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
@@ -446,6 +457,10 @@ def _unbound(statements: list[ast.stmt], operation: ast.expr) -> set[str]:
     bound: set[str] = set()
     free: set[str] = set()
     for node in (*statements, operation):
+        if isinstance(node, ast.FunctionDef):
+            bound.add(node.name)
+            free |= _names(node) - bound - _stored(node) - _parameters(node).keys()
+            continue
         free |= {n for n in _names(node) if n not in bound}
         if not isinstance(node, ast.If | ast.For | ast.While | ast.Try):
             bound |= {
@@ -532,7 +547,10 @@ class Maker:
 
 @dataclass
 class Stand:
-    """An object of which nothing is known: each attribute is made up once, and a call yields a tensor."""
+    """An object of which nothing is known: each attribute is made up once, and a call yields a tensor.
+
+    A call without arguments yields the same again: what it was tested for is true of it, as for a reader.
+    """
 
     maker: Maker
     called: frozenset[str]  # attributes that the slice calls
@@ -551,7 +569,9 @@ class Stand:
         return self.made[name]
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
-        return self.maker.tensor()
+        if arguments or keywords:
+            return self.maker.tensor()
+        return self.made.setdefault("()", self.maker.tensor())
 
 
 def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tuple[int, str]:
