@@ -47,6 +47,11 @@ def readers(node: ast.AST, name: str) -> Iterator[ast.Name]:
     return (one for one in loads(node) if one.id == name)
 
 
+def stores(node: ast.AST, name: str) -> list[ast.Name]:
+    """Every place in a node that binds a name, or takes it away."""
+    return [one for one in ast.walk(node) if is_name(one, name) and not isinstance(one.ctx, ast.Load)]
+
+
 def shown(text: str) -> str:
     """The text of an expression on one line, for a message."""
     text = " ".join(text.split())

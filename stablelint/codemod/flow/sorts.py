@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from stablelint.codemod.flow.definition import definition, function_of, takes
-from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name, unsigned
+from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name, stores, unsigned
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
@@ -101,14 +101,11 @@ def _made(tree: Tree, name: ast.Name) -> list[ast.expr]:
     function = function_of(tree, name)
     if function is None or takes(function, name.id):
         return []
-    inside = list(ast.walk(function))
-    stores = [one for one in inside if is_name(one, name.id) and not isinstance(one.ctx, ast.Load)]
-    kept = [one.target for one in inside if isinstance(one, ast.AugAssign)]
-    given = [one for one in inside if isinstance(one, ast.Assign) and called_name(one.value) in _DEFAULTS]
-    targets = [one.targets[0] for one in given]
-    return (
-        [one.value for one in given if one.targets[0] in stores] if set(stores) <= {*kept, *targets} else []
-    )
+    inside, bound = list(ast.walk(function)), set(stores(function, name.id))
+    kept = {one.target for one in inside if isinstance(one, ast.AugAssign)}
+    made = [one for one in inside if isinstance(one, ast.Assign) and called_name(one.value) in _DEFAULTS]
+    values = {one.targets[0]: one.value for one in made if one.targets[0] in bound}
+    return list(values.values()) if bound <= kept | values.keys() else []
 
 
 def is_python_number(node: ast.expr, tree: Tree) -> bool:
@@ -176,7 +173,7 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
     if any(isinstance(one.annotation, ast.Name) and one.annotation.id in _NUMBERS for one in named) or any(
         one in named and default is not None and is_number(default) for one, default in pairs
     ):
-        return not any(is_name(one, name.id) and not isinstance(one.ctx, ast.Load) for one in inside)
+        return not stores(function, name.id)
     ranges = [one for one in inside if isinstance(one, ast.Call) and called_name(one) == "range"]
     return any(True for one in ranges for _ in readers(one, name.id))
 

@@ -9,6 +9,7 @@ import ast
 import re
 
 from stablelint.codemod.flow.definition import function_of, in_loop
+from stablelint.codemod.flow.nodes import readers, stores
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
@@ -50,17 +51,10 @@ def _only_reader(tree: Tree, statement: ast.stmt, name: str, other: str) -> ast.
     function = function_of(tree, statement)
     if function is None or in_loop(tree, statement):
         return None
-    named = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
-    readers = [one for one in named if isinstance(one.ctx, ast.Load)]
-    rebound = any(
-        isinstance(one, ast.Name)
-        and one.id == other
-        and not isinstance(one.ctx, ast.Load)
-        and one.lineno > statement.lineno
-        for one in ast.walk(function)
-    )
+    found = list(readers(function, name))
+    rebound = any(one.lineno > statement.lineno for one in stores(function, other))
     nested = any(
         isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and one is not function
         for one in ast.walk(function)
     )
-    return readers[0] if len(readers) == 1 and len(named) == 2 and not rebound and not nested else None
+    return found[0] if len(found) == len(stores(function, name)) == 1 and not rebound and not nested else None

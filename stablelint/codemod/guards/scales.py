@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import is_name, loads, readers, unsigned
+from stablelint.codemod.flow.nodes import loads, readers, stores, unsigned
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
@@ -193,22 +193,20 @@ def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.st
     name, assigned = reader.id, definition(tree, reader)
     if assigned is not None:
         return "insert-after", assigned.statement
-    inside = list(ast.walk(function))
-    body: list[ast.stmt] = getattr(function, "body", [])
-    named = [one for one in inside if is_name(one, name)]
-    stores = [one for one in named if not isinstance(one.ctx, ast.Load)]
+    inside, bound = list(ast.walk(function)), stores(function, name)
     if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
+        body: list[ast.stmt] = getattr(function, "body", [])
         tests = (one for one in inside if isinstance(one, ast.Compare))
         if any(True for test in tests for _ in readers(test, name)):
             return None
         reading = next((one for one in body if any(True for _ in readers(one, name))), None)
-        return ("insert-before", reading) if not stores and reading is not None else None
+        return ("insert-before", reading) if not bound and reading is not None else None
     suite = tree.siblings(tree.statement(reader))
     maker = next((one for one in suite if binds(one, name)), None)
-    if maker is None or maker.lineno > reader.lineno or not set(stores) <= set(ast.walk(maker)):
+    if maker is None or not set(bound) <= set(ast.walk(maker)):
         return None
-    is_before = any(one.lineno <= (maker.end_lineno or 0) for one in named if one not in stores)
-    return None if is_before else ("insert-after", maker)
+    is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(function, name))
+    return ("insert-after", maker) if is_behind else None
 
 
 def _of_logarithm(node: ast.expr) -> ast.expr:

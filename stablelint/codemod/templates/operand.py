@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.definition import function_of, takes
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import is_name, loads, shown
+from stablelint.codemod.flow.nodes import loads, shown, stores
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree, parse
 from stablelint.codemod.text.source import SourceError
@@ -107,10 +107,8 @@ def check_bound(tree: Tree, site: ast.AST, operand: Operand) -> None:
         return
     end = (site.end_lineno or 0, site.end_col_offset or 0)
     for name in {one.id for one in loads(operand.tree)}:
-        stores = [
-            one for one in ast.walk(function) if is_name(one, name) and not isinstance(one.ctx, ast.Load)
-        ]
-        if stores and all((one.lineno, one.col_offset) > end for one in stores) and not takes(function, name):
+        bound = stores(function, name)
+        if bound and all((one.lineno, one.col_offset) > end for one in bound) and not takes(function, name):
             raise Withheld(f"`{name}` has no value yet at this place")
 
 
