@@ -160,9 +160,9 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     template = parse_template(fix.replace or "...")
     bindings: dict[str, Binding] = {}
     for name in sorted(template.metavariables & site.match.bindings.keys()):
-        # What has the place of all that is replaced is the result of a loop's pass before.
-        is_earlier = fix.target is None and site.match.bindings[name].node is node
-        binding = (_read if is_earlier else _binding)(name, site, node, module)
+        if fix.target is None and site.match.bindings[name].node is node:
+            return "the loop around it comes back with its own result"
+        binding = _binding(name, site, node, module)
         if binding.text is None:
             own = site.match.bindings[name].node
             if own is not None and not _inside_function(own, site):
@@ -434,15 +434,10 @@ def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bind
     if setting is not None:
         span = module.source.span(setting) if encloses(target, setting) else None
         return Binding(module.source.segment(setting), span, dtype)
-    return _read(name, site, target, module)._replace(dtype=dtype)
-
-
-def _read(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
-    """An operand as the target reads it."""
     text = site.texts.get(name)
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
-    return Binding(text, span, site.match.bindings[name].dtype)
+    return Binding(text, span, dtype)
 
 
 def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:

@@ -173,3 +173,13 @@ def test_a_quotient_that_both_branches_read_is_guarded_for_neither() -> None:
             return torch.where(a > 0, 2 / (b * b + 1), a + b)
         """)
     assert "the rewrite needs `a > 0`" in str(written["SL503"])
+
+
+def test_what_a_loop_comes_back_with_is_no_operand_of_a_rewrite() -> None:
+    written = fixes("""
+        def repeat(y: torch.Tensor):
+            for _ in range(2):
+                y = 1 / (1 + torch.exp(2 * y))
+            return y
+        """)
+    assert written["SL207"] == ("torch.sigmoid(-2 * y)",)
