@@ -158,13 +158,6 @@ def _defined(used: Iterable[str], bound: frozenset[str] | None, key: str, text: 
         raise RuleError(message, key=key, hint=nearest(name, bound))
 
 
-def _check_keys(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
-    known = tuple(known)
-    for key in table:
-        if key not in known:
-            raise RuleError(f"unknown key `{key}` in {where}", key=key, hint=nearest(key, known))
-
-
 def _at(key: str, parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
@@ -184,8 +177,10 @@ def _check_matcher(matcher: str) -> None:
 
 def _read(table: Mapping[str, object], known: Mapping[str, keys.Key], where: str) -> dict[str, Any]:
     """What a table says of each key that it may have, or the key's default, in the key's shape."""
-    _check_keys(table, known, where)
-    return {name: _value(table.get(name), name, key, where) for name, key in known.items()}
+    for key in table:
+        if key not in known:
+            raise RuleError(f"unknown key `{key}` in {where}", key=key, hint=nearest(key, known))
+    return {name: _value(table.get(name), name, shape, where) for name, shape in known.items()}
 
 
 def _value(value: object, name: str, key: keys.Key, where: str) -> object:

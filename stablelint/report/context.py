@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from stablelint.diagnostic import Applicability, Diagnostic
+from stablelint.diagnostic import Applicability, Diagnostic, Position
 from stablelint.report.source import Sources
 from stablelint.report.style import PIPED_WIDTH, PLAIN, Style
 
@@ -37,6 +37,10 @@ class Context:
     def path(self, filename: str) -> str:
         """`filename` relative to the folder if it lies in it."""
         return _inside(self.folder, filename)
+
+    def place(self, filename: str, position: Position | None) -> str:
+        """`path:row:column` as a terminal may be given it."""
+        return ":".join([self.shown(filename), *map(str, position or ())])
 
     def path_in_repository(self, filename: str) -> str:
         """`filename` relative to the repository if it lies in it, else as `path` gives it."""

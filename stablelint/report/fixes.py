@@ -153,13 +153,10 @@ def _name(finding: Diagnostic) -> tuple[str, str, str]:
 
 
 def _withheld(fixes: Sequence[FileFix], context: Context) -> Iterator[str]:
-    style = context.style
     withheld = [finding for item in fixes for finding in item.withheld]
     if withheld:
-        yield style.bold(f"Withheld {plural(len(withheld), 'fix')}:")
+        yield context.style.bold(f"Withheld {plural(len(withheld), 'fix')}:")
     for finding in withheld:
-        start = finding.span.start
-        place = f"{context.shown(finding.filename)}:{start.row}:{start.column}"
-        yield from hung(
-            f"  {place}: ", f"{finding.code}: {plain(finding.fix_withheld or '')}", context.width, indent=4
-        )
+        lead = f"  {context.place(finding.filename, finding.span.start)}: "
+        text = f"{finding.code}: {plain(finding.fix_withheld or '')}"
+        yield from hung(lead, text, context.width, indent=4)

@@ -33,7 +33,7 @@ def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
 
 def place_lines(items: Sequence[Diagnostic], context: Context, indent: int) -> Iterator[str]:
     """Where findings stand, with their confidence and expression; each line is to stand behind `indent` cells."""
-    places = [f"{context.shown(item.filename)}:{_position(item)}" for item in items]
+    places = [context.place(item.filename, item.span.start) for item in items]
     widest = max(map(width, places))
     narrower = replace(context, width=context.width - indent)
     for item, place in zip(items, places, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from stablelint.diagnostic import Diagnostic
@@ -35,19 +34,15 @@ def _as_table(rows: list[tuple[int, Diagnostic]], context: Context) -> str:
         lines.append(f"{number}  {item.code:<{longest}}  {fix_marker(item) or '   '}  {item.name}")
     legend = {"[*]": "`stablelint fix` has a rewrite", "[-]": "`stablelint fix --unsafe-fixes` has one"}
     marks = {fix_marker(item) for _, item in rows}
-    lines += [
-        style.dim(f"{mark}: {means}") for mark, means in legend.items() if mark in marks and context.summary
-    ]
+    if context.summary:
+        lines += [style.dim(f"{mark}: {means}") for mark, means in legend.items() if mark in marks]
     return "\n".join(lines) + "\n"
 
 
 def _rows(found: Iterable[Diagnostic]) -> list[tuple[int, Diagnostic]]:
     """Findings counted by rule, each with one of them, preferably one that has a fix."""
-    counts: Counter[str] = Counter()
-    examples: dict[str, Diagnostic] = {}
+    by_code: dict[str, list[Diagnostic]] = {}
     for item in found:
-        counts[item.code] += 1
-        if item.code not in examples or (examples[item.code].fix is None and item.fix is not None):
-            examples[item.code] = item
-    ordered = sorted(counts, key=lambda code: (-counts[code], code))
-    return [(counts[code], examples[code]) for code in ordered]
+        by_code.setdefault(item.code, []).append(item)
+    rows = [(len(items), min(items, key=lambda item: item.fix is None)) for items in by_code.values()]
+    return sorted(rows, key=lambda row: (-row[0], row[1].code))

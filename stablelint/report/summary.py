@@ -87,8 +87,7 @@ def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     if assumed:
         yield style.bold(f"Assumed safe while settings keep their values: {plural(assumed, 'operation')}")
     for item in result.discharged:
-        start = item.span.start
-        place = f"{context.shown(item.filename)}:{start.row}:{start.column}"
+        place = context.place(item.filename, item.span.start)
         reason = f" by {item.discharged_by}" if item.discharged_by else ""
         if item.assumes:
             reason += f" if {', '.join(item.assumes)}"
@@ -98,12 +97,7 @@ def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
 def problem_lines(problem: Problem, context: Context) -> Iterator[str]:
     """A problem with its place and, on a second line, what may help."""
     style = context.style
-    place = ""
-    if problem.filename:
-        place = context.shown(problem.filename)
-        if problem.position is not None:
-            place += f":{problem.position.row}:{problem.position.column}"
-        place += ": "
+    place = f"{context.place(problem.filename, problem.position)}: " if problem.filename else ""
     yield f"{style.error('error')}: {style.bold(place)}{plain(problem.message)}"
     if problem.hint:
         yield from note("help", plain(problem.hint), context)

@@ -17,7 +17,9 @@ def explained(found: Iterable[Diagnostic], context: Context) -> str:
     """A paragraph for each word of the glossary that a finding uses; "" where there is none."""
     said = " ".join(text for item in found for text in _texts(item))
     used = {term: text for term, text in _terms().items() if re.search(_pattern(term), said, re.IGNORECASE)}
-    return "\n".join(_lines(used, context)) + "\n" if used else ""
+    width, bold = context.width - 2, context.style.bold
+    bodies = {term: "".join(f"  {line}\n" for line in wrap(text, width)) for term, text in used.items()}
+    return "".join(f"\n{bold(term)}\n{body}" for term, body in bodies.items())
 
 
 def _texts(item: Diagnostic) -> Iterator[str]:
@@ -35,10 +37,3 @@ def _pattern(term: str) -> str:
 def _terms() -> Mapping[str, str]:
     text = Path(__file__).with_suffix(".md").read_text("utf-8")
     return {term: " ".join(body.split()) for term, body in _SECTION.findall(text)}
-
-
-def _lines(used: Mapping[str, str], context: Context) -> Iterator[str]:
-    for term, text in used.items():
-        yield ""
-        yield context.style.bold(term)
-        yield from (f"  {line}" for line in wrap(text, context.width - 2))

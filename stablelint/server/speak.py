@@ -43,7 +43,8 @@ def diagnostic(item: Diagnostic, text: Text, catalog: Catalog) -> tuple[str, typ
     found = types.Diagnostic(
         range=place,
         message=f"{item.name}: {item.message}",
-        severity=_severity(item),
+        # What is not likely stays in the background.
+        severity=_SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Hint,
         code=item.code,
         code_description=types.CodeDescription(page) if page else None,
         source=SOURCE,
@@ -97,21 +98,12 @@ def hints(
     """The range of each name that is bound to a tensor of which something is known."""
     shown = text.span(uri, visible)
     for span, known in ranges.bound.items():
-        if (
-            known.kind != "tensor"
-            or known.dtype == "bool"
-            or not known.is_bounded
-            or not shown.contains(span)
-        ):
+        told = known.kind == "tensor" and known.dtype != "bool" and known.is_bounded
+        if not told or not shown.contains(span):
             continue
         place = text.range(span)[1].end
         tooltip = "; ".join(str(part) for part in (known.because, seen.get(span)) if part)
         yield types.InlayHint(place, f" ∈ {known.interval}", types.InlayHintKind.Type, tooltip=tooltip)
-
-
-def _severity(item: Diagnostic) -> types.DiagnosticSeverity:
-    """As the rule presents it where it is likely; the rest stays in the background."""
-    return _SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Hint
 
 
 def _related(step: Step, text: Text) -> types.DiagnosticRelatedInformation:

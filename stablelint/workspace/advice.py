@@ -17,7 +17,7 @@ from stablelint.codemod.fixpoint import fix_source
 from stablelint.codemod.propose import propose
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.codemod.text.edits import apply_edits
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Level, Position, Span, Status, Step
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Level, Position, Span, Status
 from stablelint.runtime.guard.reporting.cause import Advice, Cause, Remedied, Rewrite
 from stablelint.runtime.guard.reporting.event import Event
 from stablelint.workspace.examine import Examiner, Scope
@@ -118,15 +118,12 @@ def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | Non
     within = [item for item in diagnostics if span.contains(item.span)]
     same = [item for item in around if item.span == span]
     around = [item for item in around if item.span.end.row - item.span.start.row <= 6]
-    led = [item for item in diagnostics if any(_is_at(step, span) for step in item.derivation[-1:])]
+    last = [(item, step) for item in diagnostics for step in item.derivation[-1:]]
+    led = [item for item, step in last if step.filename is None and step.span.contains(span)]
     for group in (same, around, within, led):
         if group:
             return min(group, key=lambda item: (_length(item.span), item.status is not Status.VIOLATED))
     return None
-
-
-def _is_at(step: Step, span: Span) -> bool:
-    return step.filename is None and step.span.contains(span)
 
 
 def _is_made(diagnostic: Diagnostic) -> bool:

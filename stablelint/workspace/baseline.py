@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from stablelint.config import ConfigError
@@ -34,6 +34,11 @@ def fingerprints(diagnostics: Sequence[Diagnostic], root: str) -> list[str]:
     return marks
 
 
+def marked(diagnostics: Sequence[Diagnostic], root: str) -> Iterable[tuple[Diagnostic, str]]:
+    """Each finding with its fingerprint."""
+    return zip(diagnostics, fingerprints(diagnostics, root), strict=True)
+
+
 def _key(item: Diagnostic, root: str) -> tuple[str, str, str]:
     relative = os.path.relpath(item.filename, root).replace(os.sep, "/")
     return item.code, relative, "".join(item.expression.split())
@@ -43,7 +48,7 @@ def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
     """Records the findings. Raises BaselineError where the file cannot be written."""
     entries = [
         {"code": item.code, "filename": _key(item, root)[1], "fingerprint": mark}
-        for item, mark in zip(diagnostics, fingerprints(diagnostics, root), strict=True)
+        for item, mark in marked(diagnostics, root)
     ]
     text = json.dumps({"version": _VERSION, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
     temporary = f"{path}.{os.getpid()}"
@@ -60,11 +65,7 @@ def write(path: str, diagnostics: Sequence[Diagnostic], root: str) -> None:
 
 def unknown(known: frozenset[str], diagnostics: Sequence[Diagnostic], root: str) -> list[Diagnostic]:
     """The findings whose fingerprints are not among the `known` ones."""
-    return [
-        item
-        for item, mark in zip(diagnostics, fingerprints(diagnostics, root), strict=True)
-        if mark not in known
-    ]
+    return [item for item, mark in marked(diagnostics, root) if mark not in known]
 
 
 def read(path: str) -> frozenset[str]:
@@ -73,14 +74,12 @@ def read(path: str) -> frozenset[str]:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
         if content["version"] != _VERSION:
-            raise BaselineError(
-                [Problem(f"the baseline has the unknown version {content['version']!r}", path)]
-            )
+            what = f"the baseline has the unknown version {content['version']!r}"
+            raise BaselineError([Problem(what, path)])
         return frozenset(str(entry["fingerprint"]) for entry in content["findings"])
     except OSError as error:
         hint = "`stablelint check --write-baseline FILE` records one"
-        raise BaselineError(
-            [Problem(f"cannot read the baseline: {error.strerror}", path, hint=hint)]
-        ) from None
+        what = f"cannot read the baseline: {error.strerror}"
+        raise BaselineError([Problem(what, path, hint=hint)]) from None
     except (ValueError, KeyError, TypeError):
         raise BaselineError([Problem("this is not a baseline written by stablelint", path)]) from None

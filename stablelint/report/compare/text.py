@@ -85,10 +85,8 @@ def _where(difference: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator
             yield Note(f"only in {run['label']}", ", ".join(f"`{text}`" for text in one["only_here"]))
         if one is not None and one["error"] is not None:
             error, allowed = (short(one[key]) for key in ("error", "allowed"))
-            yield Note(
-                run["label"],
-                f"{error} ulps from float64 on the same operands; rounding explains {allowed}",
-            )
+            text = f"{error} ulps from float64 on the same operands; rounding explains {allowed}"
+            yield Note(run["label"], text)
     if difference["note"]:
         yield Note("note", difference["note"])
 
@@ -110,8 +108,7 @@ def _values(difference: Mapping[str, Any]) -> Iterator[Part]:
         rows = [("result", "shape", "dtype", "min", "max")]
         for name in ("first", "second"):
             one = difference[name]
-            ends = (_full(one[key]) for key in ("low", "high"))
-            rows.append((name, shape(one["shape"]), one["dtype"], *ends))
+            rows.append((name, shape(one["shape"]), one["dtype"], _full(one["low"]), _full(one["high"])))
         yield Rows(rows if difference["first"]["low"] is not None else ())
 
 
@@ -157,10 +154,9 @@ def _losses(runs: list[Mapping[str, Any]]) -> Iterator[Part]:
 def _script(script: Mapping[str, Any] | None) -> Iterator[Part]:
     if script is None:
         return
-    shown = "shows the difference when it runs alone"
-    if not script["shows"]:
-        shown = "did not show the difference alone"
-    yield Note(
-        "script", f"{script['path']}: {plural(script['operations'], 'operation')}, {shown}", apart=True
+    shown = (
+        "shows the difference when it runs alone" if script["shows"] else "did not show the difference alone"
     )
+    size = plural(script["operations"], "operation")
+    yield Note("script", f"{script['path']}: {size}, {shown}", apart=True)
     yield Code(script["graph"])

@@ -55,9 +55,7 @@ def finding(item: Diagnostic, context: Context, same: Sequence[Diagnostic] = ())
     marks = list(_marks(item, context))
     last = max(mark.span.end.row for mark in marks)
     indent = " " * len(str(min(last + 1, len(lines) or 1)))
-    start = item.span.start
-    arrow = context.style.gutter("-->")
-    yield f"{indent}{arrow} {context.shown(item.filename)}:{start.row}:{start.column}"
+    yield f"{indent}{context.style.gutter('-->')} {context.place(item.filename, item.span.start)}"
     yield from frame(lines, marks, context.style, context.width)
     for step in item.derivation:
         if step.filename not in (None, item.filename):

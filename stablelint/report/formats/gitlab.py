@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Level, Severity
 from stablelint.report.context import Context
-from stablelint.workspace.baseline import fingerprints
+from stablelint.workspace.baseline import marked
 
 if TYPE_CHECKING:
     from stablelint.workspace.pipeline import CheckResult
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def render(result: CheckResult, context: Context) -> str:
     """An array of issues, whose fingerprints stay the same when lines move."""
     items = []
-    for item, fingerprint in zip(
-        result.diagnostics, fingerprints(result.diagnostics, context.folder), strict=True
-    ):
+    for item, fingerprint in marked(result.diagnostics, context.folder):
         start, end = item.span.start, item.span.end
         items.append(
             {

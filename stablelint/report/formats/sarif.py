@@ -10,7 +10,7 @@ from urllib.parse import quote
 from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Fix, Level, Problem, Span
 from stablelint.report.context import Context
-from stablelint.workspace.baseline import fingerprints
+from stablelint.workspace.baseline import marked
 from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def render(result: CheckResult, context: Context) -> str:
     for item in result.diagnostics:
         first_of_code.setdefault(item.code, item)
     codes = sorted(first_of_code)
-    marks = fingerprints(result.diagnostics, context.folder)
     run = {
         "tool": {
             "driver": {
@@ -37,18 +36,16 @@ def render(result: CheckResult, context: Context) -> str:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"ROOT": {"uri": _folder_uri(context.folder)}},
+        "originalUriBaseIds": {"ROOT": {"uri": "file://" + _quoted(context.folder.rstrip("/") + "/")}},
         "invocations": [
             {
                 "executionSuccessful": not result.problems,
-                "toolExecutionNotifications": [
-                    _notification(problem, context) for problem in result.problems
-                ],
+                "toolExecutionNotifications": [_notification(one, context) for one in result.problems],
             }
         ],
         "results": [
             _result(item, codes.index(item.code), mark, context)
-            for item, mark in zip(result.diagnostics, marks, strict=True)
+            for item, mark in marked(result.diagnostics, context.folder)
         ],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -56,17 +53,18 @@ def render(result: CheckResult, context: Context) -> str:
 
 
 def _rule(example: Diagnostic, context: Context) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": example.code, "name": example.name}
-    described["defaultConfiguration"] = {"level": example.severity.value}
-    if example.url:
-        described["helpUri"] = example.url
     page = context.rules.get(example.code)
     summary, text = (example.name, example.message) if page is None else (page.summary, page.text)
-    described["shortDescription"] = {"text": summary}
-    # GitHub's code scanning refuses a rule without this one.
-    described["fullDescription"] = {"text": summary if page is None else _reason(page)}
-    described["help"] = {"text": text, "markdown": text}
-    return described
+    return {
+        "id": example.code,
+        "name": example.name,
+        "defaultConfiguration": {"level": example.severity.value},
+        **({"helpUri": example.url} if example.url else {}),
+        "shortDescription": {"text": summary},
+        # GitHub's code scanning refuses a rule without this one.
+        "fullDescription": {"text": summary if page is None else _reason(page)},
+        "help": {"text": text, "markdown": text},
+    }
 
 
 def _reason(page: Rule) -> str:
@@ -133,10 +131,6 @@ def _artifact(filename: str, context: Context) -> dict[str, str]:
     return {"uri": _quoted(relative), "uriBaseId": "ROOT"}
 
 
-def _folder_uri(folder: str) -> str:
-    return "file://" + _quoted(folder.rstrip("/") + "/")
-
-
 def _quoted(path: str) -> str:
     return quote(os.fsencode(path))  # a path need not be UTF-8
 
@@ -152,10 +146,8 @@ def _fix(filename: str, fix: Fix, context: Context) -> dict[str, Any]:
         }
         for path, edits in fix.by_file(filename).items()
     ]
-    return {
-        "description": {"text": f"{fix.message} ({fix.applicability.value})"},
-        "artifactChanges": changes,
-    }
+    description = {"text": f"{fix.message} ({fix.applicability.value})"}
+    return {"description": description, "artifactChanges": changes}
 
 
 def _notification(problem: Problem, context: Context) -> dict[str, Any]:
@@ -163,9 +155,6 @@ def _notification(problem: Problem, context: Context) -> dict[str, Any]:
     if problem.filename:
         location: dict[str, Any] = {"artifactLocation": _artifact(problem.filename, context)}
         if problem.position is not None:
-            location["region"] = {
-                "startLine": problem.position.row,
-                "startColumn": problem.position.column,
-            }
+            location["region"] = {"startLine": problem.position.row, "startColumn": problem.position.column}
         described["locations"] = [{"physicalLocation": location}]
     return described
