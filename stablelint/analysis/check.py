@@ -234,9 +234,9 @@ class _Analysis:
         frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
-        private = root.function.name.startswith("_")  # nobody else calls it
-        felt = not private or not callers or any(caller.gradient for caller in callers)
-        frame.state.gradient = felt and not root.ungraded and not function.without_gradient
+        private = function.name.startswith("_") and not self._is_called_elsewhere(function)
+        felt = not private or not (root.ungraded or (callers and not any(c.gradient for c in callers)))
+        frame.state.gradient = felt and not function.without_gradient
         if private and self._is_seen_whole(root):
             hand_over(callers, frame.state)
         return frame
@@ -285,9 +285,12 @@ class _Analysis:
     def _is_seen_whole(self, root: Root) -> bool:
         """Whether every call of a function was seen before its body."""
         seen = self._session.calls.get(id(root.function.node), [])
-        if not (root.local and seen and len(seen) >= root.references):
-            return False
-        return not self._project.passed_to(target_of(root.function), CALLED)
+        known = root.local and bool(seen) and len(seen) >= root.references
+        return known and not self._is_called_elsewhere(root.function)
+
+    def _is_called_elsewhere(self, function: FunctionInfo) -> bool:
+        """Whether another file calls a private function."""
+        return bool(self._project.passed_to(target_of(function), CALLED))
 
     def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
         review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)

@@ -68,10 +68,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(root: Path, *names: str, use_cache: bool = True) -> CheckResult:
+def run(
+    root: Path, *names: str, use_cache: bool = True, rules: frozenset[str] = frozenset({"SL102"})
+) -> CheckResult:
     request = Request(
         Settings(root=root, level=Level.POSSIBLE),
-        Selection(frozenset({"SL102"}), "/"),
+        Selection(rules, "/"),
         discharged=True,
         use_cache=use_cache,
         jobs=1,
@@ -122,6 +124,21 @@ def test_a_private_function_that_another_file_calls_is_given_anything(
     result = run(project)
     [found] = (d for d in (*result.diagnostics, *result.discharged) if d.filename.endswith("norms.py"))
     assert found.status.value == status
+
+
+@pytest.mark.parametrize(
+    ("caller", "open_"),
+    [("", False), ("from lib.norms import _size\n\ndef f(x):\n    return _size(x)\n", True)],
+)
+def test_a_private_function_that_another_file_calls_may_be_trained_through(
+    caller: str, open_: bool, project: Path
+) -> None:
+    (project / "lib/norms.py").write_text(
+        "import torch\n\ndef _size(x):\n    return torch.sqrt(x.abs())\n\n"
+        "@torch.no_grad()\ndef size(x):\n    return _size(x)\n"
+    )
+    (project / "train.py").write_text("import torch\n" + caller)
+    assert bool(run(project, rules=frozenset({"SL103"})).diagnostics) is open_
 
 
 @pytest.fixture

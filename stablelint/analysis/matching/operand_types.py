@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -58,7 +59,7 @@ def misfit(template: str, site: Site) -> str | None:
         if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
             continue
         text = site.texts.get(name) or "the operand"
-        paths = list(_paths(value, _DEPTH))
+        paths = leaves(value)
         if any(one.kind is Kind.NUMBER for one in paths) or _is_annotated_number(text, site):
             return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
         if not is_tensor(value, site):
@@ -72,15 +73,6 @@ def misfit(template: str, site: Site) -> str | None:
                     f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
                 )
     return None
-
-
-def _paths(value: Value, depth: int) -> Iterator[Value]:
-    """What a value is on each of the paths that meet in it."""
-    if value.op != "phi" or depth == 0:
-        yield value
-        return
-    for one in value.operands.values():
-        yield from _paths(one, depth - 1)
 
 
 def _made_elsewhere(value: Value, depth: int) -> str | None:
