@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
@@ -10,11 +11,13 @@ from stablelint.matchers.names import (
     bound_to,
     functions_naming,
     functions_of,
+    graph_is_off,
     made_by,
     parameters_of,
     qualified,
 )
 from stablelint.matchers.tree import (
+    argument,
     arguments,
     around,
     block_of,
@@ -101,10 +104,25 @@ def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
 @observes()
 def variable(review: Review, rule: Rule) -> Sites:
     """`Variable(x)`, with whatever keywords."""
+    for call, _ in _variables(review):
+        yield site_at(review, rule, call, {"x": call.args[0]})
+
+
+@observes()
+def volatile(review: Review, rule: Rule) -> Sites:
+    """`Variable(x, volatile=True)` where nothing else switches recording off."""
+    for call, root in _variables(review):
+        asked = argument(call, "volatile")
+        if asked is not None and ast.unparse(asked) == "True" and not graph_is_off(call, root):
+            yield site_at(review, rule, call)
+
+
+def _variables(review: Review) -> Iterator[tuple[ast.Call, ast.AST]]:
+    """The calls of `Variable` in a file, each with its function."""
     for root in functions_naming(review, "Variable"):
         for call in calls_in(root):
             if call.args and made_by(call, review.module).endswith("autograd.Variable"):
-                yield site_at(review, rule, call, {"x": call.args[0]})
+                yield call, root
 
 
 @observes()
