@@ -39,6 +39,7 @@ from typing import Any
 
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.evidence.fact import all_facts
+from stablelint.analysis.evidence.score import ENOUGH
 from stablelint.catalog import load_catalog
 from stablelint.diagnostic import RULE, WHOLE, Diagnostic, Level, Passed, Passes
 from stablelint.syntax import precision
@@ -341,7 +342,7 @@ class Shares:
         worth = self._drawn[code, True] - (without == 1)
         noise = self._drawn[code, False] - (without == 0)
         share = smoothed(worth, noise, self._merged(self._by_judges(code)), PRIOR)
-        if worth + noise < PRIOR:  # those that were judged decide
+        if worth + noise < ENOUGH:  # those that were judged are told of, too
             worth, noise = worth + self._judged[code, True], noise + self._judged[code, False]
         return share, worth + noise, worth
 
@@ -543,7 +544,7 @@ def main() -> int:
     two = steps.add_parser("fit")
     two.add_argument("facts", type=Path)
     two.add_argument("--least", type=int, default=8)
-    two.add_argument("--likely", type=float, default=0.13)
+    two.add_argument("--likely", type=float, default=0.15)
     two.add_argument("--write", action="store_true")
     options = parser.parse_args()
     sys.setrecursionlimit(10000)

@@ -20,7 +20,7 @@ from stablelint.analysis.evidence.subject import Subject
 from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
-_ENOUGH = 5  # findings that were read, from which a share is told
+ENOUGH = 5  # findings that were read, from which a share is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _of_rule(code: str) -> Reason:
     rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
     sentence = (
         f"{rate.worth} of {rate.read} such findings were worth a change to readers; maintainers repair fewer"
-        if rate.read >= _ENOUGH
+        if rate.read >= ENOUGH
         else "few findings of this rule have been read so far"
     )
     return Reason(RULE, sentence, math.log(rate.share / (1.0 - rate.share)) - measured.base)

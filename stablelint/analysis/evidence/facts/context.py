@@ -41,12 +41,6 @@ def in_constructor(s: Subject) -> bool:
 
 
 @lowers
-def in_body(s: Subject) -> bool:
-    """stands in the body of a file"""
-    return s.function is None
-
-
-@lowers
 def guards_in_file(s: Subject) -> bool:
     """the file guards other operations by a small constant"""
     return words.says_a_small_constant(s.module.source.text)
