@@ -43,18 +43,7 @@ FLOAT64 = FloatFormat("float64", 64, 2.0**-1022, 5e-324, 2.0**-52, (2.0 - 2.0**-
 
 FORMATS: dict[str, FloatFormat] = {each.name: each for each in (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)}
 
-_ALIASES = {"half": "float16", "float": "float32", "double": "float64"}
 _STRUCT_CODES = {"float16": "<e", "float32": "<f"}
-
-
-def format_named(name: object) -> FloatFormat | None:
-    """The format a dtype's spelling stands for (`float32`, `torch.half`, `torch.double` …), or None."""
-    if isinstance(name, FloatFormat):
-        return name
-    if not isinstance(name, str):
-        return None
-    bare = name.rpartition(".")[2]
-    return FORMATS.get(_ALIASES.get(bare, bare))
 
 
 def round_to(value: float, fmt: FloatFormat) -> float:

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from stablelint.numerics.formats import (
     FLOAT16,
     FLOAT32,
-    FLOAT64,
     FORMATS,
     FloatFormat,
-    format_named,
     round_to,
 )
 
@@ -58,16 +56,3 @@ def test_ties_go_to_even_and_overflow_to_infinity() -> None:
     assert round_to(1e39, FLOAT32) == math.inf
     assert round_to(1e39, FORMATS["bfloat16"]) == math.inf
     assert math.isnan(round_to(math.nan, FLOAT32))
-
-
-@pytest.mark.parametrize(
-    ("spelling", "expected"),
-    [("torch.half", FLOAT16), ("float32", FLOAT32), ("torch.double", FLOAT64), (FLOAT16, FLOAT16)],
-)
-def test_a_format_is_found_by_the_spelling_of_its_dtype(spelling: object, expected: FloatFormat) -> None:
-    assert format_named(spelling) is expected
-
-
-@pytest.mark.parametrize("spelling", ["torch.int64", "", None, 3])
-def test_what_is_no_float_dtype_has_no_format(spelling: object) -> None:
-    assert format_named(spelling) is None

@@ -37,6 +37,10 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     """
     if site.value.module is not module:
         return (), "the operation stands in another file"
+    always = site.ranges.get(site.judgement.operand)
+    if always is not None and always.is_point:
+        text = " ".join((site.texts.get(site.judgement.operand) or "the operand").split())
+        return (), f"`{text}` is {always.lo:g} whatever comes in: what it should be is not in sight"
     offered, withheld = _offers(site, module)
     for reading in () if withheld is None and not _is_uncertain(offered) else site.readings:
         offered = (*offered, *_offers(reading, module)[0])

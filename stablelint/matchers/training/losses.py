@@ -37,7 +37,6 @@ _ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_e
 _MOVED = having("device", "cast", "layout", "copy")
 _SCORED = frozenset("linear_module layer_output sigmoid softmax log_softmax".split())
 _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
-_SUMMING = having("loss") | {"sum"}
 
 
 @observes()

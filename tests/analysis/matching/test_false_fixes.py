@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import function, open_
+from tests.analysis.support import fixes, function, open_
 
 
 def codes(code: str) -> set[str]:
@@ -96,3 +96,9 @@ def test_an_eps_that_survives_is_left_alone(line: str) -> None:
 )
 def test_the_operand_guarded_before_the_operation_is_no_false_fix(before: str) -> None:
     assert open_(function("y", before=before)) == []
+
+
+@pytest.mark.parametrize("denominator", ["x - x", "(x - x).sum()"])
+def test_what_is_always_zero_has_no_fix(denominator: str) -> None:
+    (told,) = fixes(function(f"1 / ({denominator})")).values()
+    assert told == f"`{denominator}` is 0 whatever comes in: what it should be is not in sight"
