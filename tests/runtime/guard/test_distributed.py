@@ -52,7 +52,15 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
-END = "dist.destroy_process_group()\n"
+# Models hold their group in cycles. Where one is left when the interpreter ends, a thread of torch's that still wants the
+# interpreter can abort the process.
+END = """
+import gc
+model = None
+gc.collect()
+dist.barrier()
+dist.destroy_process_group()
+"""
 
 SHARDED = "fsdp.fully_shard(model, mesh=init_device_mesh('cpu', (2,)))"
 COPIED = "DistributedDataParallel(model)"
