@@ -52,8 +52,8 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
-# Models hold their group in cycles. Where one is left when the interpreter ends, a thread of torch's that still wants the
-# interpreter can abort the process.
+# A rank once aborted as its interpreter ended, with models left that hold their group in cycles: here none is left, and
+# the ranks part together. Whether that was the cause is not shown.
 END = """
 import gc
 model = None
