@@ -256,3 +256,17 @@ def test_a_tuple_of_another_file_is_taken_apart(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(program)
     report = check_source(program.encode(), "train.py", CATALOG, AnalysisOptions(root=tmp_path))
     assert [d.code for d in report.diagnostics] == ["SL301"]
+
+
+def test_what_a_constructor_sets_is_known_where_it_was_analysed_before() -> None:
+    program = """
+    class M(nn.Module):
+        def forward(self, x):
+            return torch.log(self.share(x))
+
+        def __init__(self, n):
+            super().__init__()
+            self.share = nn.Softmax(dim=-1)
+            self.scale = 1 / n if self.training else 1.0
+    """
+    assert violated(program) == [(3, "SL202")]

@@ -126,9 +126,15 @@ def _initialise(
     made: Hashable | None,
     frame: Frame,
 ) -> None:
-    """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it."""
+    """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it.
+
+    While `__init__` is analysed itself, nothing is known yet of what it leaves behind.
+    """
     info, attributes = instance.data
     session = frame.session
+    if id(function.node) in session.running:
+        attributes.fill = partial(_initialise, function, instance, arguments, made, frame)
+        return
     look = (id(info), made)
     if made is not None and look in session.built:
         known = session.built[look]
