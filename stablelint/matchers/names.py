@@ -122,9 +122,10 @@ def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
 def trained_in(module: ModuleInfo) -> frozenset[str]:
     """The expressions that are called like models on the way to a loss: `net` of `criterion(net(x), y).backward()`."""
     tree = module.source.tree
+    trains = module.mentions("backward", "manual_backward")
     return frozenset(
         ast.unparse(call.func)
-        for root in (tree, *functions_below(tree))
+        for root in ((tree, *functions_below(tree)) if trains else ())
         for back in backs_in(root)
         for call in models_of(back, root, module)
     )

@@ -64,7 +64,8 @@ def cuda_in_worker(review: Review, rule: Rule) -> Sites:
 
 def _collating(review: Review) -> Iterator[ast.Call]:
     """The calls where workers collate a batch: in the `collate_fn` of a loader that has some."""
-    roots = functions_of(review) if "collate_fn" in review.module.source.text else []
+    text = review.module.source.text
+    roots = functions_of(review) if "collate_fn" in text and "num_workers" in text else []
     functions = {f.name: f for f in roots if isinstance(f, Function)}
     for loader in (n for root in roots for n in calls_in(root) if _has_workers(n)):
         given = argument(loader, "collate_fn")

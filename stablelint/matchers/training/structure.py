@@ -62,22 +62,28 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
     """`self.scale = torch.ones(1, requires_grad=True)` or `nn.Parameter(…).to(device)` in the `__init__` of a module."""
     held = review.module.mentions("Parameter") or "requires_grad" in review.module.source.text
     for info, init in _constructors(review) if held else ():
-        outside = [n.attr for n in nodes_below(review.module.source.tree, ast.Attribute)]
-        inside = [n.attr for n in nodes_below(info, ast.Attribute)]
         for statement in nodes_in(init, ast.Assign):
             target, value = statement.targets[0], statement.value
-            if not isinstance(target, ast.Attribute) or outside.count(target.attr) > inside.count(
-                target.attr
-            ):
+            moved = _moved_parameter(value, review.module)
+            if not isinstance(target, ast.Attribute) or not (moved or _is_leaf(value, review.module)):
+                continue
+            if _is_read_outside(target.attr, info, review.module):
                 continue  # who reads it elsewhere may train it
             stores = [n for n in nodes_below(info, ast.Assign) if ast.unparse(target) in assigned(n)[0]]
             if len(stores) > 1:
                 continue  # a place for what comes later
-            moved = _moved_parameter(value, review.module)
             if moved is not None:
                 yield site_at(review, rule, value, {"moved": moved}, message=_MOVED)
-            elif _is_leaf(value, review.module) and not _is_registered({target.attr}, info):
+            elif not _is_registered({target.attr}, info):
                 yield site_at(review, rule, value, {"leaf": value})
+
+
+def _is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
+    """Whether an attribute of that name stands in the file outside of a class."""
+    anywhere, inside = (
+        sum(n.attr == attr for n in nodes_below(tree, ast.Attribute)) for tree in (module.source.tree, info)
+    )
+    return anywhere > inside
 
 
 def _moved_parameter(node: ast.expr, module: ModuleInfo) -> ast.expr | None:
