@@ -11,6 +11,7 @@ from stablelint.syntax.names import last_name
 
 INIT = "torch.nn.init"
 LARGE = 1000.0
+PARAMETER = "parameter"  # what a name holds: it is made once, and not again where the name is read
 NUMBERS = {
     "nan": "nan",
     "NaN": "nan",
@@ -63,6 +64,8 @@ def _word_of_call(value: ast.Call, imports: Mapping[str, str]) -> str:
     if name == "partial" and value.args:
         return assigned_word(value.args[0], imports)
     name = word_of_name(imports.get(name, name))
+    if name == "Parameter":
+        return PARAMETER
     return name if name[:1].isupper() else ""
 
 

@@ -17,21 +17,18 @@ from typing import Any
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name
-from stablelint.syntax.sizes import Sizes
 from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
-RESHAPED = "view()"  # to the sizes of a tensor, perhaps in another order
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
 GRADED = "requires_grad"
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SMALL = 1e-3
 _LEAST = 3e-8  # what float16 does not take for 0
-_RESHAPES = frozenset({"view", "reshape"})
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -103,6 +100,8 @@ def _spellings() -> Mapping[str, set[str]]:
 class Glance:
     """What a look at a piece of syntax tells, without understanding it."""
 
+    imports: Mapping[str, str] = field(default_factory=dict)  # of the file, by local name
+    nodes: list[ast.AST] = field(default_factory=list)  # that were looked at: all but most names
     words: set[str] = field(default_factory=set)
     callees: set[str] = field(default_factory=set)  # last components of what is called
     calls: dict[str, list[ast.Call]] = field(default_factory=dict)  # the calls of each
@@ -110,7 +109,6 @@ class Glance:
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     # Functions and classes defined within.
     nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)
-    sizes: Sizes = field(default_factory=Sizes)
     classes: list[ast.ClassDef] = field(default_factory=list)
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
     # Attributes of other objects than `self` that are assigned.
@@ -134,9 +132,9 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
 
     The nodes whose ids are in `without` count, what stands below them does not.
     """
-    seen = Glance()
-    loads = seen.loads
     pending = list(roots)
+    seen = Glance(imports, pending)
+    loads = seen.loads
     for node in pending:  # grows while it is walked
         kind = type(node)
         look = _LOOKS.get(kind)
@@ -154,8 +152,6 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
             elif value is not None:
                 pending.append(value)
     seen.callees = set(seen.calls)
-    if seen.sizes.are_permuted:
-        seen.words.add(RESHAPED)
     seen.words.update(word_of_name(imports[name]) for name in loads.keys() & imports.keys())
     seen.words.update(NUMBERS[name] for name in loads.keys() & NUMBERS.keys())
     return seen
@@ -308,8 +304,6 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.passing.append(node)
     if _is_sized(node):
         seen.words.add(SIZED)
-    if name in _RESHAPES:
-        seen.sizes.viewed(node)
     if _is_in_place(name):
         seen.changed.add(written_name(node))
     if name.endswith("_") and not name.endswith("__"):
@@ -402,7 +396,6 @@ def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, st
 
 def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
-    seen.sizes.assigned(node)
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
     words = [word for value in values if (word := assigned_word(value, imports))]
     if words and any(map(_is_sized, values)):

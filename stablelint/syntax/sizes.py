@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 _UNKNOWN = -1  # some dimension, or none
 _FROM_LAST = -2  # a dimension that is counted from the last
 _NAMES = 2  # that lead on to others
 
 
-class Sizes:
-    """The sizes of tensors that the names of a function stand for, and the views that are given some."""
+def are_permuted(nodes: Iterable[ast.AST], views: Iterable[ast.Call]) -> bool:
+    """Whether one of the `views` can be given the sizes of a tensor in another order than the tensor has them.
+
+    `nodes` are those of the function.
+    """
+    sizes = _Sizes()
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            sizes.assigned(node)
+    return any(sizes.may_permute(view.args) for view in views)
+
+
+class _Sizes:
+    """The sizes of tensors that the names of a function stand for."""
 
     def __init__(self) -> None:
         self._dims: dict[str, int] = {}  # of which dimension a name holds the size
         self._held: dict[str, list[ast.expr]] = {}  # what a name is assigned
-        self._views: list[list[ast.expr]] = []
 
     def assigned(self, node: ast.Assign) -> None:
         """Takes note of `n, c = x.shape`, `n = x.size(0)` and `shape = (n, c, -1)`."""
@@ -29,20 +41,12 @@ class Sizes:
                     ordered = ordered and not isinstance(part, ast.Starred)
                     self._bind(part, place if ordered else _UNKNOWN)
 
-    def viewed(self, node: ast.Call) -> None:
-        """Takes note of a call of `view` or `reshape`."""
-        self._views.append(node.args)
-
-    @property
-    def are_permuted(self) -> bool:
-        """Whether a view can be given the sizes of a tensor in another order than the tensor has them."""
-        return any(map(self._may_permute, self._views))
-
     def _bind(self, target: ast.expr, dim: int) -> None:
         if isinstance(target, ast.Name):
             self._dims[target.id] = dim if self._dims.get(target.id, dim) == dim else _UNKNOWN
 
-    def _may_permute(self, given: list[ast.expr], depth: int = _NAMES) -> bool:
+    def may_permute(self, given: list[ast.expr], depth: int = _NAMES) -> bool:
+        """Whether what a view is given can be the sizes of a tensor in another order."""
         if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
             given = given[0].elts
         sizes = given[:-1] if given and isinstance(given[-1], ast.UnaryOp) else given
@@ -64,7 +68,7 @@ class Sizes:
         held = self._held.get(name.id, [])
         written = [value.elts for value in held if isinstance(value, ast.Tuple | ast.List)]
         plain = len(written) < sum(not _is_shape(value) for value in held) or not held
-        return plain or not depth or any(self._may_permute(sizes, depth - 1) for sizes in written)
+        return plain or not depth or any(self.may_permute(sizes, depth - 1) for sizes in written)
 
 
 def _is_shape(node: ast.expr) -> bool:

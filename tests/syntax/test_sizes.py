@@ -6,11 +6,15 @@ import ast
 
 import pytest
 
-from stablelint.syntax.sieve import RESHAPED, glance
+from stablelint.syntax.names import last_name
+from stablelint.syntax.sizes import are_permuted
+from stablelint.syntax.walk import descendants
 
 
 def may_permute(text: str) -> bool:
-    return RESHAPED in glance([ast.parse(text)], {}).words
+    nodes = descendants(ast.parse(text))
+    calls = [n for n in nodes if isinstance(n, ast.Call) and last_name(n.func) in ("view", "reshape")]
+    return are_permuted(nodes, calls)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from stablelint.analysis.values.decompositions import PARTS
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
-from stablelint.syntax.sieve import ABSORBED, JOINED, words_of
+from stablelint.syntax.aliases import PARAMETER
+from stablelint.syntax.sieve import ABSORBED, JOINED, Glance, words_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.matching.pattern import Shape
@@ -45,11 +46,17 @@ class Need:
     here: tuple[Words, ...]
     anywhere: tuple[Words, ...] = ()
     half: bool = False  # only where the file, or its project, shows half precision
+    # Asked of a function that has the words: whether its text can be what is looked for.
+    where: Callable[[Glance], bool] | None = None
 
     @property
     def within(self) -> tuple[Words, ...]:
         """What a function itself must hold: a constant may come from elsewhere."""
         return tuple(part for part in self.here if part.isdisjoint(_OF_CONSTANTS))
+
+    def is_met(self, seen: Glance) -> bool:
+        """Whether a function holds what is needed."""
+        return met(self.here, seen.words) and (self.where is None or self.where(seen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +64,19 @@ class Interest:
     """What is worth a look in one file."""
 
     alone: Words  # a function with one of these is
-    together: tuple[tuple[Words, ...], ...]  # and one that has a word of each of some row
+    together: tuple[Need, ...]  # and one that meets one of these
 
     @property
     def words(self) -> Words:
         """Every word that matters."""
-        return self.alone.union(*(part for row in self.together for part in row))
+        return self.alone.union(*(part for need in self.together for part in need.here))
 
-    def holds(self, words: set[str]) -> bool:
-        """Whether a rule can find something in a function with these words."""
-        return not self.alone.isdisjoint(words) or any(met(row, words) for row in self.together)
-
-    def roots(self, words: set[str]) -> Words:
-        """The words at which rules can find something in such a function."""
-        return self.alone.union(*(row[0] for row in self.together if met(row, words)))
+    def roots(self, seen: Glance) -> Words | None:
+        """The words at which rules can find something in a function; None where no rule can."""
+        held = [need for need in self.together if need.is_met(seen)]
+        if not held and self.alone.isdisjoint(seen.words):
+            return None
+        return self.alone.union(*(words for need in held for words in need.here[:1]))
 
 
 def met(row: tuple[Words, ...], words: set[str] | Words) -> bool:
@@ -81,14 +87,14 @@ def met(row: tuple[Words, ...], words: set[str] | Words) -> bool:
 def interest_of(needs: Iterable[Need], words: set[str], half: Callable[[], bool]) -> Interest:
     """What matters in a file that holds `words`; `half` tells whether it can be run in half precision."""
     alone: set[str] = set()
-    together: set[tuple[Words, ...]] = set()
+    together: dict[Need, None] = {}
     for need in needs:
         if not met((*need.here, *need.anywhere), words) or (need.half and not half()):
             continue
-        if len(need.here) == 1:
+        if len(need.here) == 1 and need.where is None:
             alone.update(need.here[0])
         else:
-            together.add(need.here)
+            together[Need(need.here, where=need.where)] = None
     return Interest(frozenset(alone), tuple(together))
 
 
@@ -99,6 +105,7 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     root = shape.roots[0]
     assert root is not None
     first, *inner = _words(root) or [frozenset()]
+    first -= {PARAMETER}  # it is made in the function itself
     if root.op == "pow" and root.operands["exponent"].op != "const":
         first -= {"x*x", "square"}
     conditions = [parse_predicate(text) for text in rule.where]
@@ -116,15 +123,18 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     return Need(tuple(here), tuple(inner), half)
 
 
-def observes(*texts: str, anywhere: str = "") -> Callable[[_Matcher], _Matcher]:
+def observes(
+    *texts: str, anywhere: str = "", where: Callable[[Glance], bool] | None = None
+) -> Callable[[_Matcher], _Matcher]:
     """Says of a matcher what a function must hold for it to find anything there, and what must stand in the file.
 
     Each text names operations, or calls, that stand in it together, `|` between alternatives: ``"exp|sqrt op="``.
-    Said twice, either suffices. Without a text the matcher looks at what other rules have found, or at the file as a whole.
+    Said twice, either suffices. `where` is asked of a function that holds them, before it is interpreted.
+    Without a text the matcher looks at what other rules have found, or at the file as a whole.
     """
 
     def mark(matcher: _Matcher) -> _Matcher:
-        needs = tuple(Need(_row(text), _row(anywhere)) for text in texts)
+        needs = tuple(Need(_row(text), _row(anywhere), where=where) for text in texts)
         matcher.observes = (*getattr(matcher, "observes", ()), *needs)  # type: ignore[attr-defined]
         return matcher
 

@@ -132,8 +132,8 @@ def _appraise(
     for seen in glances:
         seen.words.update(word for name in seen.loads.keys() & bound.keys() for word in bound[name])
     for root in found:
-        root.risky = interest.holds(root.seen.words)
-        root.words = interest.roots(root.seen.words) if root.risky else frozenset()
+        words = interest.roots(root.seen)
+        root.risky, root.words = words is not None, words or frozenset()
     program = module.is_program
     for name, roots in _by_name(found).items():
         if not any(_is_local(root.function, program) for root in roots):
@@ -143,7 +143,7 @@ def _appraise(
         for root in roots:
             root.references = loads
             root.local = called >= loads and _is_local(root.function, program)
-    return interest.holds(body.words)
+    return interest.roots(body) is not None
 
 
 def _follow_gradients(found: list[Root]) -> None:

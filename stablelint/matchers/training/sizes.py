@@ -30,6 +30,8 @@ from stablelint.matchers.training.shapes import (
     through,
 )
 from stablelint.syntax.operations import having
+from stablelint.syntax.sieve import Glance
+from stablelint.syntax.sizes import are_permuted
 from stablelint.syntax.walk import nodes_in
 
 _PERMUTED = "the sizes stand in another order, and the elements in the old one: `permute({})`"
@@ -128,7 +130,13 @@ def _is_unit(value: Value) -> bool:
     return layer is not None and last_size(layer.data) == 1
 
 
-@observes("view view() size", "view view() shape")
+def _may_permute(seen: Glance) -> bool:
+    return are_permuted(
+        seen.nodes, (call for name in ("view", "reshape") for call in seen.calls.get(name, ()))
+    )
+
+
+@observes("view size|shape", where=_may_permute)
 def view_for_transpose(review: Review, rule: Rule) -> Sites:
     """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order."""
     for pair in observed(review, "view"):

@@ -20,6 +20,7 @@ from stablelint.analysis.matching.review import index_of
 from stablelint.analysis.matching.roots import survey
 from stablelint.catalog import load_catalog
 from stablelint.catalog.rule import Rule
+from stablelint.syntax.sieve import Glance
 from stablelint.syntax.source import parse
 
 NEEDS = index_of(load_catalog(entry_points=False)).needs
@@ -36,7 +37,7 @@ def need(pattern: str, *where: str) -> Need:
 
 
 def holds(interest: Interest, *words: str) -> bool:
-    return interest.holds(set(words))
+    return interest.roots(Glance(words=set(words))) is not None
 
 
 def test_the_root_of_a_pattern_must_stand_in_the_function_the_rest_in_the_file() -> None:
@@ -166,3 +167,25 @@ def test_what_a_matcher_is_said_to_observe_twice_may_be_either() -> None:
     interest = interest_of(needs_of_matcher(matcher), {"log", "exp"}, lambda: False)
     assert holds(interest, "log")
     assert not holds(interest, "exp")
+
+
+@pytest.mark.parametrize(
+    ("body", "looked_at"), [("self.w = nn.Parameter(x)", True), ("return self.w", False)]
+)
+def test_a_parameter_is_made_where_it_is_called_and_not_where_it_is_read(body: str, looked_at: bool) -> None:
+    text = (
+        "from torch import nn\nimport torch\nclass M(nn.Module):\n"
+        "    def __init__(self):\n        self.w = nn.Parameter(torch.randn(3) * 9)\n"
+        f"    def build(self, x):\n        {body}\n"
+    )
+    assert ("build" in kept(text, package="p")) is looked_at
+
+
+def test_a_matcher_can_ask_more_of_a_function_that_has_its_words() -> None:
+    @observes("trapz", where=lambda seen: "x" in seen.loads)
+    def matcher() -> list[object]:
+        return []
+
+    interest = interest_of(needs_of_matcher(matcher), {"trapz"}, lambda: False)
+    assert not holds(interest, "trapz")
+    assert interest.roots(Glance(words={"trapz"}, loads={"x": 1})) is not None
