@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.catalog.pattern import PREFIX, encode
@@ -43,18 +43,26 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 
 
-def replace_expression(file: File, proposal: Proposal, node: ast.expr, inline: bool = False) -> list[Edit]:
+def replace_expression(
+    file: File,
+    proposal: Proposal,
+    node: ast.expr,
+    inline: bool = False,
+    moved: Sequence[ast.expr] = (),
+) -> list[Edit]:
     """Edits that replace `node` by the proposal's template; Withheld where that cannot be done faithfully.
 
-    `inline` asks for a form that gives no operand a name of its own.
+    `inline` asks for a form that gives no operand a name of its own; what `moved` reads is still needed.
     """
     clamp = bound.at_clamp(file.tree, proposal, node)
     if clamp is not None:
         return _replaced(file, *clamp, inline)
-    return _replaced(file, proposal, node, inline)
+    return _replaced(file, proposal, node, inline, moved)
 
 
-def _replaced(file: File, proposal: Proposal, node: ast.expr, inline: bool) -> list[Edit]:
+def _replaced(
+    file: File, proposal: Proposal, node: ast.expr, inline: bool, moved: Sequence[ast.expr] = ()
+) -> list[Edit]:
     operands = operands_for(file, proposal, node)
     template = limits.sized(proposal.template, operands, file.is_scripted)
     check_kind(file, node, template, operands)
@@ -75,7 +83,7 @@ def _replaced(file: File, proposal: Proposal, node: ast.expr, inline: bool) -> l
     if writer is not None:
         expression = written.as_written_into(expression, _receiver(file, node, operands), writer)
     whole, expression = without_signs(file.tree, node, expression, operands)
-    return _finish(file, node, whole, expression, operands, inline)
+    return _finish(file, node, whole, expression, operands, inline, moved)
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
@@ -171,6 +179,7 @@ def _finish(
     expression: ast.expr,
     operands: dict[str, Operand],
     inline: bool = False,
+    moved: Sequence[ast.expr] = (),
 ) -> list[Edit]:
     code, imports = spell_names(file, expression, node)
     order = uses(code)
@@ -198,7 +207,7 @@ def _finish(
     if named is not None and draft.crowding(file.tree, region, named, len(hoisted) + 1) <= crowding:
         changes = named
     _check_comments(file.tree, changes)
-    removals = dead.removals(file.tree, node, [tree, *(item.value.tree for item in hoisted)])
+    removals = dead.removals(file.tree, node, [tree, *moved, *(item.value.tree for item in hoisted)])
     text = file.tree.source.text
     check_computed_once(operands.values(), counts, "".join(text[start:end] for start, end, _ in removals))
     changes += removals

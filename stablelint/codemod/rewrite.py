@@ -129,10 +129,13 @@ class Rewriter:
             check_unhandled(self._file.tree, proposal, node)
             check_not_empty(self._file.tree, proposal, node)
             check_cast_back(self._file.tree, proposal, node)
+            spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]
             proposal, changes = named(self._file, bound.of_count(self._file.tree, proposal, node), node)
             if changes:
                 naming = draft.edits(self._file.tree, changes)
-                edits = replace_expression(self._file, proposal, node)
+                origins = map(self._file.tree.find, spans)
+                taken = [one for one in origins if isinstance(one, ast.expr)]
+                edits = replace_expression(self._file, proposal, node, moved=taken)
                 return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = scales.where_made(self._file.tree, proposal, node)

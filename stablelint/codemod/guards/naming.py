@@ -15,6 +15,7 @@ from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import loads, readers, shown
 from stablelint.codemod.guards import dead
+from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.hoist import hoist, name_for
 from stablelint.codemod.templates.operand import Operand, bare
 from stablelint.codemod.templates.spelling import File
@@ -138,7 +139,7 @@ def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tup
     target = (
         statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     )
-    wish = _wish(tree, origin) or name_for(origin)
+    wish = _wish(tree, origin) or _logarithm(tree, origin, target) or name_for(origin)
     if wish in taken and isinstance(target, ast.Name):
         wish = f"{target.id}_{wish}"
     hoisted = hoist(tree, file.scope, Operand("", text, origin, origin), origin, region, wish)
@@ -170,3 +171,10 @@ def _wish(tree: Tree, origin: ast.expr) -> str | None:
         if isinstance(call, ast.Call):
             return "logits" if last_name(call.func) in _OF_LOGITS else None
     return None
+
+
+def _logarithm(tree: Tree, origin: ast.expr, target: ast.expr | None) -> str | None:
+    """What the exponent is called of an exponential that has a name: ``sigma = h.exp()`` makes it `log_sigma`."""
+    exponential = applied(tree, origin, "exp")
+    given = getattr(tree.statement(origin), "value", None)
+    return f"log_{target.id}" if isinstance(target, ast.Name) and exponential is given is not None else None

@@ -60,12 +60,15 @@ def _first(core: Core) -> str:
     return next(name for name, bounds in core.operands.items() if bounds is not None)
 
 
+def _cast(core: Core) -> str:
+    return "; ".join(f"{name} = {name}.float()" for name, bounds in core.operands.items() if bounds)
+
+
 @_kind
 def _plain(core: Core, rng: random.Random) -> Iterator[Program]:
     yield _program("plain", core, f"def f({core.names}):\n    return {core.text}")
     x = _first(core)
-    cast = "; ".join(f"{name} = {name}.float()" for name, bounds in core.operands.items() if bounds)
-    yield _program("cast", core, f"def f({core.names}):\n    {cast}\n    return {core.text}")
+    yield _program("cast", core, f"def f({core.names}):\n    {_cast(core)}\n    return {core.text}")
     yield _program("lambda", core, f"f = lambda {core.names}: [{core.text} for _ in range(2)]")
     yield _program(
         "loop",
@@ -128,6 +131,22 @@ def f({core.names}):
 """,
             "calls = [lambda *a: (m.seen.clear(), m.f(*a))[1]]",
         )
+
+
+@_kind
+def _fed(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part is made of what only it reads."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    x = _first(core)
+    within = ast.unparse(_Renamed(x, "torch.mul(h, 1)").visit(ast.parse(made, mode="eval").body))
+    yield _program(
+        "fed",
+        core,
+        f"def f({core.names}):\n    {_cast(core)}\n    h = {x} * 1\n    p = {within}\n    return {use}",
+    )
 
 
 @_kind

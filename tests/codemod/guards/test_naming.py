@@ -78,7 +78,7 @@ def test_a_value_that_nothing_reads_before_its_name_is_given_anew_goes() -> None
     source = f"{HEAD}def f(x):\n    w = torch.exp(x - 1)\n    w = w / w.sum()\n    return w\n"
     fixed = rewritten(source, unnamed(source, "w / w.sum()", "torch.softmax($z, dim=0)", "x - 1"))
     assert body(fixed) == (
-        "def f(x):\n    difference = x - 1\n    w = torch.softmax(difference, dim=0)\n    return w\n"
+        "def f(x):\n    log_w = x - 1\n    w = torch.softmax(log_w, dim=0)\n    return w\n"
     )
 
 
@@ -96,8 +96,8 @@ def test_two_operands_that_are_computed_inside_get_a_name_each() -> None:
         for name, text in (("x", "x @ net"), ("y", "y @ net"))
     }
     assert body(rewritten(source, replace(made, bindings=bindings))) == (
-        "def f(net, x, y):\n    product = x @ net\n    far_product = y @ net\n"
-        "    return product - torch.logsumexp(far_product, dim=-1)\n"
+        "def f(net, x, y):\n    log_near = x @ net\n    product = y @ net\n"
+        "    return log_near - torch.logsumexp(product, dim=-1)\n"
     )
 
 
@@ -111,3 +111,14 @@ def test_what_only_goes_through_a_statement_that_goes_is_no_reader() -> None:
     fixed = rewritten(source, replace(made, bindings={"x": one, "y": one}))
     assert "torch.exp" not in fixed
     assert "own" not in fixed
+
+
+def test_what_a_value_is_made_of_stays_when_the_value_gets_a_name_of_its_own() -> None:
+    source = (
+        f"{HEAD}def f(p, x):\n    d = torch.log(x)\n    total = torch.logsumexp(p + d, 0).exp()\n"
+        "    return total - 1\n"
+    )
+    fixed = rewritten(source, unnamed(source, "total - 1", "torch.expm1($z)", "torch.logsumexp(p + d, 0)"))
+    assert body(fixed) == (
+        "def f(p, x):\n    d = torch.log(x)\n    log_total = torch.logsumexp(p + d, 0)\n    return torch.expm1(log_total)\n"
+    )
