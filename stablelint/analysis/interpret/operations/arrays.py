@@ -12,8 +12,8 @@ from stablelint.syntax.operations import Operation
 _SAME = frozenset(
     """
     log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
-    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum arccos arcsin isnan
-    isfinite
+    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum cumprod arccos arcsin
+    sin cos tanh floor ceil isnan isfinite
     """.split()
 )
 _COPIES = {"array": "clone", "asarray": "numpy"}  # of what is an array already, or a tensor
@@ -24,10 +24,11 @@ _WRITING = frozenset(
 _MADE = frozenset(
     "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
 )
-_RENAMED = {"power": "pow", "linalg.norm": "norm"}
-_KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max"}
+_FROM_NUMBERS = {"linspace": "linspace", "random.rand": "rand", "random.random": "rand", "random.randn": "randn"}
+_RENAMED = {"power": "pow", "linalg.norm": "norm", "expand_dims": "unsqueeze"}
+_KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps"}
 _METHODS = frozenset(
-    "sum mean prod max min clip cumsum reshape flatten squeeze transpose all any dot item".split()
+    "sum mean prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
 )
 _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
 _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
@@ -38,6 +39,8 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
     first = positional[0].kind if positional else None
     if name in _COPIES and first in (Kind.ARRAY, Kind.TENSOR):
         return operations.canonical(_COPIES[name])
+    if name in _FROM_NUMBERS:
+        return operations.canonical(_FROM_NUMBERS[name])
     known = _RENAMED.get(name, name if name in _SAME else "")
     if name in _COPIES and first is Kind.SEQUENCE:
         return operations.function("torch.tensor")
@@ -48,7 +51,7 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
 
 def makes_array(name: str) -> bool:
     """Whether a function of NumPy, of which no more is known, yields an array."""
-    return name in _MADE or name in _SAME
+    return name in _MADE or name in _SAME or name in _FROM_NUMBERS
 
 
 def writes(name: str) -> bool:

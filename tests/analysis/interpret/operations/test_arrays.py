@@ -48,3 +48,15 @@ def test_no_rewrite_makes_a_tensor_of_an_array() -> None:
     found = propose_all(source, list(report.diagnostics))
     assert [one.code for one in found] == ["SL207", "SL205"]
     assert all(one.fix is None and "NumPy" in str(one.fix_withheld) for one in found)
+
+
+def test_products_of_arrays_below_1_and_even_steps_keep_their_range() -> None:
+    code = f"{HEAD}def f(n):\n    kept = np.cumprod(1 - np.linspace(1e-4, 0.02, n), axis=0)\n"
+    code += "    return np.sqrt(kept), np.sqrt(1 - kept), 1 / (1 - np.random.rand(n))\n"
+    assert open_(code) == []
+
+
+def test_the_message_tells_a_range_that_is_known_in_part() -> None:
+    code = f"{HEAD}def f(x):\n    kept = np.cumprod(np.clip(x, 0.1, 0.9))\n    return 1 / kept\n"
+    (found,) = findings(code)
+    assert found.message == "the denominator can be zero: `kept` lies in [0, 0.9]"
