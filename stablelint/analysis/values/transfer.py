@@ -22,6 +22,12 @@ _GUARDS = {
     "normalize": "normalize",
 }
 
+_SHORT = {
+    "uint8": (0, 255),
+    "int8": (-128, 127),
+    "int16": (-32768, 32767),
+}  # what they do not hold wraps around
+_INTEGERS = _SHORT.keys() | {"int32", "int64"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 # Of results whose type is that of no operand.
@@ -82,6 +88,17 @@ def result_interval(
     ):
         return Interval(found.lo, math.inf, found.lo_open, True)
     return found
+
+
+def held_in(dtype: str | None, interval: Interval) -> Interval:
+    """Where numbers of `interval` lie once an element type holds them: rounded to it, or cut to whole numbers."""
+    if dtype in FORMATS:
+        return interval.rounded(FORMATS[dtype])
+    if dtype not in _INTEGERS:
+        return interval
+    cut = range_of("long", [interval], {}, FLOAT32) or TOP
+    least, greatest = _SHORT.get(dtype, (-math.inf, math.inf))
+    return cut if least <= cut.lo and cut.hi <= greatest else Interval(least, greatest, integral=True)
 
 
 def _benign_divisor(divisor: Value, interval: Interval) -> Interval:

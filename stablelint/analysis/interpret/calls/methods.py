@@ -15,7 +15,6 @@ from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.numerics.interval import TOP
 from stablelint.syntax import operations
 
-_COPIES = frozenset({"astype", "copy"})  # of an array
 # Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
 _AMBIGUOUS = frozenset(
     "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
@@ -53,7 +52,11 @@ def call_method(
         if receiver.kind in (Kind.STRING, Kind.FOREIGN, Kind.ARRAY):
             if receiver.kind is Kind.ARRAY and arrays.writes(attr):
                 written_into(receiver, frame.graph.unknown(receiver.name, node, Kind.ARRAY), frame)
-            return receiver if receiver.kind is Kind.ARRAY and attr in _COPIES else frame.graph.foreign(node)
+            if receiver.kind is Kind.ARRAY and attr == "astype" and positional:
+                cast = {"input": receiver, "dtype": arrays.element_type(positional[0])}
+                return arrays.as_array(apply_operation("to", cast, node, frame))
+            copied = receiver.kind is Kind.ARRAY and attr == "copy"
+            return receiver if copied else frame.graph.foreign(node)
         named = ((name, v.key) for name, v in keywords.items())
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}

@@ -11,7 +11,7 @@ from typing import Any
 from stablelint.analysis.interpret.operations.beliefs import belief_of
 from stablelint.analysis.interpret.operations.blends import blended
 from stablelint.analysis.interpret.paths.conditions import identity
-from stablelint.analysis.interpret.paths.contexts import CREATIONS
+from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
@@ -53,6 +53,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     "backward": Kind.NONE,
 }
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
+_PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
@@ -233,6 +234,10 @@ def _extent(
     """Where an operation's result lies, and how well founded a 0 and the ends of that are."""
     ranges = _ranges(op, operands, frame, fmt)
     interval = transfer.result_interval(op, operands, ranges, fmt)
+    if "dtype" in operands:
+        interval = transfer.held_in(element_type(operands["dtype"]), interval)
+    elif op == "copy_":
+        interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
     zero, ends = attainability(op, known, interval)
@@ -247,8 +252,9 @@ def _extent(
 def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | None:
     """The dtype that a call, its layer or the program's default names, or that the operands lead to."""
     source = operands.get("dtype") or operands.get("layer")
-    if source is not None and source.dtype is not None:
-        return source.dtype
+    named = element_type(source) if source is not None else None
+    if named is not None:
+        return named
     if op in CREATIONS:
         return frame.session.default_dtype
     promoted = transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
@@ -258,6 +264,15 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
         if op in _WIDENED:
             return "float32"
     return promoted
+
+
+def element_type(source: Value) -> str | None:
+    """The element type that an argument is, or has: `torch.int32`, `torch.LongTensor`, `y.dtype`, a layer."""
+    if source.kind is Kind.NAMESPACE:
+        root, _, name = source.data.partition(".")
+        types = _PYTHON_TYPES if root == "builtins" else TENSOR_TYPES
+        return types.get(name.rpartition(".")[2]) or None
+    return source.dtype
 
 
 def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:

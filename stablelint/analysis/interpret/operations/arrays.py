@@ -24,13 +24,19 @@ _WRITING = frozenset(
 _MADE = frozenset(
     "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
 )
-_FROM_NUMBERS = {"linspace": "linspace", "random.rand": "rand", "random.random": "rand", "random.randn": "randn"}
+_FROM_NUMBERS = {
+    "linspace": "linspace",
+    "random.rand": "rand",
+    "random.random": "rand",
+    "random.randn": "randn",
+}
 _RENAMED = {"power": "pow", "linalg.norm": "norm", "expand_dims": "unsqueeze"}
 _KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps"}
 _METHODS = frozenset(
     "sum mean prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
 )
 _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
+_TYPES = frozenset("float16 float32 float64 int8 int16 int32 int64 uint8 bool".split())
 _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
 
 
@@ -67,6 +73,12 @@ def is_method(name: str) -> bool:
 def is_attribute(name: str) -> bool:
     """Whether an array has that attribute of tensors."""
     return name in _ATTRIBUTES
+
+
+def element_type(given: Value) -> Value:
+    """What `astype` is given, with the type that its text names: `"int32"`."""
+    named = given.constant() if given.kind is Kind.STRING else None
+    return replace(given, dtype=named) if named in _TYPES else given
 
 
 def keyword(name: str) -> str:

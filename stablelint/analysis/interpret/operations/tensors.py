@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from stablelint.analysis.interpret.operations import layers
-from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.apply import apply, element_type
 from stablelint.analysis.interpret.operations.sizes import counted, size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
@@ -15,8 +15,8 @@ from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any
-from stablelint.numerics.formats import FLOAT32, FORMATS
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -72,12 +72,15 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     fill = operands.get("fill_value") or operands.get("value")
     if fill is None:
         return None
-    dtype = operands["dtype"].dtype if "dtype" in operands else None
+    source = operands.get("dtype") or operands.get("input")
+    dtype = source.dtype if source is not None else None
     kept = {"fill_value": fill, **_extents(operands)}
+    held = held_in(dtype, fill.interval)
+    zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
     value = Value(
-        "full", frame.graph.fresh(), Kind.TENSOR, kept, fill.interval, fill.zero, fill.ends, dtype, node, frame.module
+        "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module
     )  # fmt: skip
-    return of_any(value, [fill])
+    return of_any(value, [fill]) if held == fill.interval else value
 
 
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -113,9 +116,9 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         interval, zero = interval.join(part.interval), max(zero, part.zero)
     if not interval.is_point:
         zero = min(zero, Attained.COINCIDENCE)  # some of the literals are 0, and which is read is not known
-    interval = interval.rounded(FORMATS.get(dtype or "", FLOAT32))
+    interval = held_in(dtype or "float32", interval)
     value = Value(
-        "tensor", frame.graph.key("tensor", data.key), Kind.TENSOR, {"data": data}, interval, zero,
+        "tensor", frame.graph.key("tensor", dtype, data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
     )  # fmt: skip
     return of_any(value, parts)
@@ -172,12 +175,10 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         return None
     if source.kind is Kind.LAYER or source.kind is Kind.INSTANCE:
         return layers.cast(source, next((v.dtype for v in operands.values() if v.dtype), None), frame)
-    named = [v.dtype for n, v in operands.items() if n != "input" and v.dtype is not None]
-    result = apply(
-        op, {"input": source, **{n: v for n, v in operands.items() if n != "input" and v.dtype}}, node, frame
-    )
+    typed = [v for n, v in operands.items() if n != "input" and element_type(v) is not None]
+    result = apply(op, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
-    result.dtype = named[0] if named else (None if like_other else source.dtype)
+    result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
     return result
 

@@ -19,6 +19,9 @@ TENSOR_TYPES = {
     "Tensor": "",
     "LongTensor": "int64",
     "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
 }
 
 

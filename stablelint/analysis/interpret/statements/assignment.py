@@ -23,8 +23,10 @@ from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Kind, Value, of_any
 from stablelint.analysis.values.views import stripped
+from stablelint.numerics.formats import FORMATS
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -121,6 +123,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
+    value = _as_held(value, base, target, frame)
     mask = selector(index)
     if keeps_all(index):  # `x[:] = v`
         updated = apply("copy_", {"input": base, "src": value}, target, frame)
@@ -138,6 +141,13 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
     elif base.kind is not Kind.UNKNOWN:
         written_into(base, updated, frame)  # `x.view(-1)[i] = v`
+
+
+def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
+    """A value as the elements of `base` take it: cut to whole numbers by integers."""
+    if base.dtype in (None, *FORMATS) or held_in(base.dtype, value.interval) == value.interval:
+        return value
+    return apply("to", {"input": value, "dtype": base}, node, frame)
 
 
 def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:

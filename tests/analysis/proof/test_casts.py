@@ -1,0 +1,55 @@
+"""A bound does not outlive a cast that cuts or rounds it away."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import findings
+
+HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):\n"
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "x.clamp(0.5, 1).to(torch.int32)",
+        'x.clamp(0.5, 1).to("cuda", torch.uint8)',
+        "x.clamp(0.5, 1).to(dtype=torch.long)",
+        "x.clamp(0.5, 1).type(torch.LongTensor)",
+        "x.clamp(0.5, 1).to(int)",
+        "x.clamp(1e-20, 1).to(torch.float16)",
+        "torch.sum(x.clamp(0.5, 1), dtype=torch.long)",
+        "torch.full((3,), 0.5, dtype=torch.long)",
+        "torch.full_like(x.long(), 0.5)",
+        "torch.tensor([0.5, 0.7], dtype=torch.int32)",
+        "np.clip(n, 0.5, 1).astype(int)",
+        "np.clip(n, 0.5, 1).astype(np.int32)",
+        'np.clip(n, 0.5, 1).astype("uint8")',
+        "np.clip(n, 1e-20, 1).astype(np.float16)",
+    ],
+)
+def test_a_cast_takes_a_bound_away(cast: str) -> None:
+    assert [one.code for one in findings(f"{HEAD}    return 1 / {cast}\n")] == ["SL102"]
+
+
+@pytest.mark.parametrize("write", ["y[:] = x.clamp(0.5, 1)", "y.copy_(x.clamp(0.5, 1))", "y[0] = 0.5"])
+def test_integers_cut_what_is_written_into_them(write: str) -> None:
+    code = f"{HEAD}    y = torch.ones(3, dtype=torch.long)\n    {write}\n    return 1 / y\n"
+    assert [one.code for one in findings(code)] == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "x.clamp(min=1e-6).to(device, non_blocking=True)",
+        "x.clamp(min=1e-6).type(torch.FloatTensor)",
+        "x.clamp(min=1e-6).to(torch.float32)",
+        "x.clamp(min=1e-2).to(device, torch.float16)",
+        "x.long().clamp(min=1)",
+        "x.clamp(min=1).to(torch.int64)",
+        "np.clip(n, 0.5, 1).astype(np.float32)",
+        "np.clip(n, 1, 5).astype(int)",
+    ],
+)
+def test_a_cast_that_holds_the_bound_keeps_it(cast: str) -> None:
+    assert findings(f"{HEAD}    return n / {cast}\n") == []
