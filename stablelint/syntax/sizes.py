@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from stablelint.syntax.walk import descendants
+
 _UNKNOWN = -1  # some dimension, or none
 _FROM_LAST = -2  # a dimension that is counted from the last
+_NO_SIZE = -3  # a number of another kind
 _NAMES = 2  # that lead on to others
 
 
@@ -19,6 +22,13 @@ def are_permuted(nodes: Iterable[ast.AST], views: Iterable[ast.Call]) -> bool:
     for node in nodes:
         if isinstance(node, ast.Assign):
             sizes.assigned(node)
+        elif isinstance(node, ast.arg):
+            sizes.bind(node.arg, _UNKNOWN)
+        else:
+            bound = getattr(node, "target", None) or getattr(node, "optional_vars", None)
+            for name in descendants(bound) if bound is not None else ():
+                if isinstance(name, ast.Name):
+                    sizes.bind(name.id, _UNKNOWN)
     return any(sizes.may_permute(view.args) for view in views)
 
 
@@ -33,32 +43,32 @@ class _Sizes:
         """Takes note of `n, c = x.shape`, `n = x.size(0)` and `shape = (n, c, -1)`."""
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self._bind(target, _dim_of(node.value))
+                self.bind(target.id, _dim_of(node.value))
                 self._held.setdefault(target.id, []).append(node.value)
             elif isinstance(target, ast.Tuple | ast.List):
                 ordered = _is_shape(node.value)
                 for place, part in enumerate(target.elts):
                     ordered = ordered and not isinstance(part, ast.Starred)
-                    self._bind(part, place if ordered else _UNKNOWN)
+                    if isinstance(part, ast.Name):
+                        self.bind(part.id, place if ordered else _UNKNOWN)
 
-    def _bind(self, target: ast.expr, dim: int) -> None:
-        if isinstance(target, ast.Name):
-            self._dims[target.id] = dim if self._dims.get(target.id, dim) == dim else _UNKNOWN
+    def bind(self, name: str, dim: int) -> None:
+        """Takes note that a name holds the size of a dimension, here at least."""
+        self._dims[name] = dim if self._dims.get(name, dim) == dim else _UNKNOWN
 
     def may_permute(self, given: list[ast.expr], depth: int = _NAMES) -> bool:
         """Whether what a view is given can be the sizes of a tensor in another order."""
-        if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
-            given = given[0].elts
+        if given and isinstance(given[-1], ast.Tuple | ast.List):  # behind the tensor, of `torch.reshape`
+            given = given[-1].elts
         sizes = given[:-1] if given and isinstance(given[-1], ast.UnaryOp) else given
-        if any(isinstance(size, ast.Attribute | ast.BinOp | ast.Constant | ast.UnaryOp) for size in sizes):
-            return False
-        if len(sizes) == 1:
+        if len(sizes) == 1 and (len(given) == 1 or isinstance(sizes[0], ast.Starred)):
             return self._may_hold_permuted(sizes[0], depth)
         dims = [
             self._dims.get(size.id, _UNKNOWN) if isinstance(size, ast.Name) else _dim_of(size)
             for size in sizes
         ]
-        return _FROM_LAST not in dims and (_UNKNOWN in dims or dims != sorted(dims))
+        other = _FROM_LAST in dims or _NO_SIZE in dims
+        return len(dims) > 1 and not other and (_UNKNOWN in dims or dims != sorted(dims))
 
     def _may_hold_permuted(self, whole: ast.expr, depth: int) -> bool:
         """Whether one argument, by itself, can stand for several sizes in another order."""
@@ -82,6 +92,8 @@ def _is_shape(node: ast.expr) -> bool:
 
 def _dim_of(node: ast.expr) -> int:
     """The dimension of which an expression gives the size: `x.size(1)`, `x.shape[1]`."""
+    if isinstance(node, ast.Attribute | ast.BinOp | ast.Constant | ast.UnaryOp):
+        return _NO_SIZE
     place: ast.expr | None = None
     if isinstance(node, ast.Subscript) and _is_shape(node.value):
         place = node.slice

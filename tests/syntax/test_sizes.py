@@ -31,6 +31,10 @@ def may_permute(text: str) -> bool:
         "*rest, n, c = x.shape\nx.view(n, c)",
         "x.view(n, c)",
         "x.view(shape)",
+        "torch.reshape(x, (c, n))",
+        "x.view(*x.shape[1:], n)",
+        "def f(x, n):\n    c = x.size(0)\n    y = x.view(n, c)\n    n = 3",
+        "for n in x.shape:\n    y = x.view(n, c)\nn = 4",
         "shape = (*shape,)\nx.view(shape)",  # made of itself
     ],
 )
@@ -52,6 +56,10 @@ def test_sizes_that_may_stand_in_another_order_are_kept(text: str) -> None:
         "shape = x.shape[:-1]\nx.view(*shape, -1)",
         "shape = (*x.shape[:-1], -1, self.width)\nx.view(shape)",
         "x.mean(c, n)",
+        "x.view(n, -1)",
+        "torch.reshape(x, (n * c, d))",
+        "h = self.width\nx.view(n, h, c)",
+        "h = n // 2\nx.view(n, h, c)",
     ],
 )
 def test_sizes_in_order_and_other_numbers_are_let_go(text: str) -> None:
