@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
-from stablelint.syntax.walk import SCOPES, children, descendants, nodes_below, nodes_in
+from stablelint.syntax.walk import FIELDS, SCOPES, children, descendants, nodes_below, nodes_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -108,7 +108,11 @@ def end(node: ast.AST | None) -> tuple[int, int]:
 @lru_cache(maxsize=4)
 def parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """The parent of each node below `root`."""
-    return {child: node for node in descendants(root) for child in children(node)}
+    found: dict[ast.AST, ast.AST] = {}
+    for node in descendants(root):
+        for child in children(node) if FIELDS[type(node)] else ():
+            found[child] = node
+    return found
 
 
 def ancestors(node: ast.AST | None, root: ast.AST) -> Iterator[ast.AST]:

@@ -161,7 +161,7 @@ class Interval:
         float32). An open end at 0 stays open unless `underflow` is set, and so does `nonzero`: "positive"
         is a claim about where a value comes from, and only an operation known to underflow revokes it.
         """
-        if fmt.bits == 64 and not (self.lo_open or self.hi_open or self.nonzero):
+        if self is TOP or (fmt.bits == 64 and not (self.lo_open or self.hi_open or self.nonzero)):
             return self
         lo, lo_open = _rounded_end(self.lo, self.lo_open, fmt, underflow)
         hi, hi_open = _rounded_end(self.hi, self.hi_open, fmt, underflow)

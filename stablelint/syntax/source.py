@@ -48,7 +48,9 @@ def decode(data: bytes, filename: str) -> str:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text without their ends, as Python counts them: a form feed ends none."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
 
 
 @dataclass(slots=True)

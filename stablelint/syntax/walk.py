@@ -89,8 +89,17 @@ def _within(tree: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> l
         node = stack.pop()
         found.append(node)
         kind = type(node)
-        if fields[kind] and kind not in SCOPES:
-            stack.extend(_below(node, fields))
+        if kind in SCOPES or not fields[kind]:
+            continue
+        for name in fields[kind]:
+            value = getattr(node, name)
+            if type(value) is not list:
+                if value is not None:
+                    stack.append(value)
+            elif kind in GAPPY:
+                stack.extend(item for item in value if item is not None)
+            else:
+                stack.extend(value)
     return found
 
 

@@ -21,6 +21,7 @@ from stablelint.syntax.walk import descendants
 _LITERAL = "literal"  # what a metavariable holds that stands for a number
 _COMMUTATIVE = having("commute")
 _CASTS = having("cast")
+_UNCAST = VIEWS - _CASTS
 _WHOLE = having("whole")  # a cast of what they yield is of another type
 _JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
@@ -129,7 +130,7 @@ def _lower(node: ast.expr, frame: Frame) -> Value:
 
 
 def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
-    """Whether `value` is an instance of `shape`; extends `found` where it is."""
+    """Whether `value` is an instance of `shape`; extends `found` where it is, and leaves it alone where it is not."""
     if shape.op == "metavariable":
         if shape.data == _LITERAL and not isinstance(value.constant(), int | float):
             return False
@@ -141,10 +142,11 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
             found.literals.append(value)
         return bool(same)
     if shape.op == value.op:
-        attempt = found.copy()
-        if _operands(shape, value, attempt, optional):
-            _accept(shape, value, attempt, found)
-            return True
+        if _fits(shape, value, optional):
+            attempt = found.copy()
+            if _operands(shape, value, attempt, optional):
+                _accept(shape, value, attempt, found)
+                return True
         if shape.op in _COMMUTATIVE and len(shape.operands) == 2 and len(value.operands) == 2:
             attempt = found.copy()
             a, b = value.operands.values()
@@ -152,13 +154,12 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
             if match(p, b, attempt, optional) and match(q, a, attempt, optional):
                 _accept(shape, value, attempt, found)
                 return True
-    seen_through = VIEWS - _CASTS if shape.op in _WHOLE else VIEWS
+    seen_through = _UNCAST if shape.op in _WHOLE else VIEWS
     if value.op in seen_through and value.first is not None and shape.op not in VIEWS:
-        attempt = found.copy()
-        attempt.through = True
-        if match(shape, value.first, attempt, optional):
-            found.adopt(attempt)
+        through, found.through = found.through, True
+        if match(shape, value.first, found, optional):
             return True
+        found.through = through
     if value.op == "phi" and found.branches < _JOINS:
         return _match_path(shape, value, found, optional)
     return False
@@ -191,20 +192,31 @@ def _bind(name: str, value: Value, found: Match) -> bool:
     return known.key == value.key or stripped(known).key == stripped(value).key
 
 
-def _operands(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
-    rest = False
-    for name, part in shape.operands.items():
-        if part.op == "const" and part.data is Ellipsis:
-            rest = True
-            continue
-        operand = value.operands.get(name)
-        if operand is None:
-            if part.op == "metavariable" and part.name in optional:
-                continue
+def _fits(shape: Value, value: Value, optional: frozenset[str]) -> bool:
+    """Whether an operation has the operands that a pattern names, and no other that matters."""
+    given, asked = value.operands, shape.operands
+    for name, part in asked.items():
+        if (
+            name not in given
+            and not _is_rest(part)
+            and not (part.op == "metavariable" and part.name in optional)
+        ):
             return False
-        if not match(part, operand, found, optional):
-            return False
-    if rest:
+    if given.keys() <= asked.keys() or any(map(_is_rest, asked.values())):
         return True
-    extra = value.operands.keys() - shape.operands.keys() - _IMMATERIAL
-    return not any(value.operands[name].kind is not Kind.NONE for name in extra)
+    extra = given.keys() - asked.keys() - _IMMATERIAL
+    return not any(given[name].kind is not Kind.NONE for name in extra)
+
+
+def _is_rest(part: Value) -> bool:
+    """Whether a part of a pattern is `...`: any further arguments."""
+    return part.op == "const" and part.data is Ellipsis
+
+
+def _operands(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
+    """Whether the operands of an operation, which fit, are what a pattern asks for."""
+    given = value.operands
+    return all(
+        name not in given or _is_rest(part) or match(part, given[name], found, optional)
+        for name, part in shape.operands.items()
+    )

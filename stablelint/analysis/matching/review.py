@@ -131,11 +131,12 @@ class Review:
         candidates = self.index.by_operation.get(value.op)
         if candidates is None or value.node is None or not hasattr(value.node, "lineno"):
             return
+        found = Match(tests=frame.state.tests, where=id(frame.function))
         for rule, shape in candidates:
             root = shape.roots[0]
-            found = Match(tests=frame.state.tests, where=id(frame.function))
             if root is not None and match(root, value, found, shape.optional):
                 self._keep(rule, shape, value, found, frame)
+                found = Match(tests=frame.state.tests, where=id(frame.function))
 
     def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
         """What predicates may ask about a match."""

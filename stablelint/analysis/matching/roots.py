@@ -7,6 +7,7 @@ with what they pass.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -134,15 +135,15 @@ def _appraise(
     for root in found:
         words = interest.roots(root.seen)
         root.risky, root.words = words is not None, words or frozenset()
+    loads, called = Counter[str](), Counter[str]()
+    for seen in glances:
+        loads.update(seen.loads)
+        called.update({name: len(calls) for name, calls in seen.calls.items()})
     program = module.is_program
-    for name, roots in _by_name(found).items():
-        if not any(_is_local(root.function, program) for root in roots):
-            continue
-        loads = sum(seen.loads.get(name, 0) for seen in glances)
-        called = sum(len(seen.calls.get(name, ())) for seen in glances)
-        for root in roots:
-            root.references = loads
-            root.local = called >= loads and _is_local(root.function, program)
+    for root in found:
+        if _is_local(root.function, program):
+            name = root.function.name
+            root.references, root.local = loads[name], called[name] >= loads[name]
     return interest.roots(body) is not None
 
 

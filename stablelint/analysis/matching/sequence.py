@@ -28,17 +28,30 @@ def sequence_sites(review: Review) -> Iterator[Site]:
 def _sites(rule: Rule, shape: Shape, events: list[tuple[Value, Frame]], review: Review) -> Iterator[Site]:
     roots = [root for root in shape.roots if root is not None]
     seen: set[int] = set()
+    found = Match()
     for start, (value, _) in enumerate(events):
-        found = Match()
         if not match(roots[0], value, found, shape.optional):
             continue
-        places = _follow(roots[1:], events, start + 1, found, shape)
-        if places is None or _present(rule, events[start : places[-1] + 1], found):
-            continue
-        site = _site(rule, shape, [start, *places], events, found, review)
-        if id(site.node) not in seen:
+        site, found = _following(rule, shape, roots, start, events, found, review), Match()
+        if site is not None and id(site.node) not in seen:
             seen.add(id(site.node))
             yield site
+
+
+def _following(
+    rule: Rule,
+    shape: Shape,
+    roots: list[Value],
+    start: int,
+    events: list[tuple[Value, Frame]],
+    found: Match,
+    review: Review,
+) -> Site | None:
+    """The site of a sequence whose first root is the event at `start`."""
+    places = _follow(roots[1:], events, start + 1, found, shape)
+    if places is None or _present(rule, events[start : places[-1] + 1], found):
+        return None
+    return _site(rule, shape, [start, *places], events, found, review)
 
 
 def _follow(

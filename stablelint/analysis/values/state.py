@@ -83,8 +83,12 @@ class State:
 
     def _derived(self, value: Value, depth: int) -> Interval | None:
         """Where a value lies by what was tested of its operands, after it was computed."""
-        ranges = {name: self.effective(operand, depth) for name, operand in value.operands.items()}
-        if all(ranges[name] is operand.interval for name, operand in value.operands.items()):
+        ranges: dict[str, Interval] = {}
+        narrowed = False
+        for name, operand in value.operands.items():
+            ranges[name] = self.effective(operand, depth)
+            narrowed = narrowed or ranges[name] is not operand.interval
+        if not narrowed:
             return None
         return result_interval(value.op, value.operands, ranges, format_of(value))
 

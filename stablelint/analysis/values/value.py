@@ -126,9 +126,10 @@ def believed(value: Value) -> Value:
     belief = value.belief
     if belief is None:
         return value
-    return replace(
-        value, interval=belief.interval, zero=belief.zero, ends=belief.ends, assumed=False, belief=None
-    )
+    return Value(
+        value.op, value.key, value.kind, value.operands, belief.interval, belief.zero, belief.ends, value.dtype,
+        value.node, value.module, value.data, value.name, value.peak, False, value.guard, value.link,
+    )  # fmt: skip
 
 
 def unassumed(value: Value) -> Value:

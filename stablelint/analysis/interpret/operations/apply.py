@@ -211,16 +211,18 @@ def _huge(op: str, data: list[Any]) -> bool:
 
 def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
     values = list(operands.values())
+    assumed = [v for v in values if v.assumed]
+    held = [v for v in values if v.belief is not None]
     kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
-    sound = {n: unassumed(v) for n, v in operands.items()} if any(v.assumed for v in values) else operands
+    sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands
     interval, zero, ends = _extent(op, sound, frame, fmt)
     key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
     value.peak = peaks(op, sound)
     value.guard = transfer.guard_of(op, operands, interval)
-    if any(v.belief is not None for v in values):
+    if held:
         extent = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
         value.belief = belief_in(*extent, value, values)
     if value.belief is None or value.belief.interval.contains(0.0):
@@ -287,7 +289,11 @@ def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatForm
 
 def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Mapping[str, Value]:
     """Operands as the branch knows them: a tested range is as well founded as its test."""
-    changed = {n: v for n, v in operands.items() if ranges[n] != v.interval and v.kind is not Kind.NUMBER}
+    changed = {
+        n: v
+        for n, v in operands.items()
+        if ranges[n] is not v.interval and ranges[n] != v.interval and v.kind is not Kind.NUMBER
+    }
     if not changed:
         return operands
     result = dict(operands)
