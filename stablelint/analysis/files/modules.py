@@ -71,6 +71,14 @@ class FunctionInfo:
         return _written(self.node)
 
     @cached_property
+    def touches(self) -> Touched:
+        """What it does to `self`."""
+        owner = self.owner
+        if owner is not None and owner.methods.get(self.name) is self:
+            return owner.touches(self.name)
+        return _touched(self.node) if owner is not None else Touched(frozenset(), frozenset())
+
+    @cached_property
     def declared(self) -> frozenset[str]:
         """The names that it, or a function within it, declares as global or nonlocal."""
         return _declared(self.node)
@@ -123,6 +131,7 @@ class ClassInfo:
     node: ast.ClassDef
     module: ModuleInfo
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
+    setters: dict[str, FunctionInfo] = field(default_factory=dict)  # of properties
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
     touched: dict[str, Touched] = field(default_factory=dict)  # by method, see `touches`
 
@@ -174,6 +183,12 @@ class ClassInfo:
                 break
             kept -= shared
         return kept
+
+    @property
+    def own_code(self) -> Iterator[FunctionInfo]:
+        """The methods that run without being called by their name: where an object is indexed, entered, compared."""
+        special = (n for n in self.methods if n.startswith("__") and n not in CONSTRUCTORS)
+        return (self.methods[name] for name in special)
 
     def touches(self, method: str) -> Touched:
         """What a method does to `self`."""
@@ -454,7 +469,9 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     info = ClassInfo(node, module)
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            info.methods.setdefault(statement.name, FunctionInfo(statement, module, info))
+            function = FunctionInfo(statement, module, info)
+            kept = info.setters if function.has_decorator("setter") else info.methods
+            kept.setdefault(statement.name, function)
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             info.fields[statement.target.id] = statement.value
         elif isinstance(statement, ast.Assign):
@@ -501,6 +518,7 @@ def release(module: ModuleInfo) -> None:
     """Parts a module from its definitions: they refer to each other, and would wait for the cyclic collector."""
     for info in (*module.classes.values(), *module.inner.values()):
         info.methods.clear()
+        info.setters.clear()
     module.sights = Sights()
     for table in (module.functions, module.classes, module.inner, module.assignments):
         table.clear()

@@ -9,6 +9,7 @@ from typing import Any
 from stablelint.analysis.interpret.calls.dispatch import evaluate_call
 from stablelint.analysis.interpret.calls.opaque import let_write
 from stablelint.analysis.interpret.objects import lookup
+from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -62,6 +63,8 @@ def evaluate(node: ast.expr | None, frame: Frame) -> Value:
 def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, frame: Frame) -> Value:
     """The value of a binary operator, arithmetic or not."""
     name = _BINARY.get(op)
+    let_run(left, frame)
+    let_run(right, frame)
     if name is None:
         return frame.graph.unknown(node=node)
     if name == "add" and left.kind is Kind.SEQUENCE and right.kind is Kind.SEQUENCE:
@@ -90,6 +93,7 @@ def _binop(node: ast.BinOp, frame: Frame) -> Value:
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
     operand = evaluate(node.operand, frame)
+    let_run(operand, frame)
     if isinstance(node.op, ast.UAdd):
         return operand
     if isinstance(node.op, ast.USub):
@@ -101,9 +105,11 @@ def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
 
 def _compare(node: ast.Compare, frame: Frame) -> Value:
     left = evaluate(node.left, frame)
+    let_run(left, frame)
     parts: list[Value] = []
     for operator, comparator in zip(node.ops, node.comparators, strict=True):
         right = evaluate(comparator, frame)
+        let_run(right, frame)
         name = _COMPARE.get(type(operator))
         if name is not None:
             parts.append(apply(name, {"input": left, "other": right}, node, frame))
@@ -158,6 +164,7 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         if operand is not node.values[0]:
             values.append(evaluate(operand, frame))
         value = values[-1]
+        let_run(value, frame)
         taken = frame.state.copy()
         assume(value, not is_and, taken)  # `n or 1` is n where n is not 0
         yielded.append(taken.effective(value) if operand is not node.values[-1] else value.interval)
@@ -192,8 +199,15 @@ def _is_test(value: Value) -> bool:
     return value.dtype == "bool" or value.op in _TESTS or isinstance(value.constant(), bool)
 
 
+def evaluate_test(node: ast.expr, frame: Frame) -> Value:
+    """The value of an expression that is asked whether it is true."""
+    test = evaluate(node, frame)
+    let_run(test, frame)
+    return test
+
+
 def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
-    test = evaluate(node.test, frame)
+    test = evaluate_test(node.test, frame)
     if test.op == "const" and not test.assumed:
         return evaluate(node.body if test.data else node.orelse, frame)
     order = ordered_pair(node)
@@ -220,6 +234,7 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
 def _subscript(node: ast.Subscript, frame: Frame) -> Value:
     base = evaluate(node.value, frame)
     index = evaluate(node.slice, frame)
+    let_run(base, frame)
     return subscript(base, index, node, frame)
 
 
@@ -312,16 +327,16 @@ def _starred(node: ast.Starred, frame: Frame) -> Value:
 
 def _suspended(node: ast.Await | ast.YieldFrom, frame: Frame) -> Value:
     value = evaluate(node.value, frame)
-    _wait((), frame)
+    wait((), frame)
     return value
 
 
 def _yield(node: ast.Yield, frame: Frame) -> Value:
-    _wait([evaluate(node.value, frame)], frame)
+    wait([evaluate(node.value, frame)], frame)
     return frame.graph.unknown(node=node)
 
 
-def _wait(yielded: Sequence[Value], frame: Frame) -> None:
+def wait(yielded: Sequence[Value], frame: Frame) -> None:
     """Lets others go on: they may write into the object of a method, and into what is yielded."""
     receivers = [frame.receiver] if frame.receiver is not None else []
     let_write("whoever goes on here", [*yielded, *receivers], frame)

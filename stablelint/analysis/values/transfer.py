@@ -27,7 +27,10 @@ _SHORT = {
     "int8": (-128, 127),
     "int16": (-32768, 32767),
 }  # what they do not hold wraps around
+_WORD = (-(2.0**31), 2.0**31 - 1)
 _INTEGERS = _SHORT.keys() | {"int32", "int64"}
+_MULTIPLYING = frozenset({"mul", "pow"})
+_LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 # Of results whose type is that of no operand.
@@ -35,6 +38,7 @@ _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
     **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
     **CASTS,
+    **(SHORTENING := {"int": "int32", "short": "int16", "char": "int8", "byte": "uint8"}),
 }
 
 
@@ -99,6 +103,16 @@ def held_in(dtype: str | None, interval: Interval) -> Interval:
     cut = range_of("long", [interval], {}, FLOAT32) or TOP
     least, greatest = _SHORT.get(dtype, (-math.inf, math.inf))
     return cut if least <= cut.lo and cut.hi <= greatest else Interval(least, greatest, integral=True)
+
+
+def wraps(op: str, dtype: str | None, interval: Interval) -> bool:
+    """Whether a computation of whole numbers may leave their type, whose other end follows then."""
+    if op not in _LEAVING or dtype not in _INTEGERS or interval == TOP:
+        return False
+    least, greatest = _SHORT.get(dtype, _WORD)
+    if least <= interval.lo and interval.hi <= greatest:
+        return False
+    return dtype in _SHORT or (dtype == "int32" and op in _MULTIPLYING)  # no other comes to its ends
 
 
 def _benign_divisor(divisor: Value, interval: Interval) -> Interval:
@@ -183,7 +197,8 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
     if op in ("div", "mean", "sqrt", "exp", "log", "sigmoid", "softmax"):
         return "float32"
     if tensors[0] != "bool":
-        return tensors[0]
+        fractions = (v for v in operands if v.kind is Kind.NUMBER and not v.interval.integral)
+        return None if op in _PROMOTING and any(fractions) else tensors[0]
     if op in _PROMOTING and any(v.kind is Kind.NUMBER for v in operands):
         return None  # a truth value and a number make a number of that sort
     return "int64" if op == "sum" else "bool"

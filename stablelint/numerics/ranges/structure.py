@@ -53,7 +53,7 @@ _SAME = (
 STRUCTURE: Mapping[str, Transfer] = {
     **dict.fromkeys(_SAME.split(), _same),
     **dict.fromkeys(["tril", "triu", "diag", "diag_embed"], _or_zero),
-    **dict.fromkeys(["int", "long", "byte"], _to_integer),
+    **dict.fromkeys(["int", "long", "byte", "short", "char"], _to_integer),
     "bool": lambda call: BOOLEAN,
     "pad": _padded,
     "masked_scatter": _replaced(2, "source"),

@@ -61,6 +61,8 @@ int             input                     .int +may-alias +whole
 long            input                     .long +may-alias +whole
 bool            input                     .bool +may-alias +whole
 byte            input                     .byte +may-alias +whole
+short           input                     .short +may-alias +whole
+char            input                     .char +may-alias +whole
 rand            size                      torch.rand +draw +create +default-type +floating +exact
 rand_like       input                     torch.rand_like +draw +like +floating +exact
 randn           size                      torch.randn +draw +create +default-type +floating +extent

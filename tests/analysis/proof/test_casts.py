@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.support import findings
+from tests.analysis.support import findings, function, unmet
 
 HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):\n"
 
@@ -53,3 +53,30 @@ def test_integers_cut_what_is_written_into_them(write: str) -> None:
 )
 def test_a_cast_that_holds_the_bound_keeps_it(cast: str) -> None:
     assert findings(f"{HEAD}    return n / {cast}\n") == []
+
+
+WRAPPING = {
+    "a byte and 1": "1 / (x.byte() + 1)",
+    "the size of a short number": "torch.sqrt(x.to(torch.int8).abs())",
+    "a product of short numbers": "1 / (x.short().clamp(min=1) * x.short().clamp(min=1))",
+    "a square of int32": "torch.sqrt(x.int() ** 2)",
+    "a sum of bytes and 1": "1 / ((x > 0).sum(dtype=torch.uint8) + 1)",
+}
+
+
+@pytest.mark.parametrize("line", WRAPPING.values(), ids=WRAPPING)
+def test_whole_numbers_that_may_leave_their_type_come_out_at_its_other_end(line: str) -> None:
+    assert unmet(function(line))
+
+
+WITHIN = {
+    "a byte and a half": "1 / (x.byte() + 0.5)",
+    "a byte as a number": "1 / (x.byte().float() + 1)",
+    "few": "1 / (x.byte().clamp(max=9) + 1)",
+    "a sum of truths and 1": "1 / ((x > 0).sum() + 1)",
+}
+
+
+@pytest.mark.parametrize("line", WITHIN.values(), ids=WITHIN)
+def test_whole_numbers_that_stay_within_their_type_are_bounded(line: str) -> None:
+    assert unmet(function(line)) == []

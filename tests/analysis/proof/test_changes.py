@@ -27,6 +27,11 @@ CHANGED = {
         METHODS
         + "        w = self.w\n        assert (w > 0).all()\n        self.reset()\n        return x / w"
     ),
+    "a method of the base assigns a tested attribute": (
+        METHODS.replace("class A(nn", "class B(nn").replace("def f(self, x)", "def g(self, x)")
+        + "        pass\n\nclass A(B):\n    def reset(self):\n        super().reset()\n"
+        "    def f(self, x):\n        if self.n > 0:\n            self.reset()\n            return x / self.n"
+    ),
     "a loop assigns a tested attribute": (
         METHODS + "        assert self.n > 0\n        for _ in x:\n            y = x / self.n\n"
         "            self.n = self.n - 1\n        return y"
@@ -266,10 +271,54 @@ def test_what_a_call_is_handed_is_assumed_to_stay(body: str) -> None:
     assert "discharged" not in found
 
 
+OWN_CODE = {
+    "__getitem__(self, i)": "y = self[0]",
+    "__setitem__(self, i, v)": "self[0] = 2",
+    "__call__(self)": "y = self()",
+    "__enter__(self)": "with self:\n                pass",
+    "__exit__(self, *a)": "with self:\n                pass",
+    "__iter__(self)": "y = list(self)",
+    "__next__(self)": "for y in self:\n                pass",
+    "__len__(self)": "y = len(self)",
+    "__bool__(self)": "y = 1 if self else 2",
+    "__add__(self, o)": "y = self + 1",
+    "__neg__(self)": "y = -self",
+    "__eq__(self, o)": "y = self == x",
+}
+
+
+@pytest.mark.parametrize(("method", "use"), OWN_CODE.items(), ids=OWN_CODE)
+def test_an_object_s_own_code_may_change_what_was_tested_of_it(method: str, use: str) -> None:
+    code = METHODS + f"        if self.n > 0:\n            {use}\n            return x / self.n\n"
+    assert "discharged" not in statuses(code + f"    def {method}:\n        self.n = 0")
+
+
+PROPERTIES = {
+    "its getter": "    @property\n    def m(self):\n        self.n = 0\n        return 1\n",
+    "its setter": (
+        "    @property\n    def m(self):\n        return 1\n"
+        "    @m.setter\n    def m(self, v):\n        self.n = v\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", PROPERTIES.values(), ids=PROPERTIES)
+def test_a_property_may_change_what_was_tested_of_an_object(code: str) -> None:
+    use = "y = self.m" if "setter" not in code else "self.m = 0"
+    body = METHODS + f"        if self.n > 0:\n            {use}\n            return x / self.n\n"
+    assert "discharged" not in statuses(body + code)
+
+
 WAITING = {
     "a generator": METHODS + "        if self.n > 0:\n            yield x\n            yield x / self.n",
     "a coroutine": (
         METHODS + "        if self.n > 0:\n            await x\n            return x / self.n"
+    ).replace("def f", "async def f"),
+    "an asynchronous context": (
+        METHODS + "        if self.n > 0:\n            async with x:\n                return x / self.n"
+    ).replace("def f", "async def f"),
+    "an asynchronous loop": (
+        METHODS + "        if self.n > 0:\n            async for y in x:\n                return y / self.n"
     ).replace("def f", "async def f"),
     "what is yielded": "def f(x):\n    y = x.abs() + 1\n    yield y\n    yield 1 / y",
 }

@@ -256,7 +256,9 @@ def _call_instance(
     for name in ("forward", "__call__"):
         method = classes.find_method(info, name, frame)
         if method is not None:
-            return inline.call_function(method, positional, target, node, frame, keywords)
+            result = inline.call_function(method, positional, target, node, frame, keywords)
+            classes.forget_touched(target, method, frame)
+            return result
     return frame.graph.unknown(node=node)
 
 

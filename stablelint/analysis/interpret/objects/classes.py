@@ -213,19 +213,42 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
                 written_into(before, after, frame)
 
 
+def let_run(thing: Value, frame: Frame) -> None:
+    """Forgets what may have changed where an object is indexed, entered, looped over, compared or called."""
+    if thing.kind is Kind.INSTANCE and (frame.state.facts or frame.state.attributes):
+        for info in ancestors(thing.data[0], frame):
+            for method in info.own_code:
+                forget_touched(thing, method, frame)
+
+
+def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
+    """Lets a property take a value; False where the attribute is none."""
+    info = instance.data[0]
+    if not isinstance(_definition(info, attr, frame), FunctionInfo):
+        return False
+    setter = next((c.setters[attr] for c in ancestors(info, frame) if attr in c.setters), None)
+    if setter is not None:
+        call_function(setter, [value], instance, node, frame)
+        forget_touched(instance, setter, frame)
+    return setter is not None
+
+
 def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
     """The attributes that a method of a class assigns, by itself or through the methods that it calls."""
-    touched: set[str] = set()
-    pending, seen = [method.name], {method.name}
-    while pending:
-        function = find_method(info, pending.pop(), frame)
-        if function is None or function.owner is None:
-            continue
-        found = function.owner.touches(function.name)
+    touched, seen = set(method.touches.assigned), {method.name}
+    pending = list(_definitions(info, method.name, frame))
+    pending.extend(f for name in method.touches.called for f in _definitions(info, name, frame))
+    for function in pending:  # grows while it is walked
+        found = function.touches
         touched |= found.assigned
-        pending.extend(found.called - seen)
+        pending.extend(f for name in found.called - seen for f in _definitions(info, name, frame))
         seen |= found.called
     return frozenset(touched)
+
+
+def _definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
+    """The method of that name, and those that it overrides and may call."""
+    return (c.methods[name] for c in ancestors(info, frame) if name in c.methods)
 
 
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
@@ -263,6 +286,7 @@ def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:
 def _computed(instance: Value, method: FunctionInfo, node: ast.AST, frame: Frame) -> Value:
     """What a property yields."""
     result = call_function(method, {}, instance, node, frame)
+    forget_touched(instance, method, frame)
     return of_any_class(
         result, instance, method, lambda other: instance_attribute(other, method.name, node, frame), frame
     )

@@ -29,7 +29,7 @@ from stablelint.analysis.values.value import (
 )
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -218,13 +218,16 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
     sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands
     interval, zero, ends = _extent(op, sound, frame, fmt)
+    if transfer.wraps(op, dtype, interval):
+        interval, zero, ends = transfer.held_in(dtype, TOP), Attained.COINCIDENCE, Attained.COINCIDENCE
     key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
     value.peak = peaks(op, sound)
     value.guard = transfer.guard_of(op, operands, interval)
     if held:
         extent = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
-        value.belief = belief_in(*extent, value, values)
+        within = not transfer.wraps(op, dtype, extent[0])
+        value.belief = belief_in(*extent, value, values) if within else None
     if value.belief is None or value.belief.interval.contains(0.0):
         value.belief = belief_of(value, operands, frame.state) or value.belief
     return value
@@ -238,6 +241,8 @@ def _extent(
     interval = transfer.result_interval(op, operands, ranges, fmt)
     if "dtype" in operands:
         interval = transfer.held_in(element_type(operands["dtype"]), interval)
+    elif op in transfer.SHORTENING:
+        interval = transfer.held_in(transfer.SHORTENING[op], interval)
     elif op == "copy_":
         interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)

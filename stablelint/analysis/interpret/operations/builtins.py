@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import counted, not_empty
@@ -28,6 +29,8 @@ def call_builtin(
 ) -> Value:
     """The value of a call of a builtin."""
     first = positional[0] if positional else None
+    for given in positional:
+        let_run(given, frame)
     if name == "len" and first is not None:
         return _length(first, node, frame)
     if name in ("max", "min") and first is not None:

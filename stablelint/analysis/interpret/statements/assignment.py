@@ -6,6 +6,7 @@ import ast
 import math
 from dataclasses import replace
 
+from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
@@ -48,6 +49,8 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
         bind(target.value, frame.graph.unknown(node=target), frame)
     elif isinstance(target, ast.Attribute):
         base = frame.session.interpreter.evaluate(target.value, frame)
+        if base.kind is Kind.INSTANCE and classes.set_property(base, target.attr, value, target, frame):
+            return
         frame.state.attributes[(base.key, target.attr)] = value
         if base.kind in (Kind.TENSOR, Kind.UNKNOWN):
             _changed_by_attribute(base, target.attr, value, frame)
@@ -118,6 +121,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if base.kind in (Kind.MAPPING, Kind.SEQUENCE):
         changed(base, stored(base, index, value, target, frame), target.value, frame)
         return
+    classes.let_run(base, frame)
     if base.kind not in STORED:
         return
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:

@@ -8,7 +8,8 @@ from functools import reduce
 from typing import Any
 
 from stablelint.analysis.files.modules import class_of
-from stablelint.analysis.interpret.expressions import binary, evaluate
+from stablelint.analysis.interpret.expressions import binary, evaluate, evaluate_test, wait
+from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.objects.lookup import namespace
 from stablelint.analysis.interpret.operations.apply import apply
@@ -146,7 +147,7 @@ def _leave(node: ast.stmt, frame: Frame) -> None:
 
 
 def _if(node: ast.If, frame: Frame) -> None:
-    test = evaluate(node.test, frame)
+    test = evaluate_test(node.test, frame)
     decided = test.op == "const" and not test.assumed
     if decided:
         execute(node.body if test.data else node.orelse, frame)
@@ -185,8 +186,11 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     suppressed = [e for item in node.items for e in _suppressed(item.context_expr)]
     caught = any(map(_catches, suppressed))
     frame.caught += caught
+    entered: list[Value] = []
     for item in node.items:
         context = evaluate(item.context_expr, frame)
+        entered.append(context)
+        _switch(node, [context], frame)
         if item.optional_vars is not None:
             bind(item.optional_vars, context, frame)
         enter_context(item.context_expr, context, frame)
@@ -196,7 +200,16 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     else:
         execute(node.body, frame)
     frame.caught -= caught
+    _switch(node, entered, frame)
     frame.state.gradient, frame.state.autocast = saved
+
+
+def _switch(node: ast.With | ast.AsyncWith, entered: Sequence[Value], frame: Frame) -> None:
+    """Enters or leaves contexts: their own code runs, and that of others where it is waited for."""
+    for context in entered:
+        let_run(context, frame)
+    if isinstance(node, ast.AsyncWith):
+        wait((), frame)
 
 
 def _suppressed(node: ast.expr) -> list[ast.expr]:
@@ -241,7 +254,7 @@ def _catches(types: ast.expr | None) -> bool:
 
 
 def _assert(node: ast.Assert, frame: Frame) -> None:
-    assume(evaluate(node.test, frame), True, frame.state)
+    assume(evaluate_test(node.test, frame), True, frame.state)
 
 
 def _delete(node: ast.Delete, frame: Frame) -> None:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.interpret.expressions import evaluate
+from stablelint.analysis.interpret.expressions import evaluate, evaluate_test, wait
+from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
@@ -36,6 +37,9 @@ def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> Non
         return
 
     def enter() -> None:
+        let_run(iterable, frame)
+        if isinstance(node, ast.AsyncFor):
+            wait((), frame)
         bind(node.target, element_of(iterable, node.target, frame), frame)
 
     _loop(node.body, enter, frame, execute, _turn_of(iterable))
@@ -88,11 +92,11 @@ def run_while(node: ast.While, frame: Frame, execute: Execute) -> None:
     endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
 
     def enter() -> None:
-        assume(evaluate(node.test, frame), True, frame.state)
+        assume(evaluate_test(node.test, frame), True, frame.state)
 
     _loop(node.body, enter, frame, execute, NEITHER, endless)
     if not endless:
-        assume(evaluate(node.test, frame), False, frame.state)
+        assume(evaluate_test(node.test, frame), False, frame.state)
     execute(node.orelse, frame)
 
 
