@@ -29,6 +29,7 @@ FORMS: Mapping[str, str] = {
     "displacement": "the difference of rows of one tensor, as of positions",
     "all_zero": "values that can all be 0 at once, as those of raw data can",
     "single_element": "something of which nothing shows that a reduction over it runs over more than one element",
+    "of_parts": "a union, a sum with the numerator in it, or one of totals",
     "truth_values": "truth values, or numbers that were made of them",
     "large_sum": "something a sum over which can leave the range of float16",
     "empty_mask": "a mask that the path has not shown to hold a true element",

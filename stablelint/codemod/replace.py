@@ -256,20 +256,28 @@ class _Writing:
         None where the template does not, or where no name can be given before the statement.
         """
         scope = self.file.scope
+        named = limits.repeated(self.code, lambda _: False)
         repeated = limits.repeated(self.code, lambda name: name in scope.names_at(self.node))
-        if repeated is None:
+        if named is None or repeated is None:
             return None
-        code, asked, wish = repeated
         try:
-            text, tree = instantiate(asked, self.operands)
-            assert isinstance(tree.body[0], ast.Expr)
-            operand = Operand(limits.LIMITS, text, tree.body[0].value)
-            named = hoist(self.file.tree, scope, operand, self.node, self.region, wish)
-            known = {**self.operands, limits.LIMITS: named.operand}
-            _, changes = replace(self, code=code, operands=known, hoisted=[*self.hoisted, named]).changes()
+            known = by_name(self.file.tree, self.node, self._limits(named[1]))
+            if isinstance(known.tree, ast.Name):
+                return self._with_limits(named[0], known, [])
+            code, asked, wish = repeated
+            given = hoist(self.file.tree, scope, self._limits(asked), self.node, self.region, wish)
+            return self._with_limits(code, given.operand, [given])
         except Withheld:
             return None
-        return changes
+
+    def _limits(self, asked: str) -> Operand:
+        text, tree = instantiate(asked, self.operands)
+        assert isinstance(tree.body[0], ast.Expr)
+        return Operand(limits.LIMITS, text, tree.body[0].value)
+
+    def _with_limits(self, code: str, name: Operand, given: list[Hoisted]) -> list[draft.Change]:
+        known = {**self.operands, limits.LIMITS: name}
+        return replace(self, code=code, operands=known, hoisted=[*self.hoisted, *given]).changes()[1]
 
 
 def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:

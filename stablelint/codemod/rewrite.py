@@ -162,10 +162,20 @@ class Rewriter:
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)
                     return statements.insert(self._file, again, before=False)
-            return replace_expression(self._file, proposal, node)
+            edits = replace_expression(self._file, proposal, node)
+            beside = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
+            if beside is not None:
+                with contextlib.suppress(Withheld):
+                    edits = min(edits, statements.insert(self._file, beside, before=False), key=_lines)
+            return edits
         if isinstance(node, ast.AugAssign):
             return replace_augmented(self._file, proposal, node)
         return statements.replace_statement(self._file, proposal, node)
+
+
+def _lines(edits: Sequence[Edit]) -> int:
+    """How many lines edits add, those that they take away aside."""
+    return sum(edit.content.count("\n") for edit in edits)
 
 
 def _breaks_there(edit: Edit, inserted: Edit) -> bool:

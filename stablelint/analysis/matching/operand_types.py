@@ -29,6 +29,7 @@ _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_float
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
+_OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of these, too
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
@@ -50,6 +51,9 @@ def misfit(template: str, site: Site) -> str | None:
             return "the reduction is over several dimensions, and the rewrite takes one"
     if any(value.kind is Kind.ARRAY for value in (site.value, *site.match.covered)):
         return "the operands are arrays of NumPy, and the rewrite is one for tensors"
+    spelled = next(filter(_is_spelled_for_arrays, site.match.covered), None)
+    if spelled is not None:
+        return f"nothing shows that `{_receiver(spelled)}` is a tensor, and NumPy's words are used of it"
     for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
         made = _made_elsewhere(site.match.bindings[name], _DEPTH)
         if made is not None:
@@ -73,6 +77,22 @@ def misfit(template: str, site: Site) -> str | None:
                     f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
                 )
     return None
+
+
+def _is_spelled_for_arrays(value: Value) -> bool:
+    """Whether a method of something unknown is called with keywords of NumPy's."""
+    is_method = isinstance(value.node, ast.Call) and isinstance(value.node.func, ast.Attribute)
+    if not is_method or value.first is None or value.first.kind is not Kind.UNKNOWN:
+        return False
+    assert isinstance(value.node, ast.Call)
+    words = {keyword.arg for keyword in value.node.keywords}
+    return bool(words & _OF_ARRAYS) and _receiver(value) not in ("torch", "F")
+
+
+def _receiver(value: Value) -> str:
+    assert isinstance(value.node, ast.Call)
+    assert isinstance(value.node.func, ast.Attribute)
+    return _short(ast.unparse(value.node.func.value))
 
 
 def _made_elsewhere(value: Value, depth: int) -> str | None:

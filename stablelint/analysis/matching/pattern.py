@@ -25,6 +25,11 @@ _UNCAST = VIEWS - _CASTS
 _WHOLE = having("whole")  # a cast of what they yield is of another type
 _JOINS = 3  # that one match goes through
 _IMMATERIAL = frozenset({"inplace", "out", "memory_format", "non_blocking"})
+# What an operation takes where an argument is not written, for those that are often written all the same.
+_DEFAULTS = {
+    key: Value("const", 0, Kind.NUMBER, data=default)
+    for key, default in {("norm", "p"): 2, **{(op, "keepdim"): False for op in having("reduce")}}.items()
+}
 
 
 @dataclass(slots=True)
@@ -205,7 +210,15 @@ def _fits(shape: Value, value: Value, optional: frozenset[str]) -> bool:
     if given.keys() <= asked.keys() or any(map(_is_rest, asked.values())):
         return True
     extra = given.keys() - asked.keys() - _IMMATERIAL
-    return not any(given[name].kind is not Kind.NONE for name in extra)
+    return all(_is_left_out(value, name) for name in extra)
+
+
+def _is_left_out(value: Value, name: str) -> bool:
+    """Whether an argument that a pattern does not name is what it would be if it were not written."""
+    operand, default = value.operands[name], _DEFAULTS.get((value.op, name))
+    return operand.kind is Kind.NONE or (
+        default is not None and match(default, operand, Match(), frozenset())
+    )
 
 
 def _is_rest(part: Value) -> bool:
@@ -215,8 +228,9 @@ def _is_rest(part: Value) -> bool:
 
 def _operands(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
     """Whether the operands of an operation, which fit, are what a pattern asks for."""
-    given = value.operands
+    given, asked = value.operands, shape.operands
+    found.literals += [given[name] for name in given.keys() - asked.keys() if (value.op, name) in _DEFAULTS]
     return all(
         name not in given or _is_rest(part) or match(part, given[name], found, optional)
-        for name, part in shape.operands.items()
+        for name, part in asked.items()
     )

@@ -145,6 +145,8 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | st
     if site.match.branches and fix.target is None:
         return "only one of the paths that meet here goes through all of the operations"
     layer = site.match.bindings[fix.target].link if fix.target is not None else None
+    if layer is not None and fix.target in parse_template(fix.replace or "...").metavariables:
+        return _of_result(fix, site, module)
     if layer is not None:
         return _of_layer(fix, site, layer, module)
     target = _target(fix, site, module)
@@ -232,6 +234,16 @@ def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
             case _:
                 return None
     return node if isinstance(node, ast.expr) else None
+
+
+def _of_result(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | str:
+    """The change of what a model gives, where the operation takes it."""
+    taken = operand_of(site.node, module)
+    if taken is None:
+        return "the model's result is not what the operation is given"
+    span = module.source.span(taken)
+    bindings = {fix.target or "": Binding(module.source.segment(taken), span)}
+    return Proposal(fix.replace, fix.applicability, span, bindings, fix.message)
 
 
 def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal | str:

@@ -68,12 +68,15 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     literal = _literal_in(root.node, value)
     if literal is not None:
         return source.segment(literal)
-    for name, held in frame.state.names.items():
-        if held.key == value.key and _is_same_constant(held, value):
-            return name
-    for (base, attr), held in frame.state.attributes.items():
-        if held.key == value.key and frame.receiver is not None and base == frame.receiver.key:
-            return f"self.{attr}"
+    holders = [(name, held) for name, held in frame.state.names.items() if _is_same_constant(held, value)]
+    if frame.receiver is not None:
+        own = frame.receiver.key
+        attributes = frame.state.attributes.items()
+        holders += [(f"self.{attr}", held) for (base, attr), held in attributes if base == own]
+    equal = [(name, held) for name, held in holders if held.key == value.key]
+    if equal:
+        # Two names may hold equal values: the one that was given this very value is the one that is meant.
+        return next((name for name, held in equal if held is value), equal[0][0])
     if value.assumed and frame.receiver is not None:
         if value.key == frame.graph.key("attribute", frame.receiver.key, value.name):
             return f"self.{value.name}"

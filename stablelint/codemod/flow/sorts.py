@@ -40,6 +40,7 @@ _NUMBERS = ("float", "int")
 _WHOLE = frozenset(
     "arange randint randperm argmax argmin argsort nonzero bincount long int searchsorted one_hot".split()
 )
+_MAPPINGS = ("dict", "defaultdict", "OrderedDict", "Counter")
 _TABLES = ("numpy.", "pandas.", "scipy.")  # what makes arrays and tables
 _REAL_PARTS = frozenset("abs real imag angle irfft irfft2 irfftn hfft".split())
 _COMPLEX = frozenset(
@@ -201,6 +202,14 @@ def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     return any(
         isinstance(one, ast.expr) and is_array(one, tree, qualified) for one in ast.iter_child_nodes(node)
     )
+
+
+def is_item(node: ast.expr, tree: Tree) -> bool:
+    """Whether an expression is an item of what an attribute of `self` is given as a dictionary."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Attribute):
+        return False
+    given = _given_to(node.value.attr, tree) if root_name(node.value) == "self" else ()
+    return any(isinstance(one, ast.Dict | ast.DictComp) or called_name(one) in _MAPPINGS for one in given)
 
 
 def goes_into_table(node: ast.expr, tree: Tree, qualified: Qualified) -> str | None:

@@ -177,6 +177,16 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
     return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
 
 
+def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
+    """As `behind_definition`, where `node` is the only reader of a local name that is given once."""
+    given, function = definition(tree, node) if isinstance(node, ast.Name) else None, function_of(tree, node)
+    whole = any(one.span == proposal.span for one in proposal.bindings.values())
+    if given is None or function is None or not whole or given.name in declared(function):
+        return None
+    named = [one for one in ast.walk(function) if is_name(one, given.name)]
+    return behind_definition(tree, proposal, node, given.value) if len(named) == 2 else None
+
+
 def _role(tree: Tree, reader: ast.expr) -> str | None:
     """The operation for which a name is read: one that divides by it, takes its root or logarithm, or a term of a sum.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from stablelint.catalog.pattern import PREFIX
-from stablelint.codemod.flow.sorts import goes_into_table, is_array, is_complex, is_python_number
+from stablelint.codemod.flow.sorts import goes_into_table, is_array, is_complex, is_item, is_python_number
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text.law import same
@@ -43,6 +43,8 @@ def check_kind(file: File, site: ast.expr, template: str, operands: Mapping[str,
             raise Withheld(f"`{operand.shown}` goes into `{table}`, and may be no tensor")
         if is_array(operand.node, tree, file.qualified):
             raise Withheld(f"`{operand.shown}` is an array or a table, and no tensor")
+        if is_item(operand.node, tree):
+            raise Withheld(f"`{operand.shown}` is an item of a dictionary, and no selection by a mask")
         if ".clamp" in template and is_complex(operand.node, tree):
             raise Withheld(f"`{operand.shown}` is complex")
     trees = [operand.tree for operand in operands.values()]

@@ -242,3 +242,40 @@ def test_nothing_is_written_for_a_local_that_is_declared_a_number() -> None:
             return g * (1.0 / bias)
         """)
     assert "is a Python number" in str(written)
+
+
+def test_what_is_spelled_as_numpy_spells_it_is_left_alone() -> None:
+    code = """
+        def normalise({}):
+            return (v - v.mean(axis=0)) / v.std(axis=0)
+        """
+    assert "NumPy's words" in str(fixes(code.format("v"))["SL106"])
+    assert isinstance(fixes(code.format("v: torch.Tensor"))["SL106"], tuple)
+
+
+def test_of_two_names_with_equal_values_the_one_that_is_divided_by_is_bounded() -> None:
+    written = fixes("""
+        def f(v: torch.Tensor):
+            near = v.abs().sum()
+            far = v.abs().sum()
+            return (v - near) / far
+        """)
+    assert "far" in str(written["SL102"])
+    assert "near" not in str(written["SL102"])
+
+
+def test_an_order_or_a_kept_dimension_that_is_written_although_it_is_the_default_is_seen_through() -> None:
+    for norm in (
+        "x.norm(2, 1, True)",
+        "torch.norm(x, p=2, dim=1, keepdim=True)",
+        "x.norm(dim=1).unsqueeze(1)",
+    ):
+        written = fixes(f"""
+            def unit(x: torch.Tensor):
+                return torch.div(x, {norm})
+            """)
+        assert written["SL106"] == ("F.normalize(x, dim=1)",)
+    assert "SL106" not in fixes("""
+        def share(x: torch.Tensor):
+            return x / x.norm(1, 1, True)
+        """)

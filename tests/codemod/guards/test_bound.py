@@ -213,3 +213,14 @@ def test_the_sum_of_a_mask_is_bounded_as_a_count_only_where_something_is_divided
     source = "import torch\n\n\ndef f(mask):\n    return torch.sqrt(mask.sum())\n"
     fixed = rewritten(source, proposal(source, "mask.sum()", "$x.clamp_min(1e-12)", x="mask.sum()"))
     assert "mask.sum().clamp_min(1e-12)" in fixed
+
+
+def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> None:
+    given = "d = torch.sum(torch.abs(long_name_of_a_thing) * torch.abs(long_name_of_another_thing))"
+    read = "return long_name_of_a_thing @ torch.sqrt(d) + long_name_of_another_thing @ d.long_name_of_an_attribute"
+    body = (
+        f"{given}\n    long = long_name_of_a_thing.x + long_name_of_another_thing * torch.sqrt(d) * some_more"
+    )
+    fixed = _fixed(body, read="return long")
+    assert f"{given}\n    d = d.clamp_min(torch.finfo(d.dtype).tiny)\n    long = " in fixed
+    assert f"{given}\n    return" in _fixed(given, read=read)

@@ -167,3 +167,13 @@ def test_one_result_does_not_take_the_place_of_two() -> None:
 def test_what_may_be_counted_in_integers_is_bounded_as_such(before: str) -> None:
     source = f"import torch\nimport torch.nn.functional as F\ndef f(x):\n{before}    return x / m\n"
     assert "m.clamp_min(1e-30)" in rewritten(source, bounded(source, "m", BOUND_M))
+
+
+def test_an_item_of_a_dictionary_is_no_selection() -> None:
+    source = (
+        "import torch\n\n\nclass Log:\n    def __init__(self):\n        self.seen = {}\n\n"
+        "    def mean(self, key):\n        return self.seen[key].mean()\n"
+    )
+    made = proposal(source, "self.seen[key].mean()", "$s.sum() / max($s.numel(), 1)", s="self.seen[key]")
+    assert withheld(source, made) == "`self.seen[key]` is an item of a dictionary, and no selection by a mask"
+    assert "selected" in rewritten(source.replace("{}", "torch.ones(3)"), made)

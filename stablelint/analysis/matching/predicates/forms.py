@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.predicates.masks import MASK_FORMS
@@ -16,6 +16,9 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.operations import having
+
+_TOTALS = having("total") & {"sum"}
 
 
 def form(predicate: Predicate, context: Context) -> Truth:
@@ -106,6 +109,36 @@ def _single(predicate: Predicate, context: Context) -> Truth:
     return Truth.MAYBE
 
 
+def _of_parts(predicate: Predicate, context: Context) -> bool:
+    """A union, `a + b - both` beneath `both`, a sum with the numerator in it, or a sum of totals."""
+    terms = list(_terms(value_of(predicate, context)))
+    if len(terms) < 2:
+        return False
+    part = context.root.operands.get("input")
+    parts = set() if part is None else {term.key for _, term in _terms(part)} | _factors(part)
+    taken = [sign for sign, term in terms if term.key in parts]
+    added = [term for sign, term in terms if sign > 0]
+    return bool(taken) or (len(added) == len(terms) and all(term.op in _TOTALS for term in added))
+
+
+def _terms(value: Value, sign: int = 1) -> Iterator[tuple[int, Value]]:
+    """The terms of a sum with their signs."""
+    value = stripped(value)
+    other = value.operands.get("other")
+    if value.op not in ("add", "sub") or value.first is None or other is None:
+        yield sign, value
+        return
+    yield from _terms(value.first, sign)
+    yield from _terms(other, sign if value.op == "add" else -sign)
+
+
+def _factors(value: Value) -> set[int]:
+    """The keys of what is multiplied in a product."""
+    value = stripped(value)
+    inner = value.operands.values() if value.op == "mul" else ()
+    return {value.key}.union(*map(_factors, inner))
+
+
 def _large_sum(predicate: Predicate, context: Context) -> Truth:
     """A sum over it can leave float16; how many elements there are, and how large, is seldom known."""
     within = context.ranges[str(predicate.args[0])].subset_of(Interval(-1.0, 1.0))
@@ -122,6 +155,7 @@ _FORMS: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "displacement": _displacement,
     "all_zero": _can_vanish,
     "single_element": _single,
+    "of_parts": _of_parts,
     "truth_values": _truth_values,
     "large_sum": _large_sum,
     **MASK_FORMS,
