@@ -518,7 +518,7 @@ def fit(options: argparse.Namespace) -> None:
     for code, (mean, count, worth) in rates.items():
         print(f"  {code} {mean:.2f} ({worth} of {count})")
     if options.write:
-        table = {"base": round(base, 3), "likely": options.likely,
+        table = {"base": round(base, 3),
                  "facts": {n: round(w, 3) for n, w in sorted(weights.items())},
                  "flaws": {n: round(w, 3) for n, w in sorted(flaws.weights.items())},
                  "rates": {code: [round(mean, 3), *counts] for code, (mean, *counts) in rates.items()},
@@ -544,7 +544,6 @@ def main() -> int:
     two = steps.add_parser("fit")
     two.add_argument("facts", type=Path)
     two.add_argument("--least", type=int, default=8)
-    two.add_argument("--likely", type=float, default=0.15)
     two.add_argument("--write", action="store_true")
     options = parser.parse_args()
     sys.setrecursionlimit(10000)

@@ -46,14 +46,13 @@ def levels(text: str) -> str:
     """`text` of docs/levels.md with the tables as the weights now have them."""
     from stablelint.analysis.evidence.fact import all_facts
     from stablelint.analysis.evidence.score import weights
+    from stablelint.diagnostic import LIKELY_FROM
 
     measured = weights()
     weighing = [(measured.facts[fact.name], fact) for fact in all_facts() if fact.name in measured.facts]
     weighing.sort(key=lambda item: -abs(item[0]))
     rows = [f"| {fact.sentence} | {weight:+.2f} |" for weight, fact in weighing]
-    base = (
-        f"They start from {measured.base:+.2f}; likely is what reaches a confidence of {measured.likely:.2f}."
-    )
+    base = f"They start from {measured.base:+.2f}; likely is what reaches a confidence of {LIKELY_FROM:.2f}."
     table = "\n".join(["| fact | adds to the log-odds |", "| --- | ---: |", *rows, "", base])
     seen = [
         f"| {low:.1f} to {low + 0.1:.1f} | {mean:.2f} | {share:.2f} | {count:.0f} |"

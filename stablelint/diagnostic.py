@@ -41,6 +41,10 @@ class Level(StrEnum):
     POSSIBLE = "possible"
 
 
+LIKELY_FROM = 0.15
+"""The confidence from which a finding is likely; `benchmarks/calibrate.py fit` tells what others would show."""
+
+
 class Severity(StrEnum):
     """How a finding is presented; every severity fails the run."""
 

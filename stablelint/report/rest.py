@@ -5,30 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from stablelint.diagnostic import RULE, Diagnostic
-from stablelint.report.cells import crop, one_line, plain, width
+from stablelint.diagnostic import LIKELY_FROM, RULE, Diagnostic
+from stablelint.report.cells import crop, hung, one_line, plain, width
 from stablelint.report.context import Context
 
-SHOWN = 20  # lines on a terminal
+SHOWN = 20  # expressions on a terminal
 _REASONS = 4  # that one finding tells
 
 
 def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
-    """A title, then by file, the file of the most likely finding first, one line a finding."""
+    """A title, then by file, the file of the most likely finding first, one line for findings in equal expressions."""
     style = context.style
-    shown = rest[:SHOWN] if context.terminal else rest
-    yield style.bold("Possible findings, less likely to matter:")
-    by_file: dict[str, list[Diagnostic]] = {}
-    for item in shown:
-        by_file.setdefault(item.filename, []).append(item)
-    widest = max(len(_position(item)) for item in shown)
-    for filename, items in by_file.items():
+    groups = _alike(rest)
+    shown = groups[:SHOWN] if context.terminal else groups
+    yield style.bold(f"Possible findings, below {LIKELY_FROM:.0%}:")
+    by_file: dict[str, list[list[Diagnostic]]] = {}
+    for group in shown:
+        by_file.setdefault(group[0].filename, []).append(group)
+    widest = max(len(_position(first)) for first, *_ in shown)
+    for filename, in_file in by_file.items():
         yield f"  {context.shown(filename)}"
-        for item in items:
-            lead = f"    {_position(item):<{widest}}  {item.code}  "
-            yield _line(item, lead, context, f"  {_seen(item) or item.name}")
-    if len(rest) > len(shown):
-        yield style.dim(f"  … {len(rest) - len(shown):,} more: `--level possible`")
+        for first, *others in in_file:
+            lead = f"    {_position(first):<{widest}}  {first.code}  "
+            tail = f"  {_seen(first) or first.name}"
+            also = f"also at {', '.join(_places(first, others, context))}" if others else ""
+            room = context.width - width(lead + one_line(first.expression) + tail + also) - 8
+            yield _line(first, lead, context, f"{tail}, {also}" if also and room >= 0 else tail)
+            if also and room < 0:
+                yield from hung(" " * (width(lead) + 6), also, context.width, paint=style.dim)
+    if len(groups) > len(shown):
+        yield style.dim(f"  … {sum(map(len, groups[len(shown) :])):,} more: `--level possible`")
+
+
+def _alike(rest: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
+    """The findings of one rule in the same expression, and of which a run has seen the same, by the first of them."""
+    groups: dict[tuple[str, ...], list[Diagnostic]] = {}
+    for item in rest:
+        groups.setdefault((item.code, one_line(item.expression), _seen(item)), []).append(item)
+    return list(groups.values())
+
+
+def _places(first: Diagnostic, others: Sequence[Diagnostic], context: Context) -> Iterator[str]:
+    """Where the others stand, with their confidence where it is another."""
+    for item in others:
+        place = _position(item)
+        if item.filename != first.filename:
+            place = context.place(item.filename, item.span.start)
+        told = share(item.confidence)
+        yield place if told == share(first.confidence) else f"{place} ({told})"
 
 
 def place_lines(items: Sequence[Diagnostic], context: Context, indent: int) -> Iterator[str]:
@@ -54,8 +78,8 @@ def _line(item: Diagnostic, lead: str, context: Context, tail: str = "") -> str:
 
 
 def share(confidence: float) -> str:
-    """`13%`; what would round to nothing is `<1%`, for a finding is never known to be worth nothing."""
-    return "<1%" if confidence < 0.005 else f"{confidence:.0%}"
+    """`13%`, rounded down, so that what is below a threshold is never shown as having reached it; `<1%` for the least."""
+    return f"{round(1e4 * confidence) // 100}%" if confidence >= 0.01 else "<1%"
 
 
 def _seen(item: Diagnostic) -> str:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("project")
 @pytest.fixture(autouse=True)
 def _fixed_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Confidences of 0.88 where operations are known to lead there, of 0.12 elsewhere, whatever is measured."""
-    weights = score.Weights(-2.0, 0.5, {"shown": 4.0})
+    weights = score.Weights(-2.0, {"shown": 4.0})
     monkeypatch.setattr(score, "weights", lambda: weights)
 
 
@@ -32,10 +32,10 @@ def possible(project: Path) -> None:
 def test_what_is_merely_possible_is_shown_on_a_line_and_fails_nothing(run: Run) -> None:
     outcome = run("check", "--no-cache")
     assert outcome.code == 0
-    assert "5:12  SL201   12%  torch.exp(x)  unguarded-exp" in outcome.out
+    assert "5:12  SL201   11%  torch.exp(x)  unguarded-exp" in outcome.out
     assert "Found 1 possible finding in 1 file." in outcome.out
     concise = run("check", "--no-cache", "--output-format", "concise")
-    assert concise.out.startswith("bad.py:5:12: SL201 (possible, 12%) ")
+    assert concise.out.startswith("bad.py:5:12: SL201 (possible, 11%) ")
 
 
 @pytest.mark.usefixtures("possible")

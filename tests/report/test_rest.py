@@ -19,10 +19,12 @@ REASONS = (Reason("shown", "known operations lead to it", 1.5), Reason("mute", "
 
 
 def possible(number: int, confidence: float, file: str = "a.py") -> Diagnostic:
+    """A finding in the line `number`, whose expression no other line has."""
     place = sample.span(number, 1, number, 9)
     filename = os.fspath(sample.FOLDER / file)
     return replace(
         sample.LOG,
+        expression=f"torch.log(x{number})",
         span=place,
         filename=filename,
         level=Level.POSSIBLE,
@@ -55,15 +57,29 @@ def test_a_terminal_is_given_a_screenful_and_a_pipe_everything() -> None:
     assert len(lines(render("full", result(*items), PIPED))) == len(items)
 
 
-def test_no_confidence_is_rounded_to_nothing() -> None:
-    text = render("full", result(possible(1, 0.001), possible(2, 0.006)), PIPED)
-    assert [line.split()[2] for line in lines(text)] == ["1%", "<1%"]
+def test_equal_expressions_are_told_once_with_their_other_places() -> None:
+    items = [replace(possible(n, c, file), expression="torch.log(x)") for n, c, file in
+             [(1, 0.1, "a.py"), (5, 0.1, "a.py"), (2, 0.04, "b.py")]]  # fmt: skip
+    text = render("full", result(*items, possible(9, 0.02)), PIPED)
+    assert len(lines(text)) == 2
+    assert lines(text)[0].endswith("unguarded-log, also at 5:1, b.py:2:1 (4%)")
+    assert "Found 4 possible findings" in text
+    narrow = render("full", result(*items), replace(PIPED, width=50))
+    assert f"\n{' ' * 22}also at 5:1, b.py:2:1 (4%)\n" in narrow
+    ran = replace(items[1], because=(Reason("seen_zero", "a run has seen 0", 1.0),))
+    assert len(lines(render("full", result(items[0], ran), PIPED))) == 2
+
+
+def test_a_confidence_is_rounded_down_and_never_to_nothing() -> None:
+    text = render("full", result(*(possible(n, c) for n, c in enumerate((0.1499, 0.12, 0.001), 1))), PIPED)
+    assert "below 15%" in text
+    assert [line.split()[2] for line in lines(text)] == ["14%", "12%", "<1%"]
 
 
 def test_at_the_level_possible_nothing_is_left_for_a_line() -> None:
     text = render("full", result(possible(1, 0.1), level=Level.POSSIBLE), TERMINAL)
     assert "--> a.py:1:1" in text
-    assert "less likely" not in text
+    assert "below" not in text
 
 
 def test_a_confidence_tells_the_reasons_that_weigh() -> None:
@@ -90,7 +106,8 @@ def test_findings_of_which_the_same_is_to_be_said_are_told_once() -> None:
     text = render("full", result(one, *others, apart), PIPED)
     assert text.count(f"SL101 unguarded-log: {one.message}\n") == 1
     assert (
-        "= same: at 2 more places\n    2.py:2:1   30%  expression\n    3.py:3:1   30%  expression\n" in text
+        "= same: at 2 more places\n    2.py:2:1   30%  torch.log(x2)\n    3.py:3:1   30%  torch.log(x3)\n"
+        in text
     )
     assert "another message" in text
     assert "Found 4 likely findings" in text

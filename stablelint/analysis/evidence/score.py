@@ -17,7 +17,7 @@ from pathlib import Path
 
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
+from stablelint.diagnostic import LIKELY_FROM, RULE, Diagnostic, Level, Reason
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
 ENOUGH = 5  # findings that were read, from which a share is told
@@ -34,10 +34,9 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each fact adds to the log-odds, what they start from, and the confidence from which a finding is likely."""
+    """What each fact adds to the log-odds, and what they start from."""
 
     base: float
-    likely: float
     facts: Mapping[str, float]
     flaws: Mapping[str, float] = field(default_factory=dict)  # the facts that tell on a flaw too
     rates: Mapping[str, Rate] = field(default_factory=dict)  # of flaws, by rule
@@ -93,4 +92,4 @@ def with_reason(finding: Diagnostic, reason: Reason) -> Diagnostic:
 
 def level_of(confidence: float) -> Level:
     """Whether a finding of that confidence is likely to be worth a repair."""
-    return Level.LIKELY if confidence >= weights().likely else Level.POSSIBLE
+    return Level.LIKELY if confidence >= LIKELY_FROM else Level.POSSIBLE

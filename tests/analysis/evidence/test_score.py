@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from stablelint.analysis.evidence import score
 from stablelint.analysis.evidence.fact import Fact
-from stablelint.diagnostic import RULE, Level, Reason
+from stablelint.diagnostic import LIKELY_FROM, RULE, Level, Reason
 
 TABLE = score.Weights(
     base=-1.0,
-    likely=0.5,
     facts={"heavy": 2.0, "light": 0.5, "against": -2.5},
     flaws={"against": -2.5},
     rates={"SL205": score.Rate(0.8, 20, 17)},
@@ -82,7 +81,11 @@ def test_the_order_of_reasons_does_not_matter(pair: tuple[list[float], list[floa
 
 
 def test_a_finding_is_likely_from_the_threshold_on() -> None:
-    assert [score.level_of(c) for c in (0.49, 0.5, 0.51)] == [Level.POSSIBLE, Level.LIKELY, Level.LIKELY]
+    assert [score.level_of(c) for c in (0.149, LIKELY_FROM, 0.16)] == [
+        Level.POSSIBLE,
+        Level.LIKELY,
+        Level.LIKELY,
+    ]
 
 
 @pytest.mark.parametrize(("code", "share"), [("SL205", 0.8), ("SL999", 0.3)])

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 @pytest.fixture(autouse=True)
 def _fixed_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the measured weights are does not matter to what a run has seen."""
-    monkeypatch.setattr(score, "weights", lambda: score.Weights(-2.0, 0.5, {}))
+    monkeypatch.setattr(score, "weights", lambda: score.Weights(-2.0, {}))
 
 
 def kept(root: Path, which: tuple[str, str], verdict: Verdict, calls: int = 10, ran: bool = True) -> None:
