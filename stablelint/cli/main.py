@@ -115,7 +115,9 @@ def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
     near = get_close_matches(name, command_names(), n=1) or [f"check {name}"] * os.path.exists(name)
-    hint = f"did you mean `stablelint {near[0]}`?" if near else "`stablelint --help` lists them all"
+    hint = (
+        f"did you mean `stablelint {near[0]}`?" if near else f"the commands are {', '.join(command_names())}"
+    )
     return _failed(f'there is no command "{name}"', hint)
 
 

@@ -18,7 +18,12 @@ Stamps = dict[str, int]
 
 
 def watch(check: Callable[[], int], paths: Sequence[str], looks: int | None = None) -> int:
-    """Runs `check` now and after each change below `paths`, till Ctrl-C; `looks` bounds how often it is looked."""
+    """Runs `check` now and after each change below `paths`, till Ctrl-C; `looks` bounds how often it is looked.
+
+    Once, and with its exit code, where none of the paths exists.
+    """
+    if not any(map(os.path.exists, paths)):
+        return check()
     seen: Stamps | None = None
     try:
         while looks is None or looks > 0:

@@ -52,7 +52,7 @@ def _left_out(result: CheckResult) -> Iterator[str]:
         yield f"{result.unsure:,} below the minimum confidence"
     unread = {cell_of(problem.filename)[0] for problem in result.problems if problem.filename}
     if unread and result.files:
-        yield f"{plural(len(unread), 'file')} with an error"
+        yield f"{plural(len(unread), 'path')} with an error"
 
 
 def _next_steps(result: CheckResult, context: Context) -> Iterator[str]:

@@ -33,8 +33,7 @@ def decode(data: bytes, filename: str) -> str:
         SourceError: unknown encoding, or bytes that do not belong to it.
     """
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding)
+        return data.decode(_encoding(data))
     except SyntaxError as error:
         what = "parse" if b"\0" in data else "decode"  # some versions of Python look for null bytes first
         raise SourceError(Problem(f"cannot {what}: {error}", filename, Position(1, 1))) from None
@@ -44,6 +43,16 @@ def decode(data: bytes, filename: str) -> str:
         raise SourceError(
             Problem(message, filename, Position(len(before), len(before[-1].decode(error.encoding)) + 1))
         ) from None
+
+
+def _encoding(data: bytes) -> str:
+    """What a file declares, UTF-8 where it declares nothing. Raises SyntaxError."""
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError:
+        if b"coding" in b"".join(data.splitlines()[:2]) or b"\0" in data:
+            raise
+        return "utf-8"  # decoding will name the byte
 
 
 def lines_of(text: str) -> list[str]:

@@ -149,3 +149,16 @@ def test_watching_checks_again_when_a_file_changes(project: Path) -> None:
             assert any("bad.py:8:12: SL202" in line for line in watching.stdout)
         finally:
             watching.terminate()
+
+
+def test_nothing_is_watched_where_no_path_exists(run: Run) -> None:
+    outcome = run("check", "--watch", "absent.py")
+    assert outcome.code == 2
+    assert outcome.err == "error: absent.py: no such file or folder\n"
+
+
+def test_an_unknown_command_is_answered_with_those_there_are(run: Run) -> None:
+    outcome = run("explain", "SL101")
+    assert outcome.code == 2
+    assert 'there is no command "explain"' in outcome.err
+    assert "the commands are audit, check, " in outcome.err

@@ -57,6 +57,7 @@ def test_an_encoding_is_taken_from_the_cookie() -> None:
     ("data", "row", "words"),
     [
         (b"x = 1\ny = '\xff'\n", 2, "0xff"),
+        (b"x = '\xff'\n", 1, "byte 0xff is not utf-8"),
         (b"# -*- coding: klingon -*-\n", 1, "klingon"),
         (b"x = 1\ny = = 2\n", 2, "cannot parse"),
         (b"def f(:\n", 1, "cannot parse"),
