@@ -91,7 +91,9 @@ def counts_its_support(operand: Value) -> bool:
     So the support of a projection on the simplex is found, and the largest element is always in it.
     """
     total = stripped(operand)
-    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    test = stripped(total.first)
     if test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
         return False
     parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
@@ -105,7 +107,9 @@ def counts_itself(operand: Value) -> bool:
     So is what a scatter of a literal has marked: one in each row.
     """
     total = stripped(operand)
-    test = stripped(total.first) if total.op == "sum" and total.first is not None else total
+    if total.op not in _TOTALS or total.first is None:
+        return False
+    test = stripped(total.first)
     if test.op == "scatter":
         marked = test.operands.get("src") or test.operands.get("value")
         return marked is not None and marked.is_constant and not marked.interval.contains(0.0)

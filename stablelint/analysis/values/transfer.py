@@ -9,7 +9,7 @@ from typing import Any
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
-from stablelint.numerics.interval import NONNEGATIVE, TOP, Interval
+from stablelint.numerics.interval import BOOLEAN, NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS, having
 
@@ -36,6 +36,8 @@ _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any oth
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
+    "int": "int32",
+    "byte": "uint8",
     **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
     **CASTS,
     **(SHORTENING := {"int": "int32", "short": "int16", "char": "int8", "byte": "uint8"}),
@@ -98,6 +100,8 @@ def held_in(dtype: str | None, interval: Interval) -> Interval:
     """Where numbers of `interval` lie once an element type holds them: rounded to it, or cut to whole numbers."""
     if dtype in FORMATS:
         return interval.rounded(FORMATS[dtype])
+    if dtype == "bool":
+        return interval.meet(BOOLEAN) or BOOLEAN
     if dtype not in _INTEGERS:
         return interval
     cut = range_of("long", [interval], {}, FLOAT32) or TOP

@@ -53,6 +53,8 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     "backward": Kind.NONE,
 }
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
+# Of which the result is the first operand, written into: its element type holds what is written.
+_INTO = having("scatter") | frozenset("copy_ index_fill masked_fill masked_scatter fill_diagonal_".split())
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
@@ -62,7 +64,7 @@ _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
 _SPELLINGS = frozenset(
-    "square mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm randint".split()
+    "square add sub mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm randint".split()
 )
 # That an array of numpy has, too.
 _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
@@ -120,6 +122,9 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         return "div", {"input": one(1), "other": operands["input"]}
     if op == "randint" and "size" not in operands and "high" in operands:
         return op, {"high": operands["low"], "size": operands["high"]}
+    if op in ("add", "sub") and "alpha" in operands:
+        scaled = apply("mul", {"input": operands["other"], "other": operands["alpha"]}, None, frame)
+        return op, {"input": operands["input"], "other": scaled}
     if op == "rsub" and "other" in operands:
         return "sub", {"input": operands["other"], "other": operands["input"]}
     if op == "pow" and "exponent" in operands:
@@ -243,7 +248,7 @@ def _extent(
         interval = transfer.held_in(element_type(operands["dtype"]), interval)
     elif op in transfer.SHORTENING:
         interval = transfer.held_in(transfer.SHORTENING[op], interval)
-    elif op == "copy_":
+    elif op in _INTO:
         interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands

@@ -27,7 +27,8 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
     def renewed(value: Value) -> Value:
         if value.key == target.key and value.kind in STORED:
-            return result
+            computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
+            return join(frame.graph, [value, result]) if computed_apart else result
         return Value(
             "written",
             frame.graph.fresh(),

@@ -1,0 +1,33 @@
+"""What is written in place, scaled or marked: no more is believed of it than what is true of every element."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.support import findings
+
+HEAD = "import torch\n\n\ndef f(x: torch.Tensor, index):\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = x.abs()\n    b = x.abs()\n    a.fill_(1)\n    return 1 / b",
+        "return 1 / torch.zeros(3, 4).scatter(1, index, 1.0)",
+        "return 1 / (x == x)",
+        "return 1 / torch.add(torch.ones(3), torch.ones(3), alpha=-1)",
+        "w = x > 0\n    w.fill_(2)\n    return 1 / (w - 1)",
+        "v = x.int()\n    v[v > -1] = 0.1\n    return 1 / (v + 2)",
+    ],
+)
+def test_what_may_be_zero_is_told(body: str) -> None:
+    assert [one.code for one in findings(f"{HEAD}    {body}\n")] == ["SL102"]
+
+
+def test_equal_tensors_are_not_one_tensor() -> None:
+    body = "a = x.exp()\n    b = x.exp()\n    a.zero_()\n    return torch.log(1.5 - b)"
+    assert [one.code for one in findings(f"{HEAD}    {body}\n")][-1:] == ["SL101"]
+
+
+def test_a_row_with_a_mark_counts_at_least_one() -> None:
+    assert findings(f"{HEAD}    return 1 / torch.zeros(3, 4).scatter(1, index, 1.0).sum(1)\n") == []
