@@ -17,6 +17,7 @@ from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import is_counted
+from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
     feels_gradient,
     is_doubled,
@@ -26,6 +27,9 @@ from stablelint.analysis.proof.replacement import (
     replacement_of,
 )
 from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
+from stablelint.numerics.interval import Interval
+
+_SHARE = Interval(2.0**-40, math.inf)  # what is counted at least once, or its share of all that there is
 
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
@@ -76,7 +80,7 @@ def _proved_later(site: Site, review: Review) -> Site:
         return _discharged(site, "masked_fill") if again else site
     if not site.rule.has_contract:
         return site
-    if site.operand is not None and is_counted(site.operand):
+    if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
         return _discharged(site, "count")
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
@@ -87,6 +91,13 @@ def _proved_later(site: Site, review: Review) -> Site:
     if felt and not is_empty_group(site.obligation):
         return replace(site, judgement=replace(site.judgement, backward_only=True))
     return _discharged(site, later.value.op)
+
+
+def _within(site: Site, interval: Interval) -> Judgement:
+    """What is left to prove of a site whose operand is known to lie in an interval."""
+    known = site.ranges[site.judgement.operand]
+    ranges = {**site.ranges, site.judgement.operand: known.meet(interval) or interval}
+    return judge(asked_by(site.rule), site.match.bindings, ranges, site.gradient)
 
 
 def _discharged(site: Site, by: str) -> Site:

@@ -66,8 +66,8 @@ class FunctionInfo:
         return frozenset(n.attr for n in attributes if type(n.ctx) is ast.Load)
 
     @cached_property
-    def writes(self) -> frozenset[str]:
-        """The names of tensors that its text may change in place."""
+    def changed(self) -> frozenset[str]:
+        """The names of what its text may change in place."""
         return _written(self.node)
 
     @cached_property
@@ -77,6 +77,11 @@ class FunctionInfo:
         if owner is not None and owner.methods.get(self.name) is self:
             return owner.touches(self.name)
         return _touched(self.node) if owner is not None else Touched(frozenset(), frozenset())
+
+    @cached_property
+    def writes(self) -> frozenset[str]:
+        """The names of what its text may change in place, by that name or by another."""
+        return _with_sources(self.changed, self.node)
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -101,7 +106,7 @@ class FunctionInfo:
 
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
-        self.writes = frozenset(seen.changed - {""})
+        self.changed = frozenset(seen.changed - {""})
         if self.owner is not None and self.owner.methods.get(self.name) is self:
             touched = Touched(frozenset(seen.assigned), frozenset(seen.called))
             self.owner.touched.setdefault(self.name, touched)
@@ -351,6 +356,43 @@ class ModuleInfo:
 def _written(tree: ast.AST) -> frozenset[str]:
     """The names of tensors or collections that a piece of text may change in place."""
     return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
+
+
+def _with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
+    """`names`, and the names of what they may stand for, or be views of: `w = z.view(-1)`, `for row in z`."""
+    if not names or isinstance(node, ast.Lambda):
+        return names
+    sources: dict[str, set[str]] = {}
+    for statement in statements_of(node.body):
+        if isinstance(statement, ast.Assign | ast.For):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                for name in _sources(target):
+                    sources.setdefault(name, set()).update(
+                        _sources(statement.value if isinstance(statement, ast.Assign) else statement.iter)
+                    )
+    found, new = set(names), set(names)
+    while new:
+        new = set().union(*(sources.get(name, ()) for name in new)) - found
+        found |= new
+    return frozenset(found)
+
+
+def _sources(node: ast.expr) -> Iterator[str]:
+    """The names of what an expression may be, or be a view of: of arithmetic none."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
+        yield from _sources(node.value)
+    elif isinstance(node, ast.Call):
+        for part in (node.func, *node.args):
+            yield from _sources(part)
+    elif isinstance(node, ast.Tuple | ast.List):
+        for part in node.elts:
+            yield from _sources(part)
+    elif isinstance(node, ast.IfExp):
+        yield from _sources(node.body)
+        yield from _sources(node.orelse)
 
 
 def _outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

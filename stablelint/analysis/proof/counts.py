@@ -81,6 +81,10 @@ def _is_below_its_extreme(value: Value) -> bool:
     return largest.op in ("amax", "max") and _is_same(largest.first, difference.operands["input"])
 
 
+def _number(value: Value | None) -> object:
+    return value.constant() if value is not None else None
+
+
 def _is_same(one: Value, other: Value) -> bool:
     return stripped(one).key == stripped(other).key
 
@@ -104,7 +108,7 @@ def counts_its_support(operand: Value) -> bool:
 def counts_itself(operand: Value) -> bool:
     """Whether a count is of the elements that equal an element of the same tensor, itself among them.
 
-    So is what a scatter of a literal has marked: one in each row.
+    So is what a scatter of a positive literal has marked among what is not negative: one in each row.
     """
     total = stripped(operand)
     if total.op not in _TOTALS or total.first is None:
@@ -112,7 +116,10 @@ def counts_itself(operand: Value) -> bool:
     test = stripped(total.first)
     if test.op == "scatter":
         marked = test.operands.get("src") or test.operands.get("value")
-        return marked is not None and marked.is_constant and not marked.interval.contains(0.0)
+        along, summed = (_number(v.operands.get("dim")) for v in (test, total))
+        row = "dim" not in total.operands or (along is not None and along == summed)
+        positive = marked is not None and marked.is_constant and marked.interval.lo > 0
+        return positive and row and test.operands["input"].interval.lo >= 0
     if test.op != "eq" or len(test.operands) < 2:
         return False
     one, other = test.operands.values()

@@ -81,7 +81,17 @@ def keeps_rows(operands: Mapping[str, Value]) -> bool:
     """Whether a reduction is along a dimension other than the one that was selected from, the first."""
     dim = operands.get("dim")
     number = dim.constant() if dim is not None else None
-    return isinstance(number, int) and number != 0
+    return isinstance(number, int) and number != 0 and not _is_flat(operands.get("input"))
+
+
+def _is_flat(value: Value | None) -> bool:
+    """Whether a value is what a test of each of its elements selected, in one dimension: `x[x > 0]`."""
+    mask = _mask_in(value) if value is not None and value.op == "index" else None
+    if mask is None or value is None or value.first is None:
+        return False
+    own = stripped(value.first)  # narrowed by the test, and so with a key of its own
+    same = (v for v in map(stripped, mask.operands.values()) if v.op == own.op and v.node is own.node)
+    return mask.op in ("gt", "ge", "lt", "le", "eq", "ne") and any(same)
 
 
 def _is_laid_out(value: Value) -> bool:

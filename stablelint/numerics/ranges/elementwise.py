@@ -101,10 +101,12 @@ def _remainder(call: Call) -> Interval:
 
 
 def _sign(call: Call) -> Interval:
+    """-1, 0 or 1; 0 for NaN, too."""
     x = call.x
-    lo = -1.0 if x.lo < 0 else 0.0 if x.contains(0.0) else 1.0
-    hi = 1.0 if x.hi > 0 else 0.0 if x.contains(0.0) else -1.0
-    return Interval(lo, hi, nonzero=not x.contains(0.0), integral=True)
+    zero = x.contains(0.0) or x.nan
+    lo = -1.0 if x.lo < 0 else 0.0 if zero else 1.0
+    hi = 1.0 if x.hi > 0 else 0.0 if zero else -1.0
+    return Interval(lo, hi, nonzero=not zero, integral=True)
 
 
 def _copysign(call: Call) -> Interval:

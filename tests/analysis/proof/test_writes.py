@@ -31,3 +31,26 @@ def test_equal_tensors_are_not_one_tensor() -> None:
 
 def test_a_row_with_a_mark_counts_at_least_one() -> None:
     assert findings(f"{HEAD}    return 1 / torch.zeros(3, 4).scatter(1, index, 1.0).sum(1)\n") == []
+
+
+@pytest.mark.parametrize(
+    "write",
+    ["w = z\n        w += 0.5", "w = z.view(-1)\n        w.add_(0.5)"],
+)
+@pytest.mark.parametrize("zeros", ["torch.zeros(3)", "index - index"])
+def test_a_function_writes_into_its_argument_by_another_name(write: str, zeros: str) -> None:
+    body = f"v = {zeros}\n    def g(z):\n        {write}\n    g(v)\n    return torch.atanh(v * 2)"
+    assert [one.code for one in findings(f"{HEAD}    {body}\n")] == ["SL104"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ("torch.atanh((x == x.max()).sum())", "SL104"),
+        ("1 / torch.zeros(3, 4).scatter(1, index, 1.0).mean(0)", "SL102"),
+        ("torch.log(x[x > 0.5].sum(-1))", "SL101"),
+        ("1 / (x ** -0.5).sign()", "SL102"),
+    ],
+)
+def test_a_count_is_at_least_one_and_no_more(expression: str, code: str) -> None:
+    assert code in [one.code for one in findings(f"{HEAD}    return {expression}\n")]

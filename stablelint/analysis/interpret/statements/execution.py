@@ -25,7 +25,7 @@ from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import NOTHING_RAISED
 from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
@@ -117,6 +117,8 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     bind(node.target, result, frame)
     if current.kind in (Kind.TENSOR, Kind.ARRAY):
         written_into(current, result, frame)
+    elif current.kind is Kind.UNKNOWN:  # a number stays what it is for its other names
+        written_into(current, join(frame.graph, [current, result]), frame)
 
 
 def _load(target: ast.expr) -> ast.expr:
