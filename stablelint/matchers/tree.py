@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import FIELDS, SCOPES, children, descendants, nodes_below, nodes_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,7 +33,7 @@ def receiver(node: ast.AST | None) -> ast.expr | None:
 def subject(node: ast.AST | None) -> str:
     """The text of the object whose method a call is: ``self.optimizer`` of ``self.optimizer.step()``."""
     of = receiver(node)
-    return ast.unparse(of) if of is not None else ""
+    return spelled(of) if of is not None else ""
 
 
 def arguments(call: ast.Call) -> list[ast.expr]:
@@ -75,9 +76,9 @@ def backs_below(root: ast.AST) -> list[ast.Call]:
 def assigned(node: ast.AST) -> tuple[list[str], ast.expr | None]:
     """The texts of the targets of an assignment, and what it binds them to."""
     if isinstance(node, ast.Assign):
-        return list(map(ast.unparse, node.targets)), node.value
+        return list(map(spelled, node.targets)), node.value
     if isinstance(node, ast.AnnAssign | ast.AugAssign) and node.value is not None:
-        return [ast.unparse(node.target)], node.value
+        return [spelled(node.target)], node.value
     return [], None
 
 

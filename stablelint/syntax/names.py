@@ -63,6 +63,18 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def spelled(node: ast.AST) -> str:
+    """The text of an expression, as `ast.unparse` has it; that of dotted names at a small part of the price."""
+    parts: list[str] = []
+    inner = node
+    while type(inner) is ast.Attribute:
+        parts.append(inner.attr)
+        inner = inner.value
+    if type(inner) is not ast.Name:
+        return ast.unparse(node)
+    return ".".join([inner.id, *reversed(parts)])
+
+
 def called_name(node: ast.expr) -> str:
     """The last component of what is called, or named."""
     return last_name(node.func if isinstance(node, ast.Call) else node)

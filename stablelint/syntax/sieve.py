@@ -16,7 +16,7 @@ from typing import Any
 
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.walk import FIELDS, GAPPY
 
 IN_PLACE = "op="
@@ -237,7 +237,7 @@ def written_name(node: ast.AST) -> str:
     elif isinstance(node, ast.keyword) and node.arg == "out":
         into = node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_in_place(node.func.attr):
-        into = node.args[0] if node.args and ".init." in f".{ast.unparse(node.func)}" else node.func.value
+        into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
     while isinstance(into, ast.Subscript | ast.Attribute | ast.Call):
         into = into.func if isinstance(into, ast.Call) else into.value
     return into.id if isinstance(into, ast.Name) else ""
@@ -292,7 +292,7 @@ def _source(node: ast.expr) -> str:
         elif isinstance(node, ast.Call):
             node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
         else:
-            return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+            return spelled(node) if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
 def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> None:

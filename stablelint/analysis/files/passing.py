@@ -15,7 +15,7 @@ from stablelint.analysis.files.callsites import argument_of, default_of, is_numb
 from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, ModuleInfo, statements_of
 from stablelint.analysis.files.project import Found, Project
 from stablelint.diagnostic import WHOLE, Passed, Passes, Place
-from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants
@@ -155,7 +155,7 @@ def _telling(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: i
         return ""
     if node.lineno != node.end_lineno or (node.end_col_offset or 0) - node.col_offset > _LONGEST:
         return ""
-    text = ast.unparse(node)
+    text = spelled(node)
     return text if module.defines(text.partition("(")[0].partition(".")[0]) else ""
 
 

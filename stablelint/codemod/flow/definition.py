@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stablelint.codemod.flow.effects import evaluated_before
 from stablelint.codemod.text.locate import Link, Tree
+from stablelint.syntax.walk import descendants
 
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -89,7 +90,7 @@ def _last(
 
 def binds(node: ast.AST, name: str) -> bool:
     """Whether something in `node` gives the name another value, or takes it away."""
-    for one in ast.walk(node):
+    for one in descendants(node):
         if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load):
             return True
         if isinstance(one, (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler)) and one.name == name:
@@ -130,5 +131,5 @@ def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
 @lru_cache(maxsize=16)
 def declared(function: ast.AST) -> frozenset[str]:
     """The names that a function, or one within it, takes from around it to set them."""
-    statements = (one for one in ast.walk(function) if isinstance(one, ast.Global | ast.Nonlocal))
+    statements = (one for one in descendants(function) if isinstance(one, ast.Global | ast.Nonlocal))
     return frozenset(name for one in statements for name in one.names)

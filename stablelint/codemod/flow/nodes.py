@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from stablelint.syntax.walk import descendants
+
 
 def root(node: ast.AST) -> ast.AST:
     """What a chain of attributes begins with: ``torch`` of ``torch.nn.functional.log_softmax``."""
@@ -37,7 +39,7 @@ def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
 
 def loads(node: ast.AST) -> Iterator[ast.Name]:
     """Every name that is read in a node."""
-    for one in ast.walk(node):
+    for one in descendants(node):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
             yield one
 
@@ -49,7 +51,7 @@ def readers(node: ast.AST, name: str) -> Iterator[ast.Name]:
 
 def stores(node: ast.AST, name: str) -> list[ast.Name]:
     """Every place in a node that binds a name, or takes it away."""
-    return [one for one in ast.walk(node) if is_name(one, name) and not isinstance(one.ctx, ast.Load)]
+    return [one for one in descendants(node) if is_name(one, name) and not isinstance(one.ctx, ast.Load)]
 
 
 def shown(text: str) -> str:

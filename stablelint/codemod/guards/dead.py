@@ -11,6 +11,7 @@ from stablelint.codemod.flow.nodes import loads
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.syntax.walk import descendants
 
 
 def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[draft.Change]:
@@ -50,7 +51,7 @@ def _only_binding(function: Function, name: str) -> ast.Assign | None:
     """The plain assignment to a name, where nothing else binds it."""
     found: list[ast.Assign] = []
     stores = 0
-    for node in ast.walk(function):
+    for node in descendants(function):
         if isinstance(node, ast.Assign) and _assigns(node, name):
             found.append(node)
         elif isinstance(node, ast.Name):
@@ -77,7 +78,7 @@ def _overwritten(tree: Tree, function: Function, replaced: ast.AST, name: str) -
     for earlier in reversed(suite[: suite.index(statement)]):
         if isinstance(earlier, ast.Assign) and _assigns(earlier, name):
             return earlier
-        for node in ast.walk(earlier):
+        for node in descendants(earlier):
             is_jump = isinstance(node, ast.Break | ast.Continue)
             if is_jump or (isinstance(node, ast.Name) and node.id == name):
                 return None
@@ -93,7 +94,7 @@ def _assigns(statement: ast.stmt, name: str) -> bool:
 def _is_captured(function: Function, name: str) -> bool:
     """Whether a name of a function is seen outside its own body."""
     nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    for node in ast.walk(function):
+    for node in descendants(function):
         if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
             return True
         if node is not function and isinstance(node, nested) and name in _names(node):

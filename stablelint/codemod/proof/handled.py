@@ -11,6 +11,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name
+from stablelint.syntax.walk import descendants
 
 _BOUNDS = (".clamp", ".masked_fill(")
 _CASTS = frozenset("to type type_as half bfloat16 item".split())
@@ -27,7 +28,7 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         return
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
-        later = (one for one in ast.walk(function) if getattr(one, "lineno", 0) > statement.lineno)
+        later = (one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno)
         if any(_replaces_infinite(one, name) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
 
@@ -45,7 +46,7 @@ def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     function = function_of(tree, node)
     if wide is None or proposal.bindings[wide[1]].dtype is not None or function is None:
         return
-    later = (one for one in ast.walk(function) if getattr(one, "lineno", 0) >= node.lineno)
+    later = (one for one in descendants(function) if getattr(one, "lineno", 0) >= node.lineno)
     if not any(isinstance(one, ast.Call) and called_name(one) in _CASTS for one in later):
         raise Withheld("what follows would be computed in float32, and nothing casts it back")
 
@@ -59,7 +60,7 @@ def _replaces_infinite(node: ast.AST, name: str) -> bool:
 
 def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
-    for one in ast.walk(test):
+    for one in descendants(test):
         is_test = isinstance(one, ast.Call) and called_name(one) in _ASKS
         is_equal = isinstance(one, ast.Compare) and "inf" in ast.unparse(one)
         if (is_test or is_equal) and any(True for _ in readers(one, name)):

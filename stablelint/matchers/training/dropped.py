@@ -73,9 +73,10 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
 
 def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call is a method of what is, by its name or by where it comes from, a tensor."""
-    of, text, name = receiver(call), subject(call), called(call)
+    of, name = receiver(call), called(call)
     if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute) or name not in _OF_TENSORS | _OF_OTHERS:
         return False
+    text = subject(call)
     if text in ("self", "cls") or text.partition(".")[0] in module.imports:
         return False
     made = bound_to(text, call, root)

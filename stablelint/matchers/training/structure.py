@@ -94,7 +94,8 @@ def _moved_parameter(node: ast.expr, module: ModuleInfo) -> ast.expr | None:
 
 def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
     """Whether an expression makes a tensor that asks for gradients: `torch.ones(1, requires_grad=True)`."""
-    asks = isinstance(node, ast.Call) and ast.unparse(argument(node, "requires_grad") or node) == "True"
+    given = argument(node, "requires_grad") if isinstance(node, ast.Call) else None
+    asks = isinstance(given, ast.Constant) and given.value is True
     if called(node) == "requires_grad_" and not ast.unparse(node).endswith("(False)"):
         return made_by(receiver(node), module).startswith("torch.")
     return (

@@ -20,6 +20,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
+from stablelint.syntax.names import spelled
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -142,7 +143,7 @@ def call_value(
     """Calls whatever `target` is; nothing is proved by what one yields in whose place another may stand."""
     if target.assumed and target.kind in lists.CALLABLE:
         result = call_value(replace(target, assumed=False), positional, keywords, node, frame, receiver)
-        return opened(result, frame.graph.key("set", result.key), ast.unparse(node.func), frame)
+        return opened(result, frame.graph.key("set", result.key), spelled(node.func), frame)
     if target.op == "partial":
         return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)
     if target.op == "phi" and any(v.kind in lists.CALLABLE for v in lists.leaves(target)):
