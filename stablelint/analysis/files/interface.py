@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
+from array import array
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import accumulate
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, abridge
 from stablelint.syntax.content import digest
@@ -30,7 +31,8 @@ class Interface:
     def __init__(self, module: ModuleInfo, lines: list[str]) -> None:
         """`lines` are those of the file, empty where nobody follows them."""
         self._module = module
-        self._lines = lines
+        self._text = "\n".join(lines)  # a list of lines takes three times the memory
+        self._starts = array("l", accumulate((len(line) + 1 for line in lines), initial=0))
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
         self._digests: dict[frozenset[str], str] = {}
         self._defined = frozenset().union(
@@ -56,23 +58,24 @@ class Interface:
     def _of(self, name: str) -> tuple[str, frozenset[str]]:
         """The digest of the text of a name, and the other names on which it rests."""
         if name not in self._seen:
-            module, text = self._module, "\n".join(chain.from_iterable(self._text_of(name)))
+            module, text = self._module, "\n".join(self._text_of(name))
             info = module.classes.get(name)
             below = (one.name for one in info.subclasses) if info is not None else ()
             self._seen[name] = _digest(text), self._defined.intersection(words_of(text)).union(below)
         return self._seen[name]
 
-    def _text_of(self, name: str) -> Iterator[Iterable[str]]:
+    def _text_of(self, name: str) -> Iterator[str]:
         """The lines of a definition, a few at a time."""
         module = self._module
         function, info = module.functions.get(name), module.classes.get(name)
         known = [part.node for part in (function, info) if part is not None]
-        yield (module.imports.get(name, ""),)
+        yield module.imports.get(name, "")
         for node in (*known, *module.assignments.get(name, ())):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            yield self._lines[first - 1 : node.end_lineno]
+            last = min(node.end_lineno or node.lineno, len(self._starts) - 1)
+            yield self._text[self._starts[first - 1] : self._starts[last] - 1]
         methods = info.methods.values() if info is not None else ()
-        yield (_summary(one) for one in (function, *methods) if one is not None and one.outline.dropped)
+        yield from (_summary(one) for one in (function, *methods) if one is not None and one.outline.dropped)
 
 
 def abridged(module: ModuleInfo, largest: int) -> Interface:

@@ -215,7 +215,8 @@ class Graph:
         """The key of an operation with that identity."""
         found = self._keys.get(identity)
         if found is None:
-            found = self._keys[identity] = self.fresh()
+            self._next += 1
+            found = self._keys[identity] = self._next
         return found
 
     def part(self, sort: str, whole: int, place: Hashable) -> int:
