@@ -135,7 +135,9 @@ def _diagnostic(match: re.Match[str], row: int, filename: str) -> Diagnostic:
 def install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Puts the fake in the place of the real engine and catalogue, in this process and its forks."""
     engine = ModuleType("stablelint.analysis.check")
-    vars(engine).update(check_source=check_source, AnalysisOptions=FakeOptions)
+    vars(engine).update(
+        check_source=check_source, AnalysisOptions=FakeOptions, compile_patterns=lambda catalog: None
+    )
     monkeypatch.setitem(sys.modules, "stablelint.analysis.check", engine)
     catalog = ModuleType("stablelint.catalog")
     vars(catalog).update(load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog)

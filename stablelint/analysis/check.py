@@ -82,6 +82,11 @@ def check_source(
         return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))
 
 
+def compile_patterns(catalog: Catalog) -> None:
+    """Compiles the patterns of a catalog and loads its matchers, which the first file that is checked else does."""
+    index_of(catalog)
+
+
 def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
     """What a file passes to others (`passes`, `consulted`), at a fraction of what an analysis costs."""
     if not brings_torch(source):

@@ -83,11 +83,12 @@ class Examiner:
         full = Level.POSSIBLE if scope.observed else scope.level
         self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited)
 
-    def __call__(self, path: str) -> tuple[str, Json]:
-        """The digest of the file's content, and its entry."""
+    def __call__(self, path: str, received: Passes | None = None) -> tuple[str, Json]:
+        """The digest of the file's content, and its entry; `received` is what other files pass to it."""
         from stablelint.syntax.content import digest
         from stablelint.syntax.source import SourceError
 
+        self._received = {path: received or {}}
         try:
             with open(path, "rb") as file:
                 data = file.read()
@@ -159,6 +160,16 @@ def setup(
 
     catalog = load_catalog(extra_folders=tuple(Path(folder) for folder in scope.rules))
     return Examiner(scope, catalog, received, edited)
+
+
+def prepare(examiner: Examiner) -> None:
+    """Loads what the analysis and the rewriting of files need."""
+    from importlib import import_module
+
+    from stablelint.analysis.check import compile_patterns
+
+    import_module("stablelint.codemod.rewrite")
+    compile_patterns(examiner.catalog)
 
 
 def _rested_on(received: Passes, report: FileReport) -> Passes:

@@ -21,7 +21,7 @@ from stablelint.workspace.answer import Answer, DamagedError, read
 from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
-from stablelint.workspace.examine import NOTHING_RECEIVED, Scope, setup, trivial_entry
+from stablelint.workspace.examine import NOTHING_RECEIVED, Scope, prepare, setup, trivial_entry
 from stablelint.workspace.notebooks import problem_in_cell
 from stablelint.workspace.runs.observed import are_observed, informed
 from stablelint.workspace.selection import Selection
@@ -132,25 +132,26 @@ def _examine_all(
     The `guesses` save rounds: an answer stands once its file was told what all say in the end, whatever came before.
     """
     callers: Callers | None = None
-    for rounds_left in range(_ROUNDS, -1, -1):
-        known = {**guesses, **answers}
-        asked = {place for answer in known.values() for place in answer.asks}
-        callers = callers or (around(known) if asked else None)
-        received = received_by_file(known, callers.passes(asked) if callers is not None else ())
-        missing = [
-            file for file in files if not _holds(answers.get(file.path), received.get(file.path, NOTHING))
-        ]
-        if not missing or not rounds_left:
-            break
-        for file, outcome in _examine(missing, request, len(files), received):
-            if isinstance(outcome, pool.Failure):
-                problem = Problem(outcome.message, file.path, hint=outcome.hint)
-                answers[file.path] = Answer(problems=(problem,))
-                continue
-            content, entry = outcome
-            answers[file.path] = read(entry, file.path)
-            if cache is not None and "problems" not in entry:
-                cache.put(file, content, entry)
+    with pool.Workers(partial(setup, request.scope), request.workers, prepare) as workers:
+        for rounds_left in range(_ROUNDS, -1, -1):
+            known = {**guesses, **answers}
+            asked = {place for answer in known.values() for place in answer.asks}
+            callers = callers or (around(known) if asked else None)
+            received = received_by_file(known, callers.passes(asked) if callers is not None else ())
+            missing = [
+                file for file in files if not _holds(answers.get(file.path), received.get(file.path, NOTHING))
+            ]
+            if not missing or not rounds_left:
+                break
+            for file, outcome in _counted(workers.run(missing, received), len(missing), request, len(files)):
+                if isinstance(outcome, pool.Failure):
+                    problem = Problem(outcome.message, file.path, hint=outcome.hint)
+                    answers[file.path] = Answer(problems=(problem,))
+                    continue
+                content, entry = outcome
+                answers[file.path] = read(entry, file.path)
+                if cache is not None and "problems" not in entry:
+                    cache.put(file, content, entry)
     return received
 
 
@@ -299,17 +300,14 @@ def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
     return read(entry, file.path)
 
 
-def _examine(
-    files: Sequence[Candidate], request: Request, total: int, received: Mapping[str, Passes]
+def _counted(
+    outcomes: Iterable[tuple[Candidate, Json]], missing: int, request: Request, total: int
 ) -> Iterable[tuple[Candidate, Json]]:
-    if not files:
-        return
-    done = total - len(files)
-    for file, answer in pool.run(partial(setup, request.scope, received), files, request.workers):
-        done += 1
+    """The outcomes for the files that are `missing` of all, each told to whoever follows the progress."""
+    for done, outcome in enumerate(outcomes, total - missing + 1):
         if request.progress is not None:
             request.progress(done, total)
-        yield file, answer
+        yield outcome
 
 
 def _collect(

@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +20,10 @@ from stablelint.workspace.discover import Candidate
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
-Task = Callable[[str], Any]  # takes the path of a file; what it returns must be picklable
+Task = Callable[..., Any]  # takes the path of a file, and what it is told; what it returns must be picklable
 Results = list[tuple[str, Any]]
 Setup = Callable[[], Task]  # builds the task in each process; must be picklable itself
+_Given = tuple[Any, ...]  # what a task is called with: a path, and what is told of the file
 
 # Starting processes costs about as much as looking at this much source text.
 _WORTH_A_POOL_BYTES = 150_000
@@ -48,14 +49,73 @@ def default_jobs() -> int:
 
 def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
     """Each file with the task's result or a Failure, in the order in which they are finished."""
-    small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
-    if jobs <= 1 or small:
-        with _without_collector():
-            task = setup()
-            for file in files:
-                yield file, _guarded(task, file.path)
-        return
-    yield from _run_in_processes(setup, files, jobs)
+    with Workers(setup, jobs) as workers:
+        yield from workers.run(files)
+
+
+class Workers:
+    """Processes that stay for as many runs as the block has, with what they have loaded; started once that is worth it.
+
+    `prepare` is given the task before processes part from this one, so that they share what it loads.
+    """
+
+    def __init__(self, setup: Setup, jobs: int, prepare: Callable[[Any], None] | None = None) -> None:
+        self._setup = setup
+        self._jobs = jobs
+        self._prepare = prepare
+        self._stack = ExitStack()
+        self._executor: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def run(
+        self, files: Sequence[Candidate], told: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[Candidate, Any]]:
+        """Each file with the task's result or a Failure, in the order in which they are finished.
+
+        With `told`, the task also takes what that holds for the file, or None.
+        """
+        small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
+        given = {
+            file.path: (file.path,) if told is None else (file.path, told.get(file.path)) for file in files
+        }
+        if self._jobs <= 1 or small:
+            with _without_collector():
+                task = self._setup()
+                for file in files:
+                    yield file, _guarded(task, *given[file.path])
+            return
+        by_path = {file.path: file for file in files}
+        chunks = [[given[path] for path in chunk] for chunk in _chunks(files, self._jobs)]
+        for path, result in self._parallel(chunks):
+            del given[path]
+            yield by_path[path], result
+        if given:
+            self._stack.close()  # a worker died, and with it the others
+            self._executor = None
+            for path, result in _isolated(self._setup, list(given.values())):
+                yield by_path[path], result
+
+    def _parallel(self, chunks: Sequence[list[_Given]]) -> Iterator[tuple[str, Any]]:
+        from concurrent.futures import as_completed
+        from concurrent.futures.process import BrokenProcessPool
+
+        if self._executor is None:
+            workers = min(self._jobs, len(chunks))
+            self._executor = self._stack.enter_context(_executor(self._setup, workers, self._prepare))
+        try:
+            futures: list[Future[Results]] = [self._executor.submit(_run_chunk, chunk) for chunk in chunks]
+        except BrokenProcessPool:
+            return
+        for future in as_completed(futures):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                continue  # a worker died; what it held is run again, file by file
 
 
 @contextmanager
@@ -93,10 +153,10 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _guarded(task: Task, path: str) -> Any:
+def _guarded(task: Task, *given: Any) -> Any:
     try:
         with _time_limit():
-            return task(path)
+            return task(*given)
     except _TookTooLongError:
         hint = "leave it out with `exclude`, and please report it"
         return Failure(f"given up after {_LIMIT_SECONDS:g} seconds of processor time", hint)
@@ -110,17 +170,6 @@ def _guarded(task: Task, path: str) -> Any:
         reason = str(error).splitlines()[0] if str(error) else ""
         message = f"internal error: {type(error).__name__}: {reason}".rstrip(": ")
         return Failure(message, "this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
-
-
-def _run_in_processes(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
-    by_path = {file.path: file for file in files}
-    unanswered = dict(by_path)
-    for path, result in _parallel(setup, _chunks(files, jobs), jobs):
-        del unanswered[path]
-        yield by_path[path], result
-    if unanswered:
-        for path, result in _isolated(setup, list(unanswered)):
-            yield by_path[path], result
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
@@ -138,41 +187,27 @@ def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
     return chunks
 
 
-def _parallel(setup: Setup, chunks: Sequence[list[str]], jobs: int) -> Iterator[tuple[str, Any]]:
-    from concurrent.futures import as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    with _executor(setup, min(jobs, len(chunks))) as executor:
-        try:
-            futures: list[Future[Results]] = [executor.submit(_run_chunk, chunk) for chunk in chunks]
-        except BrokenProcessPool:
-            return
-        for future in as_completed(futures):
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                continue  # a worker died; what it held is run again, file by file
-
-
-def _isolated(setup: Setup, paths: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _isolated(setup: Setup, files: Sequence[_Given]) -> Iterator[tuple[str, Any]]:
     """One file at a time, so that a worker's death names its file."""
     from concurrent.futures.process import BrokenProcessPool
 
-    pending = list(reversed(paths))
+    pending = list(reversed(files))
     while pending:
         with _executor(setup, 1) as executor:
             while pending:
-                path = pending.pop()
+                given = pending.pop()
                 try:
-                    yield from executor.submit(_run_chunk, [path]).result()
+                    yield from executor.submit(_run_chunk, [given]).result()
                 except BrokenProcessPool:
                     hint = "it may have run out of memory, or met a fault of the interpreter"
-                    yield path, Failure("the process that analysed this file died", hint)
+                    yield given[0], Failure("the process that analysed this file died", hint)
                     break
 
 
 @contextmanager
-def _executor(setup: Setup, workers: int) -> Iterator[ProcessPoolExecutor]:
+def _executor(
+    setup: Setup, workers: int, prepare: Callable[[Any], None] | None = None
+) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that are gone when the block is left, at once if it is left by an exception."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -180,6 +215,8 @@ def _executor(setup: Setup, workers: int) -> Iterator[ProcessPoolExecutor]:
     # A forked worker starts with everything already imported. Elsewhere than on Linux forking is not safe.
     if sys.platform == "linux":
         _initialise(setup, worker=False)
+        if prepare is not None:
+            prepare(_task)
     method = "fork" if sys.platform == "linux" else "spawn"
     context = multiprocessing.get_context(method)
     others = set(multiprocessing.active_children())
@@ -210,10 +247,10 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
         _task, _task_setup = setup(), setup
 
 
-def _run_chunk(paths: list[str]) -> Results:
+def _run_chunk(files: list[_Given]) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
-    results = [(path, _guarded(_task, path)) for path in paths]
+    results = [(given[0], _guarded(_task, *given)) for given in files]
     if any(isinstance(result, Failure) for _, result in results):
         gc.collect(1)  # an analysis parts its cycles itself, unless it is cut off
     return results

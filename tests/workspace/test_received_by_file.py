@@ -147,7 +147,9 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     guarded = pool._guarded
     monkeypatch.setattr(
-        pool, "_guarded", lambda task, path: names.append(Path(path).name) or guarded(task, path)
+        pool,
+        "_guarded",
+        lambda task, path, *told: names.append(Path(path).name) or guarded(task, path, *told),
     )
     return names
 
@@ -227,7 +229,7 @@ def test_a_file_alone_is_told_what_the_whole_project_would_tell(
     whole = run(project) if cached else None
     alone = run(project, "lib/losses.py")
     looked: list[str] = []
-    monkeypatch.setattr(pool, "_guarded", lambda task, path: looked.append(path))
+    monkeypatch.setattr(pool, "_guarded", lambda task, path, *told: looked.append(path))
     again = run(project, "lib/losses.py")
     assert alone.diagnostics == again.diagnostics != ()
     assert looked == [], "what a file passes is kept, as an answer is"
