@@ -222,6 +222,8 @@ def written_attribute(node: ast.expr) -> str:
     return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
+HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
+"""Methods by which something else may take the place of what a module takes or yields."""
 _CHANGING = frozenset("append extend insert pop popitem remove clear reverse sort update setdefault".split())
 WRITING = frozenset({ast.Subscript, ast.Attribute, ast.AugAssign, ast.keyword, ast.Call})
 """The kinds of nodes that `written_name` knows."""
@@ -312,6 +314,12 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
             seen.assigned.add(written)
     if is_of_self(node.func):
         seen.called.add(name)
+    if name in HOOKS and type(node.func) is ast.Attribute:
+        seen.written.add(last_name(node.func.value))
+        if written := written_attribute(node.func.value):
+            seen.assigned.add(written)
+    elif name == "setattr" and len(node.args) == 3 and isinstance(_constant(node.args[1]), str):
+        seen.written.add(_constant(node.args[1]))
 
 
 def _look_at_keyword(node: ast.keyword, seen: Glance, imports: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import WRITING, Glance, written_attribute, written_name
+from stablelint.syntax.sieve import HOOKS, WRITING, Glance, written_attribute, written_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 
@@ -534,7 +534,7 @@ def _touched(function: ast.AST) -> Touched:
             receiver = node.func.value
             if type(receiver) is ast.Name and receiver.id == "self":
                 called.add(node.func.attr)
-            if node.func.attr.endswith("_"):
+            if node.func.attr.endswith("_") or node.func.attr in HOOKS:
                 found.add(written_attribute(receiver))
     return Touched(frozenset(found - {""}), frozenset(called))
 

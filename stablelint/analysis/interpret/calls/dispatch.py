@@ -5,22 +5,25 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from stablelint.analysis.files.callsites import parameters_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhere
 from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import call_method
-from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.calls.opaque import let_write, opaque
 from stablelint.analysis.interpret.objects import bases, classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
-from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.assignment import bind, changed
+from stablelint.analysis.interpret.statements.writing import hand_back
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.syntax.names import spelled
+from stablelint.syntax.sieve import HOOKS
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -55,7 +58,23 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             keywords.update({k: v for k, v in value.data.items() if isinstance(k, str)})
         elif value.op == "const" and value.data is Ellipsis:
             keywords["..."] = value  # a pattern's "any further arguments"
+    _let_run([*positional, *keywords.values()], frame)
     return positional, keywords
+
+
+def _let_run(given: list[Value], frame: Frame) -> None:
+    """Lets whoever is called run the functions that it is passed: on what stands around them, and on what else it is passed."""
+    for value in given:
+        passed = value.operands["function"] if value.op == "partial" else value
+        if passed.kind is not Kind.FUNCTION:
+            continue
+        function: FunctionInfo = passed.data
+        if inline.takes_receiver(function) and frame.receiver is not None:
+            classes.forget_touched(frame.receiver, function, frame)
+        if function.writes:
+            hand_back(None, inline.written_by(function, {}), frame)
+            if not function.writes.isdisjoint(parameters_of(function.node)):
+                let_write(function.name, given, frame, in_place=True)
 
 
 def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
@@ -70,6 +89,8 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
                 return _module_method(receiver, attr, [*positional, *keywords.values()], node, frame)
             if classes.register(receiver, attr, positional, keywords, frame):
                 return frame.graph.constant(None, node)
+            if attr in HOOKS and _may_answer(positional):
+                frame.state.attributes[receiver.key, "forward"] = frame.graph.unknown("forward", node)
         if receiver.kind is Kind.LAYER and attr == "forward":
             return layers.call_layer(receiver, positional, keywords, node, frame)
         if receiver.kind is Kind.LAYER:
@@ -101,7 +122,14 @@ def _layer_method(receiver: Value, attr: str, positional: list[Value], node: ast
         return _rebound(grown, attr, node, frame)
     if attr in layers.MODULE_METHODS:
         return _module_method(receiver, attr, positional, node, frame)
+    if attr in HOOKS and isinstance(node.func, ast.Attribute) and _may_answer(positional):
+        changed(receiver, layers.opaque(receiver, frame), node.func.value, frame)
     return frame.graph.unknown(attr, node)
+
+
+def _may_answer(hooks: list[Value]) -> bool:
+    """Whether a hook may put something else in the place of what a module takes or yields."""
+    return not hooks or hooks[0].kind is not Kind.FUNCTION or hooks[0].data.outline.returns
 
 
 def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast.Call, frame: Frame) -> Value:
@@ -255,6 +283,9 @@ def _call_instance(
 ) -> Value:
     info: ClassInfo = target.data[0]
     for name in ("forward", "__call__"):
+        own = frame.state.attributes.get((target.key, name)) or target.data[1].settled().get(name)
+        if own is not None:
+            return call_value(own, positional, keywords, node, frame)
         method = classes.find_method(info, name, frame)
         if method is not None:
             result = inline.call_function(method, positional, target, node, frame, keywords)

@@ -56,8 +56,7 @@ def call_function(
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
-    around = function.closure.state.names if isinstance(function.closure, Frame) else {}
-    given = _written_by(function, {**around, **bound})
+    given = written_by(function, bound)
     tensors = {name: v for name, v in given.items() if v.kind in STORED}
     if tensors:
         result = _result_of_writing(function, bound, tensors, receiver, node, frame)
@@ -67,10 +66,10 @@ def call_function(
         _pass_check(function, bound, receiver, frame)
     for name in function.writes & bound.keys() - given.keys():
         disowned(bound[name], "", frame)
-    if function.wrapper:
-        result = opened(
-            result, frame.graph.key("wrapped", result.key), f"{function.name}() by @{function.wrapper}", frame
-        )
+    wrapper = function.wrapper
+    if wrapper or function.module.sights.writes(function.name):
+        said = f"{function.name}() by @{wrapper}" if wrapper else f"{function.name}()"
+        result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
     for container in (given[name] for name in given.keys() - tensors.keys()):
         replaced(container, forgotten(container, node, frame), frame)
     return result
@@ -102,9 +101,15 @@ def _result_of_writing(
     return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
 
 
-def _written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
+def written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
     """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
-    return {name: v for name, v in bound.items() if name in function.writes and _is_writable(v)}
+    around = function.closure.state.names if isinstance(function.closure, Frame) else {}
+    return _writable(function, {**around, **bound})
+
+
+def _writable(function: FunctionInfo, names: Mapping[str, Value]) -> dict[str, Value]:
+    """Those among values that a body may change in place, as far as a change would be known."""
+    return {name: v for name, v in names.items() if name in function.writes and _is_writable(v)}
 
 
 def _is_writable(value: Value) -> bool:
@@ -275,7 +280,7 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         if value is None:
             value = left_out(function, parameter, defaults.get(parameter.arg), inner)
         inner.state.names[parameter.arg] = value
-    inner.given = _written_by(function, inner.state.names)
+    inner.given = _writable(function, inner.state.names)
     inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:

@@ -190,6 +190,11 @@ def _cast_attributes(attributes: Attributes, dtype: str, frame: Frame) -> Attrib
     return made
 
 
+def opaque(value: Value, frame: Frame) -> Value:
+    """A layer of whose result nothing is known."""
+    return replace(value, key=frame.graph.fresh(), data=Layer(value.data.qualified))
+
+
 def known_elements(container: Value) -> list[Value] | None:
     """The layers of a Sequential or ModuleList in order, where each is known."""
     layer: Layer = container.data
