@@ -330,6 +330,20 @@ class ModuleInfo:
         statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
         return frozenset().union(*map(_written, statements))
 
+    def is_lent(self, name: str) -> bool:
+        """Whether the object of a name gets another name, or is handed to a call, that may write into it."""
+        return name in self._lent
+
+    @cached_property
+    def _lent(self) -> frozenset[str]:
+        nodes = list(descendants(self.source.tree))
+        asked = {id(n.value) for n in nodes if isinstance(n, ast.Subscript | ast.Attribute)}
+        asked.update(id(part) for n in nodes if isinstance(n, ast.Compare) for part in n.comparators)
+        calls = (n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name | ast.Attribute))
+        asked.update(id(given) for n in calls if not self.defines(called_name(n)) for given in n.args)
+        loads = (n for n in nodes if type(n) is ast.Name and type(n.ctx) is ast.Load)
+        return frozenset(n.id for n in loads if id(n) not in asked)
+
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
         return any(map(self.sights.mentions, names))
@@ -344,7 +358,8 @@ class ModuleInfo:
 
     def is_constant(self, name: str) -> bool:
         """Whether the file binds a top-level name at most once."""
-        return len(self.assignments.get(name, ())) <= 1 and name not in self.rebound
+        once = len(self.assignments.get(name, ())) <= 1 and name not in self.rebound
+        return once and not self.sights.writes(name)
 
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
@@ -437,6 +452,8 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     _index(source.tree.body, module)
     if "global " in text or "nonlocal " in text:
         module.rebound = _declared(source.tree)
+    if "globals()" in text:
+        module.rebound |= frozenset(_entered(source.tree))
     if "sys.path." in text:
         module.search_path = tuple(_added_to_search_path(source.tree))
     return module
@@ -445,6 +462,18 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
 def _declared(tree: ast.AST) -> frozenset[str]:
     declarations = (n for n in statements_below(tree) if isinstance(n, ast.Global | ast.Nonlocal))
     return frozenset(name for node in declarations for name in node.names)
+
+
+def _entered(tree: ast.AST) -> Iterator[str]:
+    """The names of `globals()["EPS"] = 0` and `globals().update(EPS=0)`."""
+    for node in descendants(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            if type(node.ctx) is ast.Store and called_name(node.value) == "globals":
+                yield str(node.slice.value)
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update"
+        ):
+            yield from (k.arg for k in node.keywords if k.arg and called_name(node.func.value) == "globals")
 
 
 def _added_to_search_path(tree: ast.Module) -> Iterator[str]:

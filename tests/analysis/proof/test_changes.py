@@ -374,3 +374,105 @@ DECORATED = "def one(x):\n    return torch.ones(3)\n\ndef f(x):\n    return torc
 )
 def test_a_decorator_may_have_a_function_yield_something_else(decorator: str, status: str) -> None:
     assert statuses(f"import functools\nfrom where import halved\n\n@{decorator}\n{DECORATED}") == {status}
+
+
+PASSED = {
+    "to map": "list(map(clear, [y]))",
+    "to sorted": "z = sorted([y], key=lambda t: t.zero_().sum())",
+    "to reduce": "z = functools.reduce(lambda a, b: a.sub_(b), [y, y])",
+    "to what is not seen": "g(lambda: y.zero_())",
+    "with what it writes into": "z = g(clear, y)",
+    "in part": "z = g(functools.partial(clear), y)",
+}
+
+
+@pytest.mark.parametrize("line", PASSED.values(), ids=PASSED)
+def test_a_function_that_is_passed_may_be_run(line: str) -> None:
+    code = (
+        "import functools\n\ndef clear(t):\n    t.zero_()\n    return t\n\n"
+        f"def f(x, g):\n    y = x.abs() + 1\n    {line}\n    return 1 / y"
+    )
+    assert statuses(code) == {"unguarded"}
+
+
+def test_a_method_that_is_passed_may_be_run() -> None:
+    code = (
+        METHODS + "        if self.n > 0:\n            y = x.run(self.reset)\n            return x / self.n"
+    )
+    assert "discharged" not in statuses(code)
+
+
+HOOKED = {
+    "a layer": "act = nn.Softplus()\n    act.{0}(h)\n    return torch.log(act(x) + 1)",
+    "a module": "act = M()\n    act.{0}(h)\n    return torch.log(act(x) + 1)",
+    "a layer of a module": "m = M()\n    m.act.{0}(h)\n    return torch.log(m.act(x) + 1)",
+}
+
+
+@pytest.mark.parametrize("method", ["register_forward_hook", "register_forward_pre_hook"])
+@pytest.mark.parametrize("body", HOOKED.values(), ids=HOOKED)
+def test_nothing_is_proved_by_what_a_hook_may_put_in_its_place(body: str, method: str) -> None:
+    code = (
+        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.act = nn.Softplus()\n"
+        "    def forward(self, x):\n        return self.act(x)\n\n"
+        f"def f(x, h):\n    {body.format(method)}"
+    )
+    assert "discharged" not in statuses(code)
+
+
+def test_a_hook_that_yields_nothing_only_looks() -> None:
+    code = (
+        "def look(m, i, o):\n    print(o)\n\n"
+        "def f(x):\n    act = nn.Softplus()\n    act.register_forward_hook(look)\n    return torch.log(act(x) + 1)"
+    )
+    assert statuses(code) == {"discharged"}
+
+
+SET_IN_THE_FILE = {
+    "a method of a class": ("Net.g = lambda self, x: x", "Net().g(x)"),
+    "a method by its text": ('setattr(Net, "g", lambda self, x: x)', "Net().g(x)"),
+    "a constant by its text": ('setattr(sys.modules[__name__], "N", 0)', "N"),
+    "a constant of a module": ("sys.modules[__name__].N = 0", "N"),
+    "a constant among the globals": ('globals()["N"] = 0', "N"),
+    "some constants among the globals": ("globals().update(N=0)", "N"),
+    "a table under another name": ('t = T\n    t["n"] = 0', 'T["n"]'),
+    "a table that is handed on": ("clear(T)", 'T["n"]'),
+    "a tensor": ("W.zero_()", "W"),
+}
+
+
+@pytest.mark.parametrize(("line", "operand"), SET_IN_THE_FILE.values(), ids=SET_IN_THE_FILE)
+def test_what_the_file_sets_otherwise_is_not_proved(line: str, operand: str) -> None:
+    code = (
+        'import sys\n\nN = 1\nT = {"n": 1.0}\nW = torch.ones(3)\n\n'
+        "class Net:\n    def g(self, x):\n        return x.clamp(min=1)\n\n"
+        f"def clear(t):\n    t.clear()\n\ndef other():\n    {line}\n\ndef f(x):\n    return x / {operand}"
+    )
+    found = statuses(code)
+    assert found
+    assert "discharged" not in found
+
+
+CUT = {
+    "an attribute is deleted": "def f(x, o):\n    o.n = 1\n    del o.n\n    return x / o.n",
+    "a mapping of attributes is taken": 'def f(x, o):\n    o.n = 1\n    vars(o)["n"] = 0\n    return x / o.n',
+    "a mapping of attributes is read": (
+        'def f(x, o):\n    o.n = 1\n    o.__dict__["n"] = 0\n    return x / o.n'
+    ),
+}
+
+
+@pytest.mark.parametrize("code", CUT.values(), ids=CUT)
+def test_an_attribute_that_may_be_gone_is_not_proved(code: str) -> None:
+    assert statuses(code) == {"unguarded"}
+
+
+def test_what_is_written_at_some_places_is_assumed_to_be_written_at_all() -> None:
+    code = "def f(x):\n    y = torch.empty(6)\n    y[:3] = x.abs() + 1\n    return 1 / y"
+    assert statuses(code) == {"assumed"}
+
+
+@pytest.mark.parametrize("cast", ["to(x.dtype)", "type_as(x)", "to(dtype=x.dtype)"])
+def test_the_type_of_another_is_assumed_to_hold_a_bound(cast: str) -> None:
+    assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 1e-8).{cast}") == {"assumed"}
+    assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 1e-3).{cast}") == {"discharged"}

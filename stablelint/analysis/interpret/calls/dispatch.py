@@ -63,7 +63,7 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
 
 
 def _let_run(given: list[Value], frame: Frame) -> None:
-    """Lets whoever is called run the functions that it is passed: on what stands around them, and on what else it is passed."""
+    """Lets a callee run the functions that it is passed: on what stands around them, and on what else it is passed."""
     for value in given:
         passed = value.operands["function"] if value.op == "partial" else value
         if passed.kind is not Kind.FUNCTION:

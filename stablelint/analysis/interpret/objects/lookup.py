@@ -14,13 +14,13 @@ from stablelint.analysis.interpret.objects.definitions import class_value, funct
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value
-from stablelint.analysis.interpret.statements.writing import forgotten
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value, opened
+from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax import operations
 from stablelint.syntax.names import normalise
 
@@ -47,7 +47,7 @@ _DTYPES = {
     "int": "int32", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
 }  # fmt: skip
 _BUILTINS = frozenset(
-    "len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
+    "vars len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
     "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod".split()
 )
 _LAYER_SIZES = frozenset(
@@ -143,8 +143,14 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     module = frame.module
     if value.kind in _NUMERIC and not module.is_constant(identifier):
         return frame.graph.unknown(identifier, kind=value.kind)
-    if value.kind in (Kind.MAPPING, Kind.SEQUENCE) and module.is_written_into(identifier):
-        return forgotten(value, value.node or module.source.tree, frame)
+    if value.kind in (Kind.MAPPING, Kind.SEQUENCE):
+        if module.is_written_into(identifier):
+            return forgotten(value, value.node or module.source.tree, frame)
+        mutable = value.kind is Kind.MAPPING or value.name == "list"
+        if mutable and (not module.is_script or module.is_lent(identifier)):
+            return opened(value, frame.graph.key("table", value.key), identifier, frame)
+    if value.kind in STORED and value.interval != TOP and module.is_written_into(identifier):
+        return frame.graph.unknown(identifier, value.node, value.kind)
     return value
 
 
@@ -183,6 +189,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     stored = frame.state.attributes.get((base.key, attr))
     if stored is not None:
         return taken(stored, frame) if stored.op == "phi" else stored
+    if attr == "__dict__":
+        disowned(base, "", frame)  # whoever has it can write into it
     if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
         return frame.graph.unknown(attr, node)  # super().attr
     if base.kind is Kind.NAMESPACE:

@@ -12,6 +12,7 @@ from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import counted, not_empty
+from stablelint.analysis.interpret.statements.writing import disowned
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
@@ -65,6 +66,8 @@ def call_builtin(
         return _is_layer(positional[0], positional[1], node, frame)
     if name == "super":
         return _super(positional, node, frame)
+    if name == "vars" and first is not None:
+        disowned(first, "", frame)  # whoever has the mapping can write into it
     if name in ("str", "print", "repr", "id", "type"):
         return frame.graph.foreign(node)
     if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):

@@ -14,9 +14,10 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
-from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -180,7 +181,19 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
     result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
-    return result
+    unnamed = like_other or any(v.op == "attribute" and v.name == "dtype" for v in operands.values())
+    return result if typed or not unnamed else _held(result)
+
+
+def _held(value: Value) -> Value:
+    """What is cast to a type that nobody names: the shortest may hold less of it, and is assumed to hold it."""
+    least = held_in("float16", value.interval)
+    if least.contains(0.0) and not value.interval.contains(0.0):
+        known, on = believed(value), value.belief.on if value.belief is not None else ()
+        on = (*on, Assumption(f"{value.name or 'the cast'} is of a type that holds numbers as small"))
+        value.belief = Belief(known.interval, known.zero, known.ends, on)
+        value.interval, value.zero = least, Attained.COINCIDENCE
+    return value
 
 
 def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:

@@ -22,12 +22,14 @@ from stablelint.analysis.interpret.statements.writing import (
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
-from stablelint.analysis.values.value import Attained, Kind, Value, of_any
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, of_any
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.formats import FORMATS
+from stablelint.numerics.interval import TOP
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -200,8 +202,6 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
     if value.is_constant and value.zero is Attained.NONE and not _is_blank(base):
         zero = min(zero, Attained.COINCIDENCE)  # a number is written where the author knows of a 0
     interval = base.interval.join(value.interval)
-    if base.op in ("empty", "empty_like"):
-        interval = value.interval
     ends = min(base.ends, value.ends) if base.ends and value.ends else Attained.NONE
     made = Value(
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
@@ -209,6 +209,11 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
     )  # fmt: skip
     if frame.reporting:
         frame.session.observe(made, frame)
+    if base.op in ("empty", "empty_like") and value.interval != TOP:
+        filled = Assumption(f"{base.name or 'what is written into'} is written everywhere")
+        known, on = believed(value), value.belief.on if value.belief is not None else ()
+        made.belief = Belief(known.interval, known.zero, known.ends, (*on, filled))
+        return made
     return of_any(made, [base, value])
 
 

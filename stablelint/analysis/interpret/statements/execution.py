@@ -263,6 +263,8 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             frame.state.names.pop(target.id, None)
+        elif isinstance(target, ast.Attribute):
+            bind(target, frame.graph.unknown(target.attr, target), frame)
         elif isinstance(target, ast.Subscript):
             container = evaluate(_load(target.value), frame)
             if container.kind in (Kind.SEQUENCE, Kind.MAPPING):
