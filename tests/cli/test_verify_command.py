@@ -51,10 +51,19 @@ def test_without_a_command_calls_are_made(folder: Path) -> None:
 def test_nothing_to_verify_is_said_with_what_was_read(folder: Path) -> None:
     (folder / "clean.py").write_text("import torch\n\nprint('ran')\n", encoding="utf-8")
     done = _verify(folder, "clean.py")
-    assert (done.code, done.out) == (0, "Nothing to verify: no rule speaks of an expression in 1 file.\n")
+    assert (done.code, done.out) == (0, "Nothing to verify: no findings in 1 file.\n")
     done = _verify(folder, "clean.py", "--", "clean.py")
     assert done.code == 0
-    assert "the command was run, and watched" in done.out
+    assert "the command was run and watched" in done.out
+
+
+def test_what_stands_in_notebooks_is_left_out_and_said(folder: Path) -> None:
+    cell = {"cell_type": "code", "source": PROGRAM, "metadata": {}, "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "tour.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    done = _verify(folder, "tour.ipynb")
+    assert done.code == 0
+    assert done.err == "stablelint: leaving out 1 finding in notebooks: only files are verified\n"
 
 
 def test_an_unknown_command_is_one_clear_message_before_anything_is_done(folder: Path) -> None:

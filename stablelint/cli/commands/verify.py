@@ -26,6 +26,8 @@ from stablelint.cli.options import (
     request_of,
 )
 from stablelint.diagnostic import Diagnostic, Edit, Fix, Level, Passes, Problem
+from stablelint.runtime.plain import plural
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import Request, check
 
 if TYPE_CHECKING:
@@ -79,11 +81,20 @@ def run(options: argparse.Namespace) -> int:
     request = request_of(options, session)
     result = check(list(options.paths) or ["."], request, session.catalog)
     level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
-    found = _collected(session, request, result.at(level), result.received)
+    found = _collected(session, request, _in_files(result.at(level), options.quiet), result.received)
     problems = [*session.problems, *result.problems, *found.problems]
     code = _verified(options, session, found, problems, result.files)
     print_problems(problems)
     return FAILED if problems else code
+
+
+def _in_files(items: Sequence[Diagnostic], quiet: bool) -> list[Diagnostic]:
+    """The findings that do not stand in a notebook, which no command runs; says how many do."""
+    kept = [item for item in items if not item.filename.endswith(NOTEBOOK)]
+    if len(kept) < len(items) and not quiet:
+        left = plural(len(items) - len(kept), "finding")
+        print(f"stablelint: leaving out {left} in notebooks: only files are verified", file=sys.stderr)
+    return kept
 
 
 def _obstacle(options: argparse.Namespace) -> Problem | None:

@@ -101,7 +101,7 @@ def _values(difference: Mapping[str, Any]) -> Iterator[Part]:
         if values["ulps"]:
             text += f"; at most {short(values['ulps']['error'])} ulps"
         yield Note("results", text)
-        yield Note("by doublings of an ulp", tolerance.bars(values["histogram"]))
+        yield Note("differences in ulps", tolerance.bars(values["histogram"]))
     if difference["operands"]:
         yield Rows(listed("operand", difference["operands"], "shape, dtype, min, max, nan, inf"))
     elif difference["first"] is not None and difference["second"] is not None and values is None:

@@ -90,7 +90,7 @@ def same_values(event: Mapping[str, Any]) -> str:
     if not event["exact"]:
         return ""
     names = ", ".join(event["compared"])
-    return f"the step replayed gave the same values, bit for bit ({names})"
+    return f"the replayed step gave the same values, bit for bit ({names})"
 
 
 def _element(element: Mapping[str, Any] | None) -> Iterator[Part]:

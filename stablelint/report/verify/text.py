@@ -97,8 +97,10 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     if report.verdict is Verdict.NOT_REACHED:
         return  # nothing was seen of it
     room = context.width - 6
-    yield f"   {style.gutter('|')} {style.removed(crop('- ' + one_line(site.original), 0, room))}"
-    if site.fixed is not None:
+    if site.fixed is None:
+        yield f"   {style.gutter('|')} {crop(one_line(site.original), 0, room)}"
+    else:
+        yield f"   {style.gutter('|')} {style.removed(crop('- ' + one_line(site.original), 0, room))}"
         yield f"   {style.gutter('|')} {style.added(crop('+ ' + one_line(site.fixed), 0, room))}"
     line = report.witness.line if report.witness is not None else None
     healthy = report.function.healthy_line if report.function is not None else None
@@ -168,15 +170,15 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     total = len(report.sites)
     if not total:
         read = f" in {plural(report.files, 'file')}"
-        ran = "; the command was run, and watched" if report.command else ""
-        yield f"Nothing to verify: no rule speaks of an expression{read}{ran}."
+        ran = "; the command was run and watched" if report.command else ""
+        yield f"Nothing to verify: no findings{read}{ran}."
         return
     yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
     if not report.command:
         called = sum(_is_called(site) for site in report.sites)
         yield context.style.dim(
-            f"No command was run: calls made for it came to {called} of {plural(total, 'site')}. "
-            "`-- COMMAND` shows what yours computes."
+            f"No command was run; calls that were made up reached {called} of {plural(total, 'site')}. "
+            "`-- COMMAND` takes the values of your own run."
         )
     if report.overhead is not None:
         yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")

@@ -149,7 +149,7 @@ def _looked_at(session: Session, setup: Setup, parting: Parting) -> Difference:
         options = replace(setup.options, capture=side.index)
         one = session.run(replace(setup, options=options, label="to the difference")).captured()
         if one is None:
-            note = "the operation was not met again when the command was run once more"
+            note = "a second run of the command did not come to this operation"
             return replace(describe(parting), note=note)
         met.append(one)
     results = [torch.load(one["results"], weights_only=True) for one in met]

@@ -170,7 +170,7 @@ def shuffled(run: Run) -> Outcome | None:
     for facts in loaders:
         if not isinstance(_sampler(facts.loader), SequentialSampler) or _length(facts.loader) < 2:
             continue
-        text = f"the loader of {type(facts.loader.dataset).__name__} goes through its samples in the order in which they lie"
+        text = f"the loader of {type(facts.loader.dataset).__name__} reads its samples in the order in which they are stored"
         alone = [
             len(set(one.target.flatten().tolist())) == 1
             for one in run.class_losses()

@@ -128,7 +128,7 @@ def labels_and_classes(run: Run) -> Outcome | None:
     if likely and low == 1 and high == count - 1 and count > 2:
         return warned(f"{text}: class 0 never occurs", "count classes from 0", at=call.site)
     if likely and high + 1 < count and count <= 1000:
-        text = f"{text}: outputs {high + 1} … {count - 1} are never asked for"
+        text = f"{text}: no label is in {high + 1} … {count - 1}"
         return warned(text, f"{high + 1} outputs, or see which classes are missing", at=call.site)
     return passed(f"{text}, in {len(labels)} labels")
 

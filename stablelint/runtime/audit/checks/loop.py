@@ -62,7 +62,7 @@ def backward_before_step(run: Run) -> Outcome | None:
 def backward_once(run: Run) -> Outcome | None:
     """A loss goes backward once."""
     if again := [one for one in run.backwards if one.repeated]:
-        text = f"the same loss went backward again in {len(again)} of {len(run.backwards)} calls: gradients count twice"
+        text = f"{len(again)} of {len(run.backwards)} backward passes repeat one of the same loss: gradients count twice"
         return failed(text, "call backward() once for each loss", at=again[0].site)
     return all_of(len(run.backwards), "backward pass")
 
@@ -140,9 +140,9 @@ def mild_clipping(run: Run) -> Outcome | None:
         return None
     usual = median(share for share, _ in left)
     if usual < _CLIPPED_AWAY:
-        text = f"it leaves {usual:.1e} of the norm in the median step"
+        text = f"the median step keeps {usual:.1e} of its gradient's norm"
         return warned(text, "a larger max_norm", at=left[0][1].clips[0][1])
-    return passed(f"it leaves {usual:.0%} of the norm in the median step")
+    return passed(f"the median step keeps {usual:.0%} of its gradient's norm")
 
 
 def _switchable(root: nn.Module) -> list[nn.Module]:

@@ -44,7 +44,7 @@ def live_parameters(run: Run) -> Outcome | None:
         strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
         if mine and len(strangers) == len(mine):
             kind = type(optimizer).__name__
-            text = f"none of the {len(mine)} parameters of {kind} belongs to a module called"
+            text = f"none of the {len(mine)} parameters of {kind} belongs to a module that was called"
             remedy = "make the optimizer after the model is made, copied or moved"
             return failed(text, remedy, at=run.steps[0].site)
     return passed(counted(len(run.optimizers), "optimizer"))

@@ -191,7 +191,7 @@ class Judges(Observer):
 
 def _cause(backend: str, stage: str | None) -> Cause:
     if stage is None:
-        text = f"the backend {backend} makes something else of it"
+        text = f"the backend {backend} computes something else"
         return Cause("backend", text, advice="report it with the script")
     names = list(STAGES)
     before = names[: names.index(stage)]

@@ -110,7 +110,7 @@ def _left_over(evidence: Evidence, attempt: Try | None) -> Cause:
     texts = dict.fromkeys(f"`{one.place.expression}` in line {one.place.row}" for one in evidence.left_over)
     reasons = tuple(f"{text} reads a file that the first run wrote" for text in list(texts)[:_SHOWN])
     trials = (_trial((), attempt(())),) if attempt is not None else ()
-    advice = "remove what a run leaves before the next, or write it to a folder of each run"
+    advice = "remove what a run leaves behind before the next, or give each run a folder of its own"
     return Cause("state", "a file that the run before left", reasons, advice, trials)
 
 
