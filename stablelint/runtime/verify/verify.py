@@ -158,7 +158,7 @@ def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterato
     """What a reader should know about how the site was observed."""
     if not ran and not captured.calls:
         why = captured.function.why if captured.function is not None else None
-        yield f"boundary operands only: {why or 'no command was run'}"
+        yield f"tried on boundary operands only: {why or 'no command was run'}"
     witness = decision.witness
     if captured.calls and not captured.grad_calls and witness and witness.original_failed == "backward":
         yield "its gradient fails, and this command asked for none here"

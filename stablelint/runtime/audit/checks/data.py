@@ -139,7 +139,7 @@ def input_scale(run: Run) -> Outcome | None:
 
 @check(needs="a boolean or 0/1 mask among the inputs")
 def masks_leave_something(run: Run) -> Outcome | None:
-    """Masks leave something over."""
+    """Masks keep at least one position."""
     masks = [
         one
         for call in run.trained

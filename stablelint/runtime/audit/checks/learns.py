@@ -117,7 +117,7 @@ def custom_gradients(run: Run) -> Outcome | None:
                 text = (
                     f"{function.__name__}.backward differs from differences of forward: {_first_line(error)}"
                 )
-                return failed(text, f"derive {function.__name__}.backward anew", function.__name__)
+                return failed(text, f"derive {function.__name__}.backward again", function.__name__)
         checked.append(function.__name__)
     return passed(f"gradcheck of {', '.join(checked)} in float64") if checked else None
 

@@ -88,7 +88,7 @@ def divided_accumulation(run: Run) -> Outcome | None:
 
 @check(needs="a learning rate scheduler, or several steps")
 def scheduler_order(run: Run) -> Outcome | None:
-    """Schedulers step behind their optimizer."""
+    """Schedulers step after their optimizer."""
     if run.early_schedule is not None:
         text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
         return failed(text, "optimizer.step(), then scheduler.step()", at=run.early_schedule)
@@ -124,7 +124,7 @@ def clipping_order(run: Run) -> Outcome | None:
     early = [one for one in run.steps if any(norm == 0 for norm, _ in one.clips) and not one.zero_gradients]
     if early:
         text = f"there was nothing to clip yet in {len(early)} of {len(run.steps)} steps"
-        return failed(text, "clip behind backward()", at=early[0].clips[0][1])
+        return failed(text, "clip after backward()", at=early[0].clips[0][1])
     return all_of(sum(bool(one.clips) for one in run.steps), "step")
 
 
@@ -241,7 +241,7 @@ def _ratios(steps: list[Step]) -> str:
 
 @check(needs="an optimizer step")
 def gradient_balance(run: Run) -> Outcome | None:
-    """Gradients have a like size in all layers."""
+    """Gradients are of a similar size in all layers."""
     norms: dict[str, float] = {}
     for step in run.steps:
         for name, norm in step.norms.items():
