@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stablelint.workspace.runs.seen import Seen
 
 CHECK_WORKSPACE = "stablelint.checkWorkspace"
-_PAUSE = 0.01  # seconds: keystrokes of one burst, and the changes of one command, are answered once
+_PAUSE = 0.003  # seconds: keystrokes of one burst, and the changes of one command, are answered once
 _STACK_BYTES = 64 << 20  # nested expressions go deeper than a thread's own stack on some systems
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [

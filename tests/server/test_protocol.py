@@ -221,3 +221,33 @@ def test_the_cells_of_a_notebook_are_read_as_one_program(tmp_path: Path) -> None
         assert "log_softmax" in applied(cells["cell:2"], fix.edit, "cell:2")
 
     drive(tmp_path, story)
+
+
+def test_without_files_the_server_answers_what_is_typed(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        uri = "untitled:Untitled-1"
+        document = types.TextDocumentItem(uri, types.LanguageKind.Python, 1, FAULTY)
+        editor.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+        assert [item.code for item in await editor.diagnostics(uri)] == ["SL202"]
+        command = types.ExecuteCommandParams("stablelint.checkWorkspace")
+        assert await editor.client.workspace_execute_command_async(command) == 0
+
+    drive(tmp_path, story, inlayHints=True)
+
+
+def test_a_malformed_page_is_told_in_its_place_and_the_other_rules_hold(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.stablelint]\nrules = ["lint_rules"]\n')
+    page = tmp_path / "lint_rules" / "my-log.md"
+    page.parent.mkdir()
+    page.write_text('# my-log\n\nA log.\n\n```toml\ncode = "XX001"\nseverty = "error"\n```\n')
+
+    async def story(editor: Editor) -> None:
+        uri = editor.open("loss.py", FAULTY)
+        assert [item.code for item in await editor.diagnostics(uri)] == ["SL202"]
+        [wrong] = await editor.diagnostics(page.as_uri())
+        assert (wrong.range.start.line, wrong.severity) == (6, types.DiagnosticSeverity.Error)
+        page.unlink()
+        editor.type(uri, FAULTY + "\n")
+        assert await editor.until(lambda: editor.shown[page.as_uri()] == [])
+
+    drive(tmp_path, story)

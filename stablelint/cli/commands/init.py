@@ -59,7 +59,8 @@ def _findings(root: Path) -> tuple[Diagnostic, ...]:
         [os.fspath(root)], Request(session.settings, session.selection, progress=progress), session.catalog
     )
     progress.clear()
-    found = f"{plural(len(result.diagnostics), 'finding')}, {len(result.shown):,} of them likely"
+    count = len(result.diagnostics)
+    found = f"{plural(count, 'finding')}, {len(result.shown):,} of them likely" if count else "no findings"
     print(f"Read {plural(result.files, 'file')}: {found}.")
     return result.diagnostics
 
