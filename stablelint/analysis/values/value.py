@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from functools import reduce
@@ -243,9 +243,20 @@ class Graph:
         kind = Kind.NONE if data is None else Kind.STRING if isinstance(data, str | bytes) else Kind.FOREIGN
         return key, kind, {}, TOP, Attained.NONE, Attained.NONE
 
-    def unknown(self, name: str = "", node: ast.AST | None = None, kind: Kind = Kind.UNKNOWN) -> Value:
-        """A value of which nothing is known."""
-        return Value("unknown", self.fresh(), kind, node=node, name=name)
+    def unknown(
+        self,
+        name: str = "",
+        node: ast.AST | None = None,
+        kind: Kind = Kind.UNKNOWN,
+        among: Sequence[Value] = (),
+    ) -> Value:
+        """A value of which nothing is known, but perhaps `among` which containers it may be found."""
+        within = {
+            f"within{i}": v
+            for i, v in enumerate(among)
+            if v.kind in (Kind.SEQUENCE, Kind.MAPPING) or v.operands
+        }
+        return Value("unknown", self.fresh(), kind, within, node=node, name=name)
 
     def foreign(self, node: ast.AST | None = None) -> Value:
         """A value that is known not to be a tensor."""

@@ -54,3 +54,21 @@ def test_a_function_writes_into_its_argument_by_another_name(write: str, zeros: 
 )
 def test_a_count_is_at_least_one_and_no_more(expression: str, code: str) -> None:
     assert code in [one.code for one in findings(f"{HEAD}    return {expression}\n")]
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        "w = [v].pop()",
+        "xs = [v, x]\n    w = xs[index]",
+        "xs = [v]\n    xs += [x]\n    w = xs.pop(0)",
+        'w = {"a": v}.get("a")',
+        'd = {"a": v}\n    w = d.pop("a")',
+        "w = next(iter([v]))",
+        'for _, w in {"a": v}.items():\n        w.fill_(0)',
+        "for w in reversed([x, v]):\n        w.fill_(0)",
+    ],
+)
+def test_what_is_taken_out_of_a_container_may_be_what_was_put_in(take: str) -> None:
+    body = f"v = x.abs() + 1\n    {take}\n    w.fill_(0)\n    return torch.log(v)"
+    assert "SL101" in [one.code for one in findings(f"{HEAD}    {body}\n")]

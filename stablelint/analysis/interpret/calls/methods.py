@@ -97,7 +97,7 @@ def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.
     if isinstance(node.func, ast.Attribute):
         changed(receiver, lists.grown(receiver, attr, positional, node, frame), node.func.value, frame)
     if attr == "pop":
-        return frame.graph.unknown(node=node)
+        return frame.graph.unknown(node=node, among=[receiver])
     return frame.graph.constant(None, node)
 
 

@@ -77,7 +77,7 @@ def call_builtin(
         return frame.graph.constant(None, node)
     if name == "dict":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
-    return frame.graph.unknown(node=node)
+    return frame.graph.unknown(node=node, among=positional)
 
 
 def _is_layer(thing: Value, classes: Value, node: ast.Call, frame: Frame) -> Value:

@@ -103,7 +103,7 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
         return [size_of(value.first, place, frame, i) for i, place in enumerate(places)]
-    return [frame.graph.unknown(node=node) for _ in range(count)]
+    return [frame.graph.unknown(node=node, among=[value]) for _ in range(count)]
 
 
 def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:

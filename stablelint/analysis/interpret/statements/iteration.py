@@ -103,7 +103,7 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return join(frame.graph, elements)
     if iterable.kind is Kind.TENSOR:
         return _rows_of("part", iterable, target, frame)
-    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
+    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target, among=[iterable])
 
 
 def _batch_of(data: Value, target: ast.expr, frame: Frame) -> Value:

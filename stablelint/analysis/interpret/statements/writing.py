@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
+from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import having
 
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = having("alias", "may-alias")
+_OPAQUE = ("call.", "method.")
 _DEPTH = 8
 _CONTAINERS = (Kind.SEQUENCE, Kind.MAPPING)
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
@@ -38,7 +40,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
             module=frame.module,
         )
 
-    roots = {target.key, *_storage(target, _DEPTH)}
+    roots = {target.key, *_storage(target, _DEPTH), *_held_anywhere(target, frame)}
     _replace(roots, result, renewed, frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
@@ -136,6 +138,28 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
     if all(parts[place] is part for place, part in held.items()):
         return value
     return lists.holding(value, parts, frame.graph.fresh())
+
+
+def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
+    """Keys of the tensors that lists and mappings hold, where any of these may be what `target` is."""
+    while target.op in _SHARING and target.first is not None:
+        target = target.first
+    if target.op != "unknown" and not target.op.startswith(_OPAQUE):
+        return
+    pending = [*target.operands.values(), *frame.state.names.values(), *frame.state.attributes.values()]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if value.key in seen:
+            continue
+        seen.add(value.key)
+        if value.op == "unknown" or value.op.startswith(_OPAQUE):
+            pending += value.operands.values()
+        held = [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
+        pending += held
+        for part in (leaf for one in held for leaf in lists.leaves(one)):
+            if part.kind in STORED and part.interval != TOP:
+                yield from _storage(part, _DEPTH)
 
 
 def _storage(value: Value, depth: int) -> set[int]:
