@@ -47,7 +47,8 @@ def meaning(report: SiteReport) -> str:
     if verdict is Verdict.NOT_REPRODUCED and report.witness is not None:
         return "the original fails; its fix cannot be replayed by itself"
     if verdict is Verdict.NOT_REPRODUCED and not report.cases and not report.known:
-        return "it could not be evaluated outside its program"
+        alone = site.kind is not Kind.SEQUENCE
+        return "it could not be evaluated outside its program" if alone else "nothing can be replayed"
     if report.guilty:
         return "the command is worse with this fix"
     if (

@@ -42,8 +42,8 @@ def _opaque(calls: Sequence[Call], replayer: Replayer) -> frozenset[str]:
 def _unreplayed(site: Site, reason: str) -> str:
     if site.kind is not Kind.SEQUENCE:
         return f"cannot be replayed: {reason}"
-    return "no matter of one expression: " + (
-        "only the rerun can tell" if site.has_fix else "there is nothing to replay, nor a fix to run"
+    return "it is about more than one expression: " + (
+        "only the rerun can tell" if site.has_fix else "there is nothing to replay and no fix to run"
     )
 
 

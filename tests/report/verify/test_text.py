@@ -70,6 +70,10 @@ def _shown(report: Report) -> str:
             "the original fails; its fix cannot be replayed by itself",
         ),
         (SiteReport(SITE, Verdict.NOT_REPRODUCED, 3), "it could not be evaluated outside its program"),
+        (
+            SiteReport(replace(SITE, kind=Kind.SEQUENCE), Verdict.NOT_REPRODUCED, 3),
+            "nothing can be replayed",
+        ),
         (SiteReport(SITE, Verdict.NOT_REPRODUCED, 3, cases=9), "healthy: nothing that was tried fails"),
         (SiteReport(SITE, Verdict.NOT_REPRODUCED, 0, cases=9), "nothing that was tried fails"),
         (
