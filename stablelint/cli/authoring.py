@@ -30,7 +30,7 @@ def new_page(name: str, settings: Settings) -> int:
     path = folder / f"{name}.md"
     problem = None
     if not _NAME.fullmatch(name):
-        hint = "lower case, with hyphens: `unguarded-digamma`"
+        hint = "lower case, with hyphens: `unguarded-trigamma`"
         problem = Problem(f'a rule cannot be called "{name}"', hint=hint)
     elif path.exists():
         problem = Problem("this page exists already", str(path))

@@ -8,12 +8,12 @@ import pytest
 
 from cli.conftest import Run
 
-PAGE = Path("lint_rules/unguarded-digamma.md")
-USE = "import torch\n\n\ndef f(x):\n    return torch.digamma(torch.relu(x))\n"
+PAGE = Path("lint_rules/unguarded-trigamma.md")
+USE = "import torch\n\n\ndef f(x):\n    return torch.polygamma(1, torch.relu(x))\n"
 
 
 def test_a_new_page_passes_its_tests_and_finds_something(run: Run, project: Path) -> None:
-    written = run("rules", "new", "unguarded-digamma")
+    written = run("rules", "new", "unguarded-trigamma")
     assert written.code == 0
     assert 'Added `rules = ["lint_rules"]` to pyproject.toml' in written.out
     (project / "bad.py").write_text(USE)
@@ -69,16 +69,20 @@ def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
             "torch.relu(concentration)",
             "line 53 is reported as OWN001, and not marked",
         ),
-        ('backward = "x >= 2 * max ** -0.5"', "", "the contract allows x = "),
-        ("clamp_min(0.01)).mean", "clamp_min(0.1)).mean", "where the page shows"),
+        (
+            'forward = "x >= 2 * max ** -0.5"\nbackward = "x >= 2 * max ** (-1 / 3)"',
+            'forward = "x >= tiny"',
+            "the contract allows x = ",
+        ),
+        ("clamp_min(0.1)).mean", "clamp_min(0.2)).mean", "where the page shows"),
         ("x = [0.5, 100.0]", "", "[sample] lacks healthy operands for x"),
-        ('replace = "$x.clamp_min(0.01)"', 'replace = "$x"', "is still not finite at x = "),
+        ('replace = "$x.clamp_min(0.1)"', 'replace = "$x"', "is still not finite at x = "),
     ],
 )
 def test_what_does_not_hold_is_told_with_its_line(
     run: Run, project: Path, before: str, after: str, says: str
 ) -> None:
-    run("rules", "new", "unguarded-digamma")
+    run("rules", "new", "unguarded-trigamma")
     page = project / PAGE
     text = page.read_text()
     assert before in text
@@ -108,11 +112,11 @@ def test_bad_input_gets_one_message(run: Run, arguments: tuple[str, ...], says: 
 def test_a_malformed_page_is_refused_with_its_line_and_nothing_is_overwritten(
     run: Run, project: Path
 ) -> None:
-    run("rules", "new", "unguarded-digamma")
+    run("rules", "new", "unguarded-trigamma")
     page = project / PAGE
     page.write_text(page.read_text().replace("expect", "").replace("severity", "severty"))
     outcome = run("rules", "test", "lint_rules")
     assert outcome.code == 2
-    assert "unguarded-digamma.md:7:1: rule page: unknown key `severty`" in outcome.err
-    assert run("rules", "new", "unguarded-digamma").code == 2
+    assert "unguarded-trigamma.md:7:1: rule page: unknown key `severty`" in outcome.err
+    assert run("rules", "new", "unguarded-trigamma").code == 2
     assert "severty" in page.read_text()

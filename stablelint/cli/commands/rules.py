@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="read the settings from here")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions")
     new = actions.add_parser("new", help="write a page that passes its tests, to be changed")
-    new.add_argument("name", metavar="NAME", help="the flaw, in lower case with hyphens: unguarded-digamma")
+    new.add_argument("name", metavar="NAME", help="the flaw, in lower case with hyphens: unguarded-trigamma")
     test = actions.add_parser("test", help="run the examples, contracts and fixes of pages")
     test.add_argument(
         "paths", nargs="*", metavar="PATH", help="pages and folders (default: those of the settings)"
