@@ -38,10 +38,10 @@ def rest_lines(rest: Sequence[Diagnostic], context: Context) -> Iterator[str]:
 
 
 def _alike(rest: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
-    """The findings of one rule in the same expression, and of which a run has seen the same, by the first of them."""
+    """By their first, the findings of one rule in the same expression, of which a run has seen the same."""
     groups: dict[tuple[str, ...], list[Diagnostic]] = {}
     for item in rest:
-        groups.setdefault((item.code, one_line(item.expression), _seen(item)), []).append(item)
+        groups.setdefault((item.code, "".join(item.expression.split()), _seen(item)), []).append(item)
     return list(groups.values())
 
 

@@ -60,6 +60,7 @@ def test_a_terminal_is_given_a_screenful_and_a_pipe_everything() -> None:
 def test_equal_expressions_are_told_once_with_their_other_places() -> None:
     items = [replace(possible(n, c, file), expression="torch.log(x)") for n, c, file in
              [(1, 0.1, "a.py"), (5, 0.1, "a.py"), (2, 0.04, "b.py")]]  # fmt: skip
+    items[1] = replace(items[1], expression="torch.log( x )")
     text = render("full", result(*items, possible(9, 0.02)), PIPED)
     assert len(lines(text)) == 2
     assert lines(text)[0].endswith("unguarded-log, also at 5:1, b.py:2:1 (4%)")
