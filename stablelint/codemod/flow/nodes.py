@@ -8,6 +8,8 @@ from typing import TypeGuard
 
 from stablelint.syntax.walk import descendants
 
+_LOOKUPS = ("locals", "vars", "dir", "eval", "exec")
+
 
 def root(node: ast.AST) -> ast.AST:
     """What a chain of attributes begins with: ``torch`` of ``torch.nn.functional.log_softmax``."""
@@ -52,6 +54,11 @@ def readers(node: ast.AST, name: str) -> Iterator[ast.Name]:
 def stores(node: ast.AST, name: str) -> list[ast.Name]:
     """Every place in a node that binds a name, or takes it away."""
     return [one for one in descendants(node) if is_name(one, name) and not isinstance(one.ctx, ast.Load)]
+
+
+def looks_names_up(function: ast.AST) -> bool:
+    """Whether a function may read its names by their text: ``locals()``, ``eval(text)``."""
+    return any(one.id in _LOOKUPS for one in loads(function))
 
 
 def shown(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from stablelint.codemod.flow.definition import Function, function_of
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads
+from stablelint.codemod.flow.nodes import loads, looks_names_up
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -21,7 +21,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     speaks of it: a needless assignment is harmless, a lost comment is not.
     """
     function = function_of(tree, replaced)
-    if function is None:
+    if function is None or looks_names_up(function):
         return []
     gone: list[ast.AST] = [replaced]
     changes: list[draft.Change] = []

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads, readers, shown
+from stablelint.codemod.flow.nodes import loads, looks_names_up, readers, shown
 from stablelint.codemod.guards import dead
 from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.hoist import hoist, name_for
@@ -86,7 +86,7 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     if isinstance(site, ast.Assign) and binds(site, name):
         later = [one for one in later if one.lineno <= (site.end_lineno or 0)]
     region = draft.whole_lines(tree, statement)
-    is_read = later or any(binds(one, name) for one in between)
+    is_read = later or any(binds(one, name) for one in between) or looks_names_up(function)
     if not is_read and not comments(tree.source.text[region.start : region.end]):
         return name, [draft.removal(tree, region)]
     wish = _wish(tree, origin)
@@ -154,7 +154,12 @@ def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tup
         ]
         if binds(site, target.id):  # what is read behind it has the value that the site gives
             others = [one for one in others if statement.lineno < one.lineno <= (site.end_lineno or 0)]
-        stays = others or comments(tree.text(statement)) or function_of(tree, node) is not function
+        stays = (
+            others
+            or looks_names_up(function)
+            or comments(tree.text(statement))
+            or function_of(tree, node) is not function
+        )
         if not stays:
             return hoisted.name, [(tree.start(statement), tree.end(statement), line)]
     newline = tree.source.newline + region.indent

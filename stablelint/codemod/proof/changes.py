@@ -17,6 +17,7 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
+_HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _LOOKS_ONLY = frozenset("print isinstance len float int str repr range".split())
 
 
@@ -66,6 +67,8 @@ def change_between(
             yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with it"
         elif isinstance(node, ast.Call):
             yield from _called_between(node, attributes)
+        elif isinstance(node, _HANDS_OVER):
+            yield f"other code runs while the function waits on line {row}, and may change an operand"
 
 
 def _called_between(call: ast.Call, attributes: set[str]) -> Iterator[str]:

@@ -150,6 +150,40 @@ def _fed(core: Core, rng: random.Random) -> Iterator[Program]:
 
 
 @_kind
+def _waited(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The function hands over to its caller, who changes what it gave, and reads its names by their text."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    x = _first(core)
+    yield _program(
+        "waited",
+        core,
+        f"""
+        def g({core.names}):
+            {_cast(core)}
+            p = {made}
+            yield
+            yield {use}
+
+
+        def f({core.names}):
+            {x} = {x} * 1
+            running = g({core.names})
+            next(running)
+            {x}.mul_(0.5)
+            return next(running)
+        """,
+    )
+    yield _program(
+        "looked up",
+        core,
+        f"def f({core.names}):\n    {_cast(core)}\n    p = {made}\n    r = {use}\n    return r, locals()['p']",
+    )
+
+
+@_kind
 def _changed(core: Core, rng: random.Random) -> Iterator[Program]:
     """What the part is made of changes between its definition and its use."""
     part = _part(core, rng)

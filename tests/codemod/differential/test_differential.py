@@ -35,7 +35,8 @@ def test_many_kinds_of_programs_are_fixed() -> None:
 SOFTMAX = """
     function by default; function in an attribute; layer; overridden method; overridden property; decorated helper;
     replaced helper; no_grad; inference_mode; set_grad_enabled; grad disabled by a call; helper without gradient;
-    retain_grad; hook; returned too; operand written; operand's alias written; operand's data written; nonlocal; walrus
+    retain_grad; hook; returned too; operand written; operand's alias written; operand's data written; nonlocal; walrus;
+    waited
 """
 OFFSET = "default; attribute; class attribute; fixed attribute; global; closure"
 DANGERS = [
