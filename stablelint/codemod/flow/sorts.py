@@ -110,7 +110,7 @@ def _made(tree: Tree, name: ast.Name) -> list[ast.expr]:
 
 
 def is_python_number(node: ast.expr, tree: Tree) -> bool:
-    """Whether an expression is a number of Python's: a size, a count, a parameter that is one by default."""
+    """Whether an expression may be a number of Python's: a size, a count, what is one by default or at first."""
     match node:
         case ast.UnaryOp():
             return is_python_number(node.operand, tree)
@@ -123,6 +123,8 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
             )
         case ast.Call():
             return called_name(node) in _COUNTED or root_name(node.func) == "math"
+        case ast.Attribute(value=ast.Name("self")):
+            return any(map(is_number, _given_to(node.attr, tree)))
         case ast.Attribute():
             return node.attr == "ndim"
         case ast.Subscript(value=ast.Name() as owner, slice=ast.Constant(value=str())):

@@ -279,3 +279,18 @@ def test_an_order_or_a_kept_dimension_that_is_written_although_it_is_the_default
         def share(x: torch.Tensor):
             return x / x.norm(1, 1, True)
         """)
+
+
+def test_a_union_and_a_sum_of_totals_get_an_offset_and_a_range_does_not() -> None:
+    union = "overlap / (left + right - overlap)"
+    for quotient in (union, "2 * overlap / (left.sum() + right.sum())", "left / (left + right)"):
+        written = fixes(f"""
+            def score(left, right, overlap):
+                return {quotient}
+            """)
+        assert "+ 1e-7" in str(written["SL102"])
+    written = fixes("""
+        def scaled(left, right, overlap):
+            return (overlap - left) / (right - left)
+        """)
+    assert "1e-7" not in str(written["SL102"])

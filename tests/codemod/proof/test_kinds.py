@@ -177,3 +177,14 @@ def test_an_item_of_a_dictionary_is_no_selection() -> None:
     made = proposal(source, "self.seen[key].mean()", "$s.sum() / max($s.numel(), 1)", s="self.seen[key]")
     assert withheld(source, made) == "`self.seen[key]` is an item of a dictionary, and no selection by a mask"
     assert "selected" in rewritten(source.replace("{}", "torch.ones(3)"), made)
+
+
+def test_an_attribute_that_is_a_number_at_first_may_still_be_one() -> None:
+    source = (
+        "import torch\n\n\nclass Log:\n    def __init__(self):\n        self.top = 1\n\n    def f(self, x):\n"
+        "        self.top = max(self.top, x.max())\n        return x / self.top\n"
+    )
+    clamped = "$b.clamp_min(torch.finfo($b.dtype).tiny)"
+    made = proposal(source, "self.top", clamped, occurrence=3, b="self.top")
+    made = replace(made, bindings={"b": Binding("self.top", made.span)})
+    assert "is a number of Python's" in withheld(source, made)

@@ -115,7 +115,7 @@ def _of_parts(predicate: Predicate, context: Context) -> bool:
     if len(terms) < 2:
         return False
     part = context.root.operands.get("input")
-    parts = set() if part is None else {term.key for _, term in _terms(part)} | _factors(part)
+    parts = set() if part is None else _factors(part)
     taken = [sign for sign, term in terms if term.key in parts]
     added = [term for sign, term in terms if sign > 0]
     return bool(taken) or (len(added) == len(terms) and all(term.op in _TOTALS for term in added))
