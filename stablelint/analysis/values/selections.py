@@ -86,6 +86,13 @@ def keeps_rows(operands: Mapping[str, Value]) -> bool:
 
 def _is_flat(value: Value | None) -> bool:
     """Whether a value is what a test of each of its elements selected, in one dimension: `x[x > 0]`."""
+    while (
+        value is not None
+        and value.op in _ELEMENT_BY_ELEMENT
+        and value.op not in VIEWS
+        and value.first is not None
+    ):
+        value = value.first
     mask = _mask_in(value) if value is not None and value.op == "index" else None
     if mask is None or value is None or value.first is None:
         return False

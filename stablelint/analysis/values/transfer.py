@@ -38,7 +38,9 @@ _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
     "int": "int32",
     "byte": "uint8",
-    **dict.fromkeys("long argmax argmin randint bincount count_nonzero nonzero multinomial".split(), "int64"),
+    **dict.fromkeys(
+        "long argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"
+    ),
     **CASTS,
     **(SHORTENING := {"int": "int32", "short": "int16", "char": "int8", "byte": "uint8"}),
 }

@@ -42,8 +42,10 @@ def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> Non
             wait((), frame)
         bind(node.target, element_of(iterable, node.target, frame), frame)
 
-    _loop(node.body, enter, frame, execute, _turn_of(iterable))
-    execute(node.orelse, frame)
+    def leave() -> None:
+        execute(node.orelse, frame)
+
+    _loop(node.body, enter, leave, frame, execute, _turn_of(iterable))
 
 
 def _turn_of(iterable: Value) -> Usual | None:
@@ -94,15 +96,17 @@ def run_while(node: ast.While, frame: Frame, execute: Execute) -> None:
     def enter() -> None:
         assume(evaluate_test(node.test, frame), True, frame.state)
 
-    _loop(node.body, enter, frame, execute, NEITHER, endless)
-    if not endless:
+    def leave() -> None:
         assume(evaluate_test(node.test, frame), False, frame.state)
-    execute(node.orelse, frame)
+        execute(node.orelse, frame)
+
+    _loop(node.body, enter, leave, frame, execute, NEITHER, endless)
 
 
 def _loop(
     body: list[ast.stmt],
     enter: Callable[[], None],
+    leave: Callable[[], None],
     frame: Frame,
     execute: Execute,
     turn: Usual | None,
@@ -110,7 +114,7 @@ def _loop(
 ) -> None:
     """Runs a body as often as it takes to see what one turn leaves to the next, then once more to report.
 
-    `turn` tells whether there is one; what is `endless` is left by a break alone.
+    `turn` tells whether there is one; what is `endless` is left by a break alone, and all else by `leave` otherwise.
     """
     before = frame.state.copy()
     saved = (frame.breaks, frame.continues)
@@ -141,13 +145,13 @@ def _loop(
         frame.state = State(dead=True)
     else:
         _meet(frame.continues, frame)
-    _meet(frame.breaks, frame)
-    after = frame.state
-    if not endless:
-        after.dead = False
+        after = frame.state
+        after.dead = after.dead and bool(frame.breaks)
         if turn is not None:
             frame.state = merge(frame.graph, settled, after, id(frame.function))
             _forget_start(before, after, turn, frame)
+        leave()
+    _meet(frame.breaks, frame)
     frame.breaks, frame.continues = saved
     frame.loop_depth -= 1
 

@@ -1,0 +1,1 @@
+"""Programs that are drawn at random, and the proofs in them that running them falsifies."""
