@@ -22,6 +22,8 @@ HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):
         "torch.full((3,), 0.5, dtype=torch.long)",
         "torch.full_like(x.long(), 0.5)",
         "torch.tensor([0.5, 0.7], dtype=torch.int32)",
+        "torch.full_like(torch.tensor([2, 3]), 0.5)",
+        "torch.tensor(np.clip(n, 1, 2).astype(np.int32)).masked_fill(x > 0, 0.1)",
         "np.clip(n, 0.5, 1).astype(int)",
         "np.clip(n, 0.5, 1).astype(np.int32)",
         'np.clip(n, 0.5, 1).astype("uint8")',

@@ -102,7 +102,7 @@ def _extents(operands: dict[str, Value]) -> dict[str, Value]:
 
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     data = operands.get("data") or operands.get("input")
-    dtype = operands["dtype"].dtype if "dtype" in operands else None
+    dtype = operands["dtype"].dtype if "dtype" in operands else data.dtype if data is not None else None
     if data is None or (
         data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN) and not lists.elements_of(data)
     ):
@@ -112,6 +112,8 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
             known.ends, dtype, node, frame.module,
         )  # fmt: skip
     parts = _leaves(data)
+    if "dtype" not in operands and all(type(part.constant()) is int for part in parts):
+        dtype = "int64"
     interval, zero = parts[0].interval, parts[0].zero
     for part in parts[1:]:
         interval, zero = interval.join(part.interval), max(zero, part.zero)
