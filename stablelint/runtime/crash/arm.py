@@ -16,6 +16,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.process.start import Plan
+from stablelint.runtime.process.traceback import hide_own_frames
 
 
 def arm(plan: Plan) -> None:
@@ -32,6 +33,7 @@ def arm(plan: Plan) -> None:
             plan.tell("crash", found.as_json(error))
 
     sys.excepthook = hook
+    hide_own_frames()
 
 
 def explain(error: BaseException, trail: Trail | None = None) -> Explanation | None:

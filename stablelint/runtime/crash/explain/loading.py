@@ -84,7 +84,7 @@ def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     found = _SAMPLE.search(notes)
     if found is None or scene.user is None:
         return None
-    return Explanation("data", f"{found[1]}: {type(scene.error).__name__}: {scene.message}")
+    return Explanation("data", f"{found[1]}: {scene.message}")
 
 
 @explains(r"Cannot re-initialize CUDA in forked subprocess")

@@ -17,8 +17,8 @@ from types import CodeType
 from typing import Any
 
 from stablelint.runtime.process import start
+from stablelint.runtime.process.traceback import hide_own_frames
 from stablelint.runtime.verify.probe.plan import REGISTRY, Function, Plan, plan_of
-from stablelint.runtime.verify.probe.traceback import hide_own_frames
 from stablelint.runtime.verify.probe.transform import insert_probes
 
 _RELAUNCHED = "STABLELINT_PROBE_RELAUNCHED"

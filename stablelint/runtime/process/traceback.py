@@ -1,18 +1,23 @@
-"""Tracebacks of a watched program as they would be without probes: frames of this package are left out."""
+"""Tracebacks of a watched program as they would be without being watched: frames of this package are left out."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import traceback
 from types import TracebackType
 from typing import Any
 
-from stablelint.runtime.verify.probe.plan import PROGRAM
+import stablelint
+
+_OWN = os.path.join(os.path.dirname(os.path.realpath(stablelint.__file__)), "")
 
 
 def hide_own_frames() -> None:
-    """From now on what ends a process, or a thread, is told without frames of this package."""
+    """From now on what ends a process, a thread or a worker is told without frames of this package."""
     shown, shown_of_threads = sys.excepthook, threading.excepthook
+    told = traceback.TracebackException.__init__
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         shown(kind, _without_own(error), error.__traceback__)
@@ -22,7 +27,13 @@ def hide_own_frames() -> None:
         trace = error.__traceback__ if error is not None else None
         shown_of_threads(threading.ExceptHookArgs((failed.exc_type, error, trace, failed.thread)))
 
+    def tell(
+        self: Any, kind: Any, error: BaseException, trace: TracebackType | None, *rest: Any, **options: Any
+    ) -> None:
+        told(self, kind, error, _bare(trace), *rest, **options)
+
     sys.excepthook, threading.excepthook = hook, hook_of_threads
+    setattr(traceback.TracebackException, "__init__", tell)  # noqa: B010
 
 
 def _without_own(error: BaseException) -> BaseException:
@@ -35,9 +46,12 @@ def _without_own(error: BaseException) -> BaseException:
 
 
 def _bare(trace: TracebackType | None) -> TracebackType | None:
-    if trace is None:
-        return None
-    rest = _bare(trace.tb_next)
-    if trace.tb_frame.f_code.co_filename.startswith(PROGRAM):
-        return rest
-    return TracebackType(rest, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    kept: list[TracebackType] = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
+            kept.append(trace)
+        trace = trace.tb_next
+    bare = None
+    for one in reversed(kept):
+        bare = TracebackType(bare, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return bare
