@@ -82,3 +82,8 @@ WITHIN = {
 @pytest.mark.parametrize("line", WITHIN.values(), ids=WITHIN)
 def test_whole_numbers_that_stay_within_their_type_are_bounded(line: str) -> None:
     assert unmet(function(line)) == []
+
+
+def test_what_is_no_type_is_asked_for_none() -> None:
+    code = "import torch\n\n\nclass A(torch.nn.Module):\n    def f(self, x):\n        return torch.sum(x, dtype=super())\n"
+    assert findings(code) == []

@@ -280,7 +280,7 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
 
 def element_type(source: Value) -> str | None:
     """The element type that an argument is, or has: `torch.int32`, `torch.LongTensor`, `y.dtype`, a layer."""
-    if source.kind is Kind.NAMESPACE:
+    if source.kind is Kind.NAMESPACE and isinstance(source.data, str):
         root, _, name = source.data.partition(".")
         types = _PYTHON_TYPES if root == "builtins" else TENSOR_TYPES
         return types.get(name.rpartition(".")[2]) or None
