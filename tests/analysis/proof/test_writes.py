@@ -72,3 +72,8 @@ def test_a_count_is_at_least_one_and_no_more(expression: str, code: str) -> None
 def test_what_is_taken_out_of_a_container_may_be_what_was_put_in(take: str) -> None:
     body = f"v = x.abs() + 1\n    {take}\n    w.fill_(0)\n    return torch.log(v)"
     assert "SL101" in [one.code for one in findings(f"{HEAD}    {body}\n")]
+
+
+def test_a_scatter_of_another_package_writes_into_nothing_that_is_given() -> None:
+    code = "from torch_scatter import scatter_add\n\n\ndef f(x, index):\n    return 1 / scatter_add(x.exp(), index, dim=0)\n"
+    assert [one.code for one in findings(code)] == ["SL102"]

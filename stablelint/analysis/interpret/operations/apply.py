@@ -248,7 +248,7 @@ def _extent(
         interval = transfer.held_in(element_type(operands["dtype"]), interval)
     elif op in transfer.SHORTENING:
         interval = transfer.held_in(transfer.SHORTENING[op], interval)
-    elif op in _INTO:
+    elif op in _INTO and "input" in operands:
         interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)
     known = _narrow(operands, ranges) if frame.state.facts else operands
