@@ -223,13 +223,3 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
         ),
         operands=operands,
     )
-
-
-@explains(r"Can't call numpy\(\) on Tensor that requires grad")
-def to_numpy(scene: Scene, _: re.Match[str]) -> Explanation:
-    """A tensor with a graph that is to become an array."""
-    operands = scene.operands()[:1]
-    name = operands[0].name if operands else "the tensor"
-    return Explanation(
-        "no-array", f"{name} has a graph", advice=(f"{name}.detach().numpy()",), operands=operands
-    )

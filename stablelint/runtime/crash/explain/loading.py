@@ -85,16 +85,3 @@ def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if found is None or scene.user is None:
         return None
     return Explanation("data", f"{found[1]}: {scene.message}")
-
-
-@explains(r"Cannot re-initialize CUDA in forked subprocess")
-def forked(scene: Scene, _: re.Match[str]) -> Explanation:
-    """CUDA in a worker that was forked after CUDA had been started."""
-    return Explanation(
-        "data",
-        "a worker that was forked uses CUDA, which its parent had started",
-        advice=(
-            "keep the data set on the CPU, and move batches in the loop",
-            "multiprocessing_context='spawn'",
-        ),
-    )

@@ -201,33 +201,12 @@ def dimensions(scene: Scene, match: re.Match[str]) -> Explanation:
     return _explained(scene, summary, advice)
 
 
-@explains(r"running_mean should contain (\d+) elements not (\d+)")
-def normalised(scene: Scene, match: re.Match[str]) -> Explanation:
-    """A batch norm and the channels of its input."""
-    summary = f"{scene.module_name()} is made for {match[2]} channels, and is given {match[1]}"
-    return _explained(scene, summary, f"num_features={match[1]}, or move the channels to dimension 1")
-
-
 @explains(r"normalized_shape=(\[[\d, ]+\]), expected input with shape .* but got input of size(\[[\d, ]+\])")
 def layer_normalised(scene: Scene, match: re.Match[str]) -> Explanation:
     """A layer norm and the last dimensions of its input."""
     wanted, given = _numbers(match[1]), _numbers(match[2])
     summary = f"{scene.module_name()} normalises over {wanted}, and is given {given}"
     return _explained(scene, summary, f"normalized_shape={list(given[-len(wanted) :])}")
-
-
-@explains(r"input.size\(-1\) must be equal to input_size. Expected (\d+), got (\d+)")
-def recurrent(scene: Scene, match: re.Match[str]) -> Explanation:
-    """A recurrent layer and the features of its input."""
-    summary = f"{scene.module_name()} takes {match[1]} features a step, and is given {match[2]}"
-    return _explained(scene, summary, f"input_size={match[2]}, or transpose what it is given")
-
-
-@explains(r"Expected more than 1 value per channel when training, got input size torch.Size\(\[([\d, ]+)\]\)")
-def single(scene: Scene, match: re.Match[str]) -> Explanation:
-    """A batch norm over one value."""
-    summary = f"{scene.module_name()} cannot normalise over the one value a channel of {_numbers(match[1])}"
-    return _explained(scene, summary, "DataLoader(…, drop_last=True)", "model.eval() where it is not trained")
 
 
 @explains(r"view size is not compatible with input tensor's size and stride")

@@ -1,0 +1,90 @@
+"""Everyday errors of torch that a sentence explains: what met what, by the program's names, and nothing that is unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.runtime.crash.crashes import HEAD, TRAIN
+from tests.runtime.crash.test_crashes import explained
+
+LSTM = HEAD + "rnn = nn.LSTM(4, 8)\n"
+X = HEAD + "x = torch.randn(4, 3)\n"
+MASK = X + "mask = x > 0\n"
+ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\n"
+SAVED = TRAIN + "import argparse, io\nf = io.BytesIO()\ntorch.save(argparse.Namespace(lr=1), f)\nf.seek(0)\n"
+
+CASES = (
+    (TRAIN + "loss = model(inputs).mean()\nloss[0]", "index", "loss is one number"),
+    (MASK + "1 - mask", "dtype", "applied to mask, a bool tensor"),
+    (MASK + "x - mask", "dtype", "applied to mask, a bool tensor"),
+    (
+        X + "n = torch.tensor([3, 2, 1, 0])\nnn.utils.rnn.pack_padded_sequence(x[..., None], n, True)",
+        "data",
+        "n holds a length of 0",
+    ),
+    (
+        ATTENTION + "mask = torch.zeros(5, 3).bool()\natt(x, x, x, attn_mask=mask)",
+        "shape",
+        "mask is (5, 3), and must be (3, 3)",
+    ),
+    (
+        ATTENTION + "pad = torch.zeros(3, 5).bool()\natt(x, x, x, key_padding_mask=pad)",
+        "shape",
+        "pad (3, 5) has 3 entries",
+    ),
+    (LSTM + "out = rnn(torch.randn(5, 2, 4))\nout.shape", "module", "out is a tuple, the result of rnn("),
+    (LSTM + "a, b, c = rnn(torch.randn(5, 2, 4))", "shape", "does not give 3 values"),
+    (X + "b, c, h = x.shape", "shape", "x.shape (4, 3) is unpacked into 3 names"),
+    (TRAIN + "loss = model(inputs).mean().item()\nloss.backward()", "no-graph", "loss is a plain float"),
+    (TRAIN + "torch.optim.SGD(model, lr=0.1)", "module", "model holds Linear"),
+    (SAVED + "torch.load(f, weights_only=True)", "state", "the file holds argparse.Namespace"),
+    (X + "F.softmax(x, dim=2)", "shape", "x (4, 3) has no dimension 2"),
+    (X + "i = torch.zeros(4).long()\nx.gather(1, i)", "index", "x (4, 3) and i (4,) must have"),
+    (X + "i = torch.zeros(2)\nx[i]", "dtype", "i is float32, and is used as an index"),
+    (X + "w = torch.ones(5, 2)\ntorch.einsum('ij,jk->ik', x, w)", "shape", "3 in x (4, 3) and 5 in w (5, 2)"),
+    (X + "if x > 0:\n    pass", "module", "x > 0 has several elements"),
+    (X + "x.item()", "shape", "x (4, 3) is not one number"),
+    (
+        X + "y = torch.zeros(4, 3).long()\nF.binary_cross_entropy_with_logits(x, y)",
+        "dtype",
+        "y is int64, and this loss takes floats",
+    ),
+    (
+        X + "s = -torch.ones(3)\ntorch.distributions.Normal(x[0], s)",
+        "distribution",
+        "s (3,) as scale",
+    ),
+    (
+        HEAD + "class Net(nn.Module):\n    pass\nNet()(torch.ones(2))",
+        "module",
+        "Net has no method `forward`",
+    ),
+)
+
+UNTOLD = (
+    "import torch\nraise RuntimeError('Torch not compiled with CUDA enabled')",
+    X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+    "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
+    "a, b = 'one'",
+    "(1, 2).shape",
+)
+
+
+@pytest.mark.parametrize(("source", "kind", "says"), CASES, ids=lambda one: None)
+def test_a_sentence_names_what_failed(source: str, kind: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert (found.kind, says in found.summary) == (kind, True), found.summary
+
+
+@pytest.mark.parametrize("source", UNTOLD)
+def test_what_the_program_did_not_do_itself_is_not_said_of_its_operands(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source + "\n")
+    assert explained(path)[0] is None
