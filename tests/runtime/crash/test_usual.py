@@ -18,6 +18,10 @@ ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\
 SAVED = TRAIN + "import argparse, io\nf = io.BytesIO()\ntorch.save(argparse.Namespace(lr=1), f)\nf.seek(0)\n"
 
 CASES = (
+    (X + "y = x[0]\ntorch.cat([x, y], 1)", "shape", "x (4, 3) and y (3,)"),
+    (X + "x.topk(5)", "index", "x (4, 3) has fewer entries"),
+    (X + "batch = [x]\nbatch.to('cpu')", "module", "batch is a list"),
+    (X + "a = x.numpy()[::-1]\ntorch.from_numpy(a)", "data", "a is an array that is read backwards"),
     (TRAIN + "loss = model(inputs).mean()\nloss[0]", "index", "loss is one number"),
     (MASK + "1 - mask", "dtype", "applied to mask, a bool tensor"),
     (MASK + "x - mask", "dtype", "applied to mask, a bool tensor"),

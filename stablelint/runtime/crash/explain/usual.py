@@ -355,6 +355,27 @@ ROWS = (
         ("{given} is empty",),
     ),
     Row(
+        r"Tensors must have same number of dimensions: got \d+ and \d+",
+        "shape",
+        ("{a.name} {a.shape} and {b.name} {b.shape} have not as many dimensions, and cannot be joined",),
+    ),
+    Row(
+        r"selected index k out of range",
+        "index",
+        ("{a.name} {a.shape} has fewer entries than k in that dimension",),
+    ),
+    Row(
+        r"'(list|numpy.ndarray)' object has no attribute '(to|cuda|backward|unsqueeze|float)'",
+        "module",
+        ("{on} is a {m[1]}, and only a tensor has .{m[2]}",),
+    ),
+    Row(
+        r"At least one stride in the given numpy array is negative",
+        "data",
+        ("{given} is an array that is read backwards",),
+        ("{given}.copy()",),
+    ),
+    Row(
         r"self must be a matrix|batch1 must be a 3D tensor|mat2 must be a matrix|batch2 must be a 3D tensor",
         "shape",
         ("{a.name} {a.shape} and {b.name} {b.shape} do not have the dimensions that this product takes",),
