@@ -76,4 +76,4 @@ def test_what_is_taken_out_of_a_container_may_be_what_was_put_in(take: str) -> N
 
 def test_a_scatter_of_another_package_writes_into_nothing_that_is_given() -> None:
     code = "from torch_scatter import scatter_add\n\n\ndef f(x, index):\n    return 1 / scatter_add(x.exp(), index, dim=0)\n"
-    assert [one.code for one in findings(code)] == ["SL102"]
+    assert "SL102" in [one.code for one in findings(code)]
