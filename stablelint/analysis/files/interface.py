@@ -102,7 +102,7 @@ def _body_rows(function: FunctionInfo, lines: list[str]) -> range:
 def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
     touched = function.owner.touched.get(function.name) if function.owner is not None else None
-    attributes = (sorted(touched.assigned), sorted(touched.called)) if touched is not None else ()
+    attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others))) if touched else ()
     return repr((function.name, function.outline, attributes))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import HOOKS, WRITING, Glance, written_attribute, written_name
+from stablelint.syntax.sieve import HOOKS, WRITING, Glance, is_of_self, written_attribute, written_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 
@@ -76,7 +76,7 @@ class FunctionInfo:
         owner = self.owner
         if owner is not None and owner.methods.get(self.name) is self:
             return owner.touches(self.name)
-        return _touched(self.node) if owner is not None else Touched(frozenset(), frozenset())
+        return _touched(self.node)
 
     @cached_property
     def writes(self) -> frozenset[str]:
@@ -107,9 +107,9 @@ class FunctionInfo:
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
         self.changed = frozenset(seen.changed - {""})
+        self.touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
         if self.owner is not None and self.owner.methods.get(self.name) is self:
-            touched = Touched(frozenset(seen.assigned), frozenset(seen.called))
-            self.owner.touched.setdefault(self.name, touched)
+            self.owner.touched.setdefault(self.name, self.touches)
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
@@ -123,6 +123,7 @@ class Touched:
 
     assigned: frozenset[str]
     called: frozenset[str]
+    others: frozenset[str] = frozenset()  # attributes of other objects, or of the class, that it assigns
 
 
 CONSTRUCTORS = ("__init__", "__post_init__")
@@ -555,17 +556,20 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
 def _touched(function: ast.AST) -> Touched:
     found: set[str] = set()
     called: set[str] = set()
+    others: set[str] = set()
     for node in descendants(function):
         if type(node) is ast.Attribute or type(node) is ast.Subscript:
             if type(node.ctx) is ast.Store:
                 found.add(written_attribute(node))
+                if type(node) is ast.Attribute and not is_of_self(node):
+                    others.add(node.attr)
         elif type(node) is ast.Call and type(node.func) is ast.Attribute:
             receiver = node.func.value
             if type(receiver) is ast.Name and receiver.id == "self":
                 called.add(node.func.attr)
             if node.func.attr.endswith("_") or node.func.attr in HOOKS:
                 found.add(written_attribute(receiver))
-    return Touched(frozenset(found - {""}), frozenset(called))
+    return Touched(frozenset(found - {""}), frozenset(called), frozenset(others))
 
 
 def abridge(module: ModuleInfo, largest: int) -> None:

@@ -265,6 +265,9 @@ def _dict(node: ast.Dict, frame: Frame) -> Value:
     data: dict[Any, Value] = {}
     for key, item in zip(node.keys, node.values, strict=True):
         value = evaluate(item, frame)
+        if key is None:  # what is merged may have any of the keys before it
+            known = value.data if isinstance(value.data, dict) else {}
+            data = {**(data if known else dict.fromkeys(data, frame.graph.unknown(node=node))), **known}
         name = evaluate(key, frame).constant() if key is not None else None
         data[name if isinstance(name, str | int) else ("key", len(data))] = value
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)

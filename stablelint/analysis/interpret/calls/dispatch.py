@@ -193,6 +193,7 @@ def call_value(
         result = inline.call_function(function, positional, own, node, frame, keywords)
         if own is not None:
             classes.forget_touched(own, function, frame)
+        classes.forget_written(function, frame)
         if receiver is not None:
             result = _overridden(result, receiver, function, positional, keywords, node, frame)
         return result

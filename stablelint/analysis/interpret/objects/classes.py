@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhe
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, replaced, written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
@@ -27,6 +27,7 @@ _REGISTERS = {
     "register_module": ("name", "module"),
     "add_module": ("name", "module"),
 }
+_ACCESS = ("__setattr__", "__getattribute__")
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
 
 
@@ -196,21 +197,43 @@ def is_dataclass(info: ClassInfo) -> bool:
 
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
+    if instance.kind is Kind.INSTANCE and _may_forget(instance, frame):
+        _forget(instance, _touched_by(instance.data[0], method, frame), frame)
+
+
+def forget_written(function: FunctionInfo, frame: Frame) -> None:
+    """Forgets the attributes that a function writes of whatever object it gets at."""
+    others = function.touches.others
+    if not others:
+        return
+    if frame.receiver is not None and _may_forget(frame.receiver, frame):
+        _forget(frame.receiver, others, frame)
     held = frame.state.attributes
-    if instance.key in frame.session.building or instance.kind is not Kind.INSTANCE:
-        return
-    if not frame.state.facts and all(key != instance.key for key, _ in held):
-        return
-    for attr in _touched_by(instance.data[0], method, frame):
+    for place in [place for place in held if place[1] in others]:
+        held[place] = frame.graph.unknown(place[1], held[place].node)
+
+
+def _may_forget(instance: Value, frame: Frame) -> bool:
+    """Whether anything is believed of an object that has been made."""
+    known = instance.op != "self" or frame.state.facts or any(k == instance.key for k, _ in frame.state.attributes)
+    return bool(known) and instance.key not in frame.session.building
+
+
+def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
+    held, made = frame.state.attributes, instance.data[1]
+    own = {} if instance.op == "self" else {**instance.data[0].fields, **made.settled()}
+    for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
-        before = held.get((instance.key, attr))
-        if before is None and read in frame.state.facts:
-            before = Value("attribute", read, Kind.UNKNOWN)
-        if before is not None:
-            after = _reassigned(instance, attr, before, instance.node or method.node, frame)
-            held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
-            if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
-                written_into(before, after, frame)
+        before = held.get((instance.key, attr)) or made.get(attr)
+        if (instance.key, attr) not in held and attr not in own and read not in frame.state.facts:
+            continue
+        before = before or Value("attribute", read, Kind.UNKNOWN)
+        after = _reassigned(instance, attr, before, instance.node or instance.data[0].node, frame)
+        held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
+        if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
+            written_into(before, after, frame)
+        elif before.kind in (Kind.SEQUENCE, Kind.MAPPING):
+            replaced(before, forgotten(before, instance.data[0].node, frame), frame)
 
 
 def let_run(thing: Value, frame: Frame) -> None:
@@ -222,25 +245,29 @@ def let_run(thing: Value, frame: Frame) -> None:
 
 
 def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
-    """Lets a property take a value; False where the attribute is none."""
+    """Lets code of a class take the value of an attribute; False where the attribute just keeps it."""
     info = instance.data[0]
-    if not isinstance(_definition(info, attr, frame), FunctionInfo):
-        return False
+    found = _definition(info, attr, frame)
     setter = next((c.setters[attr] for c in ancestors(info, frame) if attr in c.setters), None)
-    if setter is not None:
+    if isinstance(found, FunctionInfo) and setter is not None:
         call_function(setter, [value], instance, node, frame)
         forget_touched(instance, setter, frame)
-    return setter is not None
+        return True
+    described = isinstance(found, ast.Call) and not is_dataclass(info)
+    if described or any(name in c.methods for c in ancestors(info, frame) for name in _ACCESS):
+        frame.state.attributes[instance.key, attr] = frame.graph.unknown(attr, node)
+        return True
+    return False
 
 
 def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
     """The attributes that a method of a class assigns, by itself or through the methods that it calls."""
-    touched, seen = set(method.touches.assigned), {method.name}
+    touched, seen = set(method.touches.assigned | method.touches.others), {method.name}
     pending = list(_definitions(info, method.name, frame))
     pending.extend(f for name in method.touches.called for f in _definitions(info, name, frame))
     for function in pending:  # grows while it is walked
         found = function.touches
-        touched |= found.assigned
+        touched |= found.assigned | found.others
         pending.extend(f for name in found.called - seen for f in _definitions(info, name, frame))
         seen |= found.called
     return frozenset(touched)
