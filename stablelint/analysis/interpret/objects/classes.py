@@ -215,7 +215,11 @@ def forget_written(function: FunctionInfo, frame: Frame) -> None:
 
 def _may_forget(instance: Value, frame: Frame) -> bool:
     """Whether anything is believed of an object that has been made."""
-    known = instance.op != "self" or frame.state.facts or any(k == instance.key for k, _ in frame.state.attributes)
+    known = (
+        instance.op != "self"
+        or frame.state.facts
+        or any(k == instance.key for k, _ in frame.state.attributes)
+    )
     return bool(known) and instance.key not in frame.session.building
 
 
@@ -224,9 +228,10 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
     own = {} if instance.op == "self" else {**instance.data[0].fields, **made.settled()}
     for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
-        before = held.get((instance.key, attr)) or made.get(attr)
-        if (instance.key, attr) not in held and attr not in own and read not in frame.state.facts:
+        tested = read in frame.state.facts
+        if (instance.key, attr) not in held and attr not in own and not tested:
             continue
+        before = held.get((instance.key, attr)) or (None if tested else made.get(attr))
         before = before or Value("attribute", read, Kind.UNKNOWN)
         after = _reassigned(instance, attr, before, instance.node or instance.data[0].node, frame)
         held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
