@@ -259,7 +259,12 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
         forget_touched(instance, setter, frame)
         return True
     described = isinstance(found, ast.Call) and not is_dataclass(info)
-    if described or any(name in c.methods for c in ancestors(info, frame) for name in _ACCESS):
+    numeric = value.kind in (
+        Kind.NUMBER,
+        Kind.TENSOR,
+        Kind.UNKNOWN,
+    )  # a layer or function stays, for its body tells more
+    if numeric and (described or any(n in c.methods for c in ancestors(info, frame) for n in _ACCESS)):
         frame.state.attributes[instance.key, attr] = frame.graph.unknown(attr, node)
         return True
     return False
