@@ -1,4 +1,4 @@
-"""What a step writes into the program's own lists, dictionaries and objects: taken back after a replay."""
+"""What a step writes into the program's own lists, dictionaries, objects and modules: taken back after a replay."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 from stablelint.runtime.program.threads import others_run_the_program
 
 _MOST = 1 << 16  # items of a container that is worth a copy
+_ABSENT = object()
 _PLAIN = (list, dict, set, deque)
 
 
 @contextmanager
 def contents_kept(frames: Iterable[FrameType]) -> Iterator[list[str]]:
-    """Containers and attributes of objects that names in `frames` lead to are afterwards as they were.
+    """Names of the modules of `frames`, containers and attributes that names lead to are afterwards as they were.
 
     Copies are shallow: what an item holds in turn is not looked at. Beside threads that may have written as
     well, nothing is taken back; the list that is given holds in the end the names of what has changed. What those threads
@@ -24,10 +25,20 @@ def contents_kept(frames: Iterable[FrameType]) -> Iterator[list[str]]:
     """
     changed: list[str] = []
     alone = not others_run_the_program()
+    frames = list(frames)
+    spaces = [(space, dict(space)) for space in {id(f.f_globals): f.f_globals for f in frames}.values()]
     kept = [(name, one, one.copy()) for name, one in _containers(frames).values()]
     try:
         yield changed
     finally:
+        for space, before in spaces:
+            rebound = [name for name in before if space.get(name, _ABSENT) is not before[name]]
+            if not alone:
+                changed.extend(rebound)
+                continue
+            space.update({name: before[name] for name in rebound})
+            for name in space.keys() - before.keys():
+                del space[name]
         for name, container, before in kept:
             if _same(container.copy(), before):  # of one that a thread fills, the copy stands still
                 continue

@@ -61,6 +61,21 @@ for x in rows():
     optimizer.step()
 assert (seen, log.count) == (list(range(8)), 8)
 """
+REBOUND = """
+at = 0
+def batch():
+    global at
+    at += 1
+    return torch.ones(4, 3) * (at != 4)
+def main():
+    for _ in range(8):
+        optimizer.zero_grad()
+        loss = (model(batch()) - model.bias).norm(dim=-1).log().mean()
+        loss.backward()
+        optimizer.step()
+main()
+assert at == 8, at
+"""
 BESIDE = """
 import threading
 done, seen, shared = threading.Event(), [], []
@@ -132,6 +147,13 @@ def test_what_the_program_logs_it_logs_once(tmp_path: Path) -> None:
     program = tmp_path / "train.py"
     program.write_text(HEAD + LOGGED)
     # In a process of its own: beside a thread that another test has left, nothing is taken back.
+    run = subprocess.run([sys.executable, "-c", GUARDED, program], capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("3\n", 0), run.stderr
+
+
+def test_a_name_of_the_module_that_a_function_binds_is_taken_back(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(HEAD + REBOUND)
     run = subprocess.run([sys.executable, "-c", GUARDED, program], capture_output=True, text=True)
     assert (run.stdout, run.returncode) == ("3\n", 0), run.stderr
 
