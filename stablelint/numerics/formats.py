@@ -43,6 +43,12 @@ FLOAT64 = FloatFormat("float64", 64, 2.0**-1022, 5e-324, 2.0**-52, (2.0 - 2.0**-
 
 FORMATS: dict[str, FloatFormat] = {each.name: each for each in (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)}
 
+# The least and the greatest number of each type of whole numbers; what is beyond wraps around.
+INTEGERS: dict[str, tuple[float, float]] = {
+    "uint8": (0.0, 255.0),
+    **{f"int{bits}": (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
+}
+
 _STRUCT_CODES = {"float16": "<e", "float32": "<f"}
 
 

@@ -123,5 +123,7 @@ VIEWING = frozenset({"T", "mT", "H", "data", "values", "real", "imag"})
 VIEWS = having("layout", "copy", "device", "cast")
 # Casts among the views: they keep values up to rounding.
 CASTS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
+# Casts that cut the fraction off.
+CUTS = {"int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8"}
 # Selections of some elements of the operand.
 SELECTIONS = having("pick")

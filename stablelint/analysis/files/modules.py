@@ -380,13 +380,14 @@ def _with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
         return names
     sources: dict[str, set[str]] = {}
     for statement in statements_of(node.body):
-        if isinstance(statement, ast.Assign | ast.For):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for target in targets:
-                for name in _sources(target):
-                    sources.setdefault(name, set()).update(
-                        _sources(statement.value if isinstance(statement, ast.Assign) else statement.iter)
-                    )
+        if isinstance(statement, ast.Assign):
+            bound, given = statement.targets, statement.value
+        elif isinstance(statement, ast.For):
+            bound, given = [statement.target], statement.iter
+        else:
+            continue
+        for name in (name for target in bound for name in _sources(target)):
+            sources.setdefault(name, set()).update(_sources(given))
     found, new = set(names), set(names)
     while new:
         new = set().union(*(sources.get(name, ()) for name in new)) - found

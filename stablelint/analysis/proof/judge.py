@@ -15,11 +15,11 @@ from stablelint.analysis.values.views import stripped
 from stablelint.catalog.contract import Comparison, parse
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
-from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.formats import INTEGERS, FloatFormat
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import having
 
-NOT_DIFFERENTIABLE = frozenset({"bool", "int64", "int32", "int16", "int8", "uint8"})
+NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}
 GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole") | {"const", "detach"}
 TRAINED = having("trained")
 

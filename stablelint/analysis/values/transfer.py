@@ -8,10 +8,10 @@ from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, FloatFormat
+from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, INTEGERS, FloatFormat
 from stablelint.numerics.interval import BOOLEAN, NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
-from stablelint.syntax.operations import CASTS, SELECTIONS, VIEWS, having
+from stablelint.syntax.operations import CASTS, CUTS, SELECTIONS, VIEWS, having
 
 _GUARDS = {
     "clamp": "clamp",
@@ -22,13 +22,7 @@ _GUARDS = {
     "normalize": "normalize",
 }
 
-_SHORT = {
-    "uint8": (0, 255),
-    "int8": (-128, 127),
-    "int16": (-32768, 32767),
-}  # what they do not hold wraps around
-_WORD = (-(2.0**31), 2.0**31 - 1)
-_INTEGERS = _SHORT.keys() | {"int32", "int64"}
+_SHORT = frozenset({"uint8", "int8", "int16"})  # no data comes near the ends of the others
 _MULTIPLYING = frozenset({"mul", "pow"})
 _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
@@ -36,13 +30,11 @@ _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any oth
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
-    "int": "int32",
-    "byte": "uint8",
     **dict.fromkeys(
-        "long argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"
+        "argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"
     ),
     **CASTS,
-    **(SHORTENING := {"int": "int32", "short": "int16", "char": "int8", "byte": "uint8"}),
+    **CUTS,
 }
 
 
@@ -104,18 +96,18 @@ def held_in(dtype: str | None, interval: Interval) -> Interval:
         return interval.rounded(FORMATS[dtype])
     if dtype == "bool":
         return interval.meet(BOOLEAN) or BOOLEAN
-    if dtype not in _INTEGERS:
+    if dtype not in INTEGERS:
         return interval
     cut = range_of("long", [interval], {}, FLOAT32) or TOP
-    least, greatest = _SHORT.get(dtype, (-math.inf, math.inf))
+    least, greatest = INTEGERS[dtype] if dtype in _SHORT else (-math.inf, math.inf)
     return cut if least <= cut.lo and cut.hi <= greatest else Interval(least, greatest, integral=True)
 
 
 def wraps(op: str, dtype: str | None, interval: Interval) -> bool:
     """Whether a computation of whole numbers may leave their type, whose other end follows then."""
-    if op not in _LEAVING or dtype not in _INTEGERS or interval == TOP:
+    if op not in _LEAVING or dtype not in INTEGERS or interval == TOP:
         return False
-    least, greatest = _SHORT.get(dtype, _WORD)
+    least, greatest = INTEGERS[dtype]
     if least <= interval.lo and interval.hi <= greatest:
         return False
     return dtype in _SHORT or (dtype == "int32" and op in _MULTIPLYING)  # no other comes to its ends

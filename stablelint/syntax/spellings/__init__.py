@@ -35,6 +35,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "may-alias": "the result may share their memory",
         "join": "they stand beside those of other operands",
         "replace": "those that are asked for are replaced",
+        "into": "others are written among them, and their type holds those",
         "scatter": "they are added up, or put, where an index says",
         # What is computed, element by element.
         "elementwise": "each element of one of every operand: the table of that name",

@@ -81,8 +81,8 @@ clamp_max       input,max                 torch.clamp_max .clamp_max +bound +kee
 maximum         input,other               torch.maximum torch.fmax .maximum .fmax +commute +bound +raise +keep-sort +saves-operand
 minimum         input,other               torch.minimum torch.fmin .minimum .fmin +commute +bound +keep-sort +saves-operand
 where           condition,input,other     torch.where +replace +keep-sort
-masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort
-masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter
+masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort +into
+masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter +into
 nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand
 isnan           input                     torch.isnan .isnan +finite-test
 isinf           input                     torch.isinf .isinf +finite-test

@@ -43,12 +43,12 @@ gather          input,dim,index           .gather torch.gather +pick +keep-sort
 take_along_dim  input,index,dim           .take_along_dim torch.take_along_dim +pick
 index_select    input,dim,index           .index_select torch.index_select +pick
 masked_select   input,mask                torch.masked_select .masked_select +pick +saves-operand
-scatter         input,dim,index,src       .scatter torch.scatter +scatter
-scatter_add     input,dim,index,src       .scatter_add torch.scatter_add +scatter
-index_add       input,dim,index,source    .index_add torch.index_add +scatter
+scatter         input,dim,index,src       .scatter torch.scatter +scatter +into
+scatter_add     input,dim,index,src       .scatter_add torch.scatter_add +scatter +into
+index_add       input,dim,index,source    .index_add torch.index_add +scatter +into
 scatter_sum     src,index,dim,out,dim_size torch_scatter.scatter_add torch_scatter.scatter_sum torch_scatter.segment_coo +scatter
-scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce +scatter
-index_fill      input,dim,index,value     .index_fill torch.index_fill
+scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce +scatter +into
+index_fill      input,dim,index,value     .index_fill torch.index_fill +into
 pad             input,pad,mode,value      F.pad
 float           input                     .float +cast +may-alias +floating
 double          input                     .double +cast +may-alias +floating
@@ -76,8 +76,8 @@ uniform_        input,from,to             .uniform_ +draw
 normal_         input,mean,std            .normal_ +draw
 zero_           input                     .zero_
 fill_           input,value               .fill_
-fill_diagonal_  input,value               .fill_diagonal_
-copy_           input,src                 .copy_
+fill_diagonal_  input,value               .fill_diagonal_ +into
+copy_           input,src                 .copy_ +into
 exponential_    input,lambd               .exponential_ +draw
 zeros           size                      torch.zeros .new_zeros +blank +create +default-type +exact
 ones            size                      torch.ones .new_ones +filled +create +default-type

@@ -16,10 +16,14 @@ from tests.analysis.generated.tried import falsified, proofs_of
 @pytest.mark.parametrize("seed", range(6))
 def test_no_proof_in_a_drawn_program_is_falsified(seed: int) -> None:
     rng, catalog = random.Random(seed), load_catalog(entry_points=False)
+    asked = 0
     for _ in range(12):
         program = draw(rng)
-        wrong = list(falsified(program, proofs_of(program, catalog), seed))
+        proofs = proofs_of(program, catalog)
+        asked += len(proofs)
+        wrong = list(falsified(program, proofs, seed))
         assert not wrong, f"{wrong}\n{program.text}"
+    assert asked > 12
 
 
 def test_a_false_proof_is_seen() -> None:

@@ -30,7 +30,7 @@ from stablelint.analysis.values.value import (
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.operations import SELECTIONS, VIEWS, having
+from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -53,8 +53,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     "backward": Kind.NONE,
 }
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
-# Of which the result is the first operand, written into: its element type holds what is written.
-_INTO = having("scatter") | frozenset("copy_ index_fill masked_fill masked_scatter fill_diagonal_".split())
+_INTO = having("into")
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
@@ -246,8 +245,8 @@ def _extent(
     interval = transfer.result_interval(op, operands, ranges, fmt)
     if "dtype" in operands:
         interval = transfer.held_in(element_type(operands["dtype"]), interval)
-    elif op in transfer.SHORTENING:
-        interval = transfer.held_in(transfer.SHORTENING[op], interval)
+    elif op in CUTS:
+        interval = transfer.held_in(CUTS[op], interval)
     elif op in _INTO and "input" in operands:
         interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.numerics.formats import FORMATS, INTEGERS
 from stablelint.syntax import operations
 from stablelint.syntax.operations import Operation
 
@@ -36,7 +37,7 @@ _METHODS = frozenset(
     "sum mean prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
 )
 _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
-_TYPES = frozenset("float16 float32 float64 int8 int16 int32 int64 uint8 bool".split())
+_TYPES = FORMATS.keys() | INTEGERS.keys() | {"bool"}
 _ARRAYS = frozenset({Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN, Kind.TENSOR})
 
 
