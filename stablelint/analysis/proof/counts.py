@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.operations import having
@@ -118,8 +119,9 @@ def counts_itself(operand: Value) -> bool:
         marked = test.operands.get("src") or test.operands.get("value")
         along, summed = (_number(v.operands.get("dim")) for v in (test, total))
         row = "dim" not in total.operands or (along is not None and along == summed)
-        positive = marked is not None and marked.is_constant and marked.interval.lo > 0
-        return positive and row and test.operands["input"].interval.lo >= 0
+        base = test.operands["input"]
+        positive = marked is not None and marked.is_constant and held_in(base.dtype, marked.interval).lo > 0
+        return positive and row and base.interval.lo >= 0
     if test.op != "eq" or len(test.operands) < 2:
         return False
     one, other = test.operands.values()

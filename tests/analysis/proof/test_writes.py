@@ -48,6 +48,7 @@ def test_a_function_writes_into_its_argument_by_another_name(write: str, zeros: 
     [
         ("torch.atanh((x == x.max()).sum())", "SL104"),
         ("1 / torch.zeros(3, 4).scatter(1, index, 1.0).mean(0)", "SL102"),
+        ("1 / torch.bincount(index).scatter(0, index, 0.5).sum(0)", "SL102"),
         ("torch.log(x[x > 0.5].sum(-1))", "SL101"),
         ("1 / (x ** -0.5).sign()", "SL102"),
     ],
