@@ -17,7 +17,18 @@ from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import End, Interval, from_ends, interned
 from stablelint.numerics.powers import power
 
-__all__ = ["absolute", "add", "div", "maximum", "minimum", "mul", "neg", "power", "sub"]
+__all__ = [
+    "absolute",
+    "add",
+    "div",
+    "maximum",
+    "minimum",
+    "mul",
+    "neg",
+    "power",
+    "sub",
+    "zero_meets_infinity",
+]
 
 
 def neg(x: Interval) -> Interval:
@@ -67,15 +78,16 @@ def sub(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
 
 def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     """`a * b` of operands that vary independently; 0 times an attainable infinity is NaN."""
-    nan = a.nan or b.nan or _zero_meets_infinity(a, b) or _zero_meets_infinity(b, a)
+    nan = a.nan or b.nan or zero_meets_infinity(a, b) or zero_meets_infinity(b, a)
     corners = [_product(x, y) for x in (a.low_end, a.high_end) for y in (b.low_end, b.high_end)]
     nonzero = not a.contains(0.0) and not b.contains(0.0)
     product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
     return replace(product, integral=True) if a.integral and b.integral else product
 
 
-def _zero_meets_infinity(a: Interval, b: Interval) -> bool:
-    return a.contains(0.0) and (b.contains(math.inf) or b.contains(-math.inf))
+def zero_meets_infinity(a: Interval, b: Interval) -> bool:
+    """Whether `a` attains 0 and `b` an infinity: their product is NaN then."""
+    return a.contains(0.0) and b.reaches_infinity
 
 
 def _product(x: End, y: End) -> End | None:
@@ -103,8 +115,7 @@ def _zero_times_infinity(zero_open: bool, infinity: End) -> End | None:
 
 def div(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     """`a / b` of operands that vary independently; x / 0 attains an infinity, 0 / 0 and inf / inf are NaN."""
-    infinities = (math.inf, -math.inf)
-    both_infinite = any(a.contains(x) for x in infinities) and any(b.contains(y) for y in infinities)
+    both_infinite = a.reaches_infinity and b.reaches_infinity
     nan = a.nan or b.nan or both_infinite or (a.contains(0.0) and b.contains(0.0))
     ends: list[End] = []
     for part in _signed_parts(b):
@@ -113,7 +124,7 @@ def div(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
                 ends.extend(_quotient(x, y, math.copysign(1.0, part.lo + part.hi)))
     if b.contains(0.0):
         ends.extend(_over_zero(a, b))
-    nonzero = not a.contains(0.0) and not any(b.contains(y) for y in infinities)
+    nonzero = not a.contains(0.0) and not b.reaches_infinity
     return from_ends(ends, fmt, nonzero, nan)
 
 

@@ -85,6 +85,11 @@ class Interval:
         """Whether both ends are finite."""
         return math.isfinite(self.lo) and math.isfinite(self.hi)
 
+    @property
+    def reaches_infinity(self) -> bool:
+        """Whether an infinity of either sign is attainable."""
+        return self.contains(math.inf) or self.contains(-math.inf)
+
     def contains(self, value: float) -> bool:
         """Whether `value` (a number, an infinity or NaN) is attainable."""
         if self.lo < value < self.hi and not (self.nonzero or self.integral):
@@ -136,6 +141,10 @@ class Interval:
         low_of_negated, hi_open = _widened_low(-self.hi, self.hi_open, -joined.hi, joined.hi_open)
         return replace(joined, lo=lo, hi=-low_of_negated, lo_open=lo_open, hi_open=hi_open)
 
+    def filled(self) -> Interval:
+        """All numbers between the ends, 0 and fractions included; NaN as it is."""
+        return replace(self, nonzero=False, integral=False)
+
     def without_zero(self) -> Interval | None:
         """The nonzero members; None where 0 is the only one."""
         try:
@@ -168,13 +177,7 @@ class Interval:
         if lo == hi:
             lo_open = hi_open = False
         nonzero = self.nonzero and not underflow
-        if (lo, hi, lo_open, hi_open, nonzero) == (
-            self.lo,
-            self.hi,
-            self.lo_open,
-            self.hi_open,
-            self.nonzero,
-        ):
+        if (lo, hi, lo_open, hi_open, nonzero) == self._identity()[:5]:
             return self
         return interned(lo, hi, lo_open, hi_open, nonzero, self.nan, self.integral)
 
@@ -243,6 +246,7 @@ ANYTHING = Interval(-math.inf, math.inf, nan=True)
 """Every float, infinities and NaN included."""
 POSITIVE = Interval(0.0, math.inf, lo_open=True, hi_open=True)
 NONNEGATIVE = Interval(0.0, math.inf, hi_open=True)
+ZERO = Interval.point(0.0)
 UNIT = Interval(0.0, 1.0)
 SIGNED_UNIT = Interval(-1.0, 1.0)
 BOOLEAN = Interval(0.0, 1.0, integral=True)

@@ -83,7 +83,7 @@ def _negative_whole_power(base: Interval, exponent: float, fmt: FloatFormat) -> 
             ends.append((-abs(value) if odd and high == 0 else abs(value), is_open))
     if odd and base.contains(0.0) and base.is_point:
         return Interval(-math.inf, math.inf)
-    nonzero = odd and not base.contains(math.inf) and not base.contains(-math.inf)
+    nonzero = odd and not base.reaches_infinity
     return from_ends(ends, fmt, nonzero, base.nan)
 
 
@@ -97,11 +97,7 @@ def _sides(base: Interval) -> list[tuple[float, float]]:
 
 def _nonnegative_power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
     """Powers of a base ≥ 0: monotone in each operand, so the corners span them."""
-    if (
-        (math.isinf(base.hi) and not base.hi_open)
-        or exponent.contains(math.inf)
-        or exponent.contains(-math.inf)
-    ):
+    if base.contains(math.inf) or exponent.reaches_infinity:
         return Interval(0.0, math.inf, nan=base.nan or exponent.nan)
     values: list[End] = []
     for x, x_open in (base.low_end, base.high_end):

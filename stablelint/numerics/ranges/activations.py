@@ -7,17 +7,16 @@ from collections.abc import Mapping
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.functions import BELOW, Monotone, total
-from stablelint.numerics.interval import TOP, UNIT, Interval
+from stablelint.numerics.interval import TOP, UNIT, ZERO, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
 
-_ZERO = Interval.point(0.0)
 _SELU_SCALE = 1.0507009873554805
 _SELU_ALPHA = 1.6732632423543772
 
 
 def _relu(call: Call) -> Interval:
-    return arithmetic.maximum(call.x, _ZERO)
+    return arithmetic.maximum(call.x, ZERO)
 
 
 def _between(call: Call, low: float, high: float) -> Interval:
@@ -73,8 +72,8 @@ def _dropout(call: Call) -> Interval:
     p = call.number("p", 0.5)
     scale = Interval.point(1.0) if not 0 <= p < 1 else Interval.point(1 / (1 - p)).rounded(call.fmt)
     kept = arithmetic.mul(call.x, scale, call.fmt)
-    infinite = call.x.contains(math.inf) or call.x.contains(-math.inf)
-    return kept.join(call.x).join(_ZERO).with_nan(infinite) if call.flag("training", True) else call.x
+    dropped = kept.join(call.x).join(ZERO).with_nan(call.x.reaches_infinity)
+    return dropped if call.flag("training", True) else call.x
 
 
 def _softmax(call: Call) -> Interval:
@@ -90,7 +89,7 @@ def _softmax(call: Call) -> Interval:
 
 
 def _breaks_softmax(x: Interval) -> bool:
-    return x.nan or x.contains(math.inf) or x.contains(-math.inf)
+    return x.nan or x.reaches_infinity
 
 
 def _log_softmax(call: Call) -> Interval:

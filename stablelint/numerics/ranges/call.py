@@ -61,6 +61,16 @@ Transfer = Callable[[Call], Interval]
 """The range of an operation's result for the ranges of its operands."""
 
 
+def always(value: Interval) -> Transfer:
+    """The transfer function of a result that lies in one range whatever goes in."""
+    return lambda call: value
+
+
+def first(call: Call) -> Interval:
+    """Where elements of the first operand lie that stay as they are."""
+    return call.x
+
+
 def _as_float(value: float) -> float:
     try:
         return float(value)

@@ -6,20 +6,16 @@ import math
 from collections.abc import Mapping
 
 from stablelint.numerics import arithmetic
-from stablelint.numerics.interval import BOOLEAN, COUNT, POSITIVE, TOP, Interval
-from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.interval import BOOLEAN, COUNT, POSITIVE, TOP, ZERO, Interval
+from stablelint.numerics.ranges.call import Call, Transfer, always
 
 _HALF_OPEN_UNIT = Interval(0.0, 1.0, hi_open=True)
-
-
-def _constant(value: Interval) -> Transfer:
-    return lambda call: value
 
 
 def _arange(call: Call) -> Interval:
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`, over whole numbers or not."""
     bounds = call.operands
-    start = bounds[0] if len(bounds) > 1 else call.named("start") or Interval.point(0.0)
+    start = bounds[0] if len(bounds) > 1 else call.named("start") or ZERO
     end = bounds[1] if len(bounds) > 1 else bounds[0] if bounds else call.operand(0, "end")
     step = bounds[2] if len(bounds) > 2 else call.named("step") or Interval.point(1.0)
     integral = start.integral and end.integral and step.integral
@@ -39,9 +35,7 @@ def _arange(call: Call) -> Interval:
 
 
 def _linspace(call: Call) -> Interval:
-    start, end = call.operand(0, "start"), call.operand(1, "end")
-    spanned = start.join(end)
-    return Interval(spanned.lo, spanned.hi, spanned.lo_open, spanned.hi_open)
+    return call.operand(0, "start").join(call.operand(1, "end")).filled()
 
 
 def _logspace(call: Call) -> Interval:
@@ -52,7 +46,7 @@ def _logspace(call: Call) -> Interval:
 def _randint(call: Call) -> Interval:
     """`randint(high, size)`, `randint(low, high, size)`: whole numbers, `high` left out."""
     bounds = call.operands
-    low = bounds[0] if len(bounds) > 1 else call.named("low") or Interval.point(0.0)
+    low = bounds[0] if len(bounds) > 1 else call.named("low") or ZERO
     high = bounds[1] if len(bounds) > 1 else bounds[0] if bounds else call.named("high")
     if high is None or high.hi <= low.lo:
         return Interval(-math.inf, math.inf, lo_open=True, hi_open=True, integral=True)
@@ -61,17 +55,16 @@ def _randint(call: Call) -> Interval:
 
 def _uniform(call: Call) -> Interval:
     """`x.uniform_(low, high)`; rounding may reach `high` in a narrow format."""
-    low, high = call.named("from") or Interval.point(0.0), call.named("to") or Interval.point(1.0)
-    spanned = low.join(high)
-    return Interval(spanned.lo, spanned.hi, spanned.lo_open, spanned.hi_open)
+    low, high = call.named("from") or ZERO, call.named("to") or Interval.point(1.0)
+    return low.join(high).filled()
 
 
 CREATION: Mapping[str, Transfer] = {
-    **dict.fromkeys(["rand", "rand_like"], _constant(_HALF_OPEN_UNIT)),
-    **dict.fromkeys(["randn", "randn_like", "normal", "empty", "empty_like"], _constant(TOP)),
-    **dict.fromkeys(["eye", "one_hot", "bernoulli"], _constant(BOOLEAN)),
-    **dict.fromkeys(["randperm", "multinomial"], _constant(COUNT)),
-    "exponential_": _constant(POSITIVE),
+    **dict.fromkeys(["rand", "rand_like"], always(_HALF_OPEN_UNIT)),
+    **dict.fromkeys(["randn", "randn_like", "normal", "empty", "empty_like"], always(TOP)),
+    **dict.fromkeys(["eye", "one_hot", "bernoulli"], always(BOOLEAN)),
+    **dict.fromkeys(["randperm", "multinomial"], always(COUNT)),
+    "exponential_": always(POSITIVE),
     "arange": _arange,
     "linspace": _linspace,
     "logspace": _logspace,

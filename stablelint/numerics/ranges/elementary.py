@@ -9,7 +9,7 @@ from dataclasses import replace
 from stablelint.numerics import arithmetic, functions
 from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.functions import ABOVE, BELOW, BOTH, Monotone, Valley, total
-from stablelint.numerics.interval import SIGNED_UNIT, TOP, Interval
+from stablelint.numerics.interval import SIGNED_UNIT, TOP, ZERO, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
 
@@ -53,7 +53,6 @@ SHAPES: Mapping[str, Monotone | Valley] = {
 
 _GELU = Valley(scalars.gelu, -0.7517915246935645, attains=BELOW, undefined=BELOW)
 _GELU_TANH = Valley(scalars.gelu_tanh, -0.7524614220710162, attains=BELOW, undefined=BELOW)
-_ZERO = Interval.point(0.0)
 _ERF_ERROR = 2e-7
 _GELU_ERROR = 8e-7  # that of erf times half of the operands at which there is anything left
 _TAN = Monotone(math.tan)
@@ -83,7 +82,7 @@ def through_exp(call: Call, shape: str) -> Interval:
     """A function computed with 1 / (1 + exp(-x)): 0 as soon as exp(-x) overflows, far above the exact underflow."""
     exact = SHAPES[shape].image(call.x, call.fmt)
     widest = max(call.fmt.max, FLOAT32.max)  # half types are computed in single precision
-    return exact.join(_ZERO) if call.x.lo < -math.log(widest) + 0.5 else exact
+    return exact.join(ZERO) if call.x.lo < -math.log(widest) + 0.5 else exact
 
 
 def _ndtr(call: Call) -> Interval:
@@ -115,7 +114,7 @@ def _rsqrt(call: Call) -> Interval:
 def _oscillating(call: Call, function: functions.Function, first_peak: float) -> Interval:
     """sin or cos: exact between two turning points, [-1, 1] where a turning point may lie inside."""
     x = call.x
-    nan = x.nan or x.contains(math.inf) or x.contains(-math.inf)
+    nan = x.nan or x.reaches_infinity
     if not x.is_bounded or max(abs(x.lo), abs(x.hi)) > 1e6:
         return SIGNED_UNIT.with_nan(nan)
     first = math.ceil((x.lo - first_peak) / math.pi - 1e-9)
@@ -127,10 +126,9 @@ def _oscillating(call: Call, function: functions.Function, first_peak: float) ->
 
 def _tan(call: Call) -> Interval:
     x = call.x
-    nan = x.nan or x.contains(math.inf) or x.contains(-math.inf)
     if x.lo > -1.57 and x.hi < 1.57:
         return _TAN.image(x, call.fmt)
-    return TOP.with_nan(nan)
+    return TOP.with_nan(x.nan or x.reaches_infinity)
 
 
 def _logit(call: Call) -> Interval:

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import ANYTHING, BOOLEAN, TOP, Interval
-from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.interval import ANYTHING, BOOLEAN, TOP, ZERO, Interval
+from stablelint.numerics.ranges.call import Call, Transfer, always
 from stablelint.numerics.ranges.elementary import SHAPES
 
-_ZERO = Interval.point(0.0)
 _ONE = Interval.point(1.0)
 _TWO_OPERANDS = Callable[[Interval, Interval, FloatFormat], Interval]
 
@@ -54,9 +53,8 @@ def whole(x: Interval, function: Callable[[float], int]) -> Interval:
 
 def _floor_divide(call: Call) -> Interval:
     """floor(x / y), computed from the remainder: NaN for an infinite dividend."""
-    infinite = call.x.contains(math.inf) or call.x.contains(-math.inf)
     quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
-    result = whole(quotient, math.floor).with_nan(infinite)
+    result = whole(quotient, math.floor).with_nan(call.x.reaches_infinity)
     # The floor of a quotient that rounds to -0 is -1.
     signed = quotient.contains(0.0) and (call.x.lo < 0 or call.operand(1, "other").lo < 0)
     return result.join(Interval.point(-1.0)) if signed else result
@@ -75,18 +73,17 @@ def _frac(call: Call) -> Interval:
     """x - trunc(x): the sign of x, below 1 in magnitude."""
     x = call.x
     if x.integral:
-        return _ZERO.with_nan(x.nan)
-    infinite = x.contains(math.inf) or x.contains(-math.inf)
-    lo, hi = (-1.0 if x.lo < 0 else 0.0), (1.0 if x.hi > 0 else 0.0)
+        return ZERO.with_nan(x.nan)
     if x.hi == x.lo == 0:
         return x
-    return Interval(lo, hi, lo_open=lo < 0, hi_open=hi > 0, nan=x.nan or infinite)
+    lo, hi = (-1.0 if x.lo < 0 else 0.0), (1.0 if x.hi > 0 else 0.0)
+    return Interval(lo, hi, lo_open=lo < 0, hi_open=hi > 0, nan=x.nan or x.reaches_infinity)
 
 
 def _fmod(call: Call) -> Interval:
     """The remainder with the sign of the dividend; NaN for a divisor of 0 or an infinite dividend."""
     x, y = call.x, arithmetic.absolute(call.operand(1, "other"))
-    nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
+    nan = x.nan or y.nan or y.contains(0.0) or x.reaches_infinity
     lo, hi = max(min(x.lo, 0.0), -y.hi), min(max(x.hi, 0.0), y.hi)
     return Interval(lo, hi, math.isinf(lo), math.isinf(hi), nan=nan, integral=x.integral and y.integral)
 
@@ -94,7 +91,7 @@ def _fmod(call: Call) -> Interval:
 def _remainder(call: Call) -> Interval:
     """The remainder with the sign of the divisor; rounding may reach the divisor itself."""
     x, y = call.x, call.operand(1, "other")
-    nan = x.nan or y.nan or y.contains(0.0) or x.contains(math.inf) or x.contains(-math.inf)
+    nan = x.nan or y.nan or y.contains(0.0) or x.reaches_infinity
     lo, hi = min(y.lo, 0.0), max(y.hi, 0.0)
     lo_open, hi_open = (math.isinf(end) and not y.contains(end) for end in (lo, hi))
     return Interval(lo, hi, lo_open, hi_open, nan=nan, integral=x.integral and y.integral)
@@ -149,7 +146,7 @@ def _lerp(call: Call) -> Interval:
     start, end, weight = call.x, call.operand(1, "end"), call.operand(2, "weight")
     infinite = not start.join(end).subset_of(TOP)
     if weight.lo >= 0 and weight.hi <= 1 and not weight.nan:
-        return replace(start.join(end), nonzero=False, integral=False).with_nan(infinite)
+        return start.join(end).filled().with_nan(infinite)
     step = arithmetic.mul(weight, arithmetic.sub(end, start, call.fmt), call.fmt)
     return arithmetic.add(start, step, call.fmt).with_nan(infinite)
 
@@ -179,25 +176,17 @@ def _x_times(name: str) -> Transfer:
     def transfer(call: Call) -> Interval:
         logarithm = SHAPES[name].image(call.operand(1, "other"), call.fmt)
         product = arithmetic.mul(call.x, replace(logarithm, nan=False), call.fmt)
-        nan = call.x.nan or logarithm.nan or _infinite_times_zero(call.x, logarithm)
-        result = product.join(_ZERO) if call.x.contains(0.0) else product
+        nan = call.x.nan or logarithm.nan or arithmetic.zero_meets_infinity(logarithm, call.x)
+        result = product.join(ZERO) if call.x.contains(0.0) else product
         return replace(result, nan=nan)
 
     return transfer
 
 
-def _infinite_times_zero(x: Interval, y: Interval) -> bool:
-    return y.contains(0.0) and (x.contains(math.inf) or x.contains(-math.inf))
-
-
-def _boolean(call: Call) -> Interval:
-    return BOOLEAN
-
-
 _TRUTH_VALUES = "eq ne lt le gt ge isnan isinf isfinite isclose logical_and logical_or logical_not"
 
 ELEMENTWISE: Mapping[str, Transfer] = {
-    **dict.fromkeys(_TRUTH_VALUES.split(), _boolean),
+    **dict.fromkeys(_TRUTH_VALUES.split(), always(BOOLEAN)),
     "add": _scaled_binary(arithmetic.add),
     "sub": _scaled_binary(arithmetic.sub),
     "mul": _binary(arithmetic.mul),

@@ -18,7 +18,7 @@ def _reduced(element: Interval, call: Call) -> Interval:
     """The mean or the elements themselves keep the bounds, a sum does not."""
     if call.params.get("reduction") in ("sum", "batchmean"):
         return sum_of(element, call)
-    return Interval(element.lo, element.hi, element.lo_open, element.hi_open, nan=element.nan)
+    return element.filled()
 
 
 def _difference(call: Call) -> Interval:
@@ -36,7 +36,7 @@ def _l1(call: Call) -> Interval:
 def _at_least_zero(call: Call) -> Interval:
     """Losses ≥ 0 that grow without bound but finite for finite operands."""
     operands = call.operands or (call.x,)
-    infinite = any(each.contains(math.inf) or each.contains(-math.inf) for each in operands)
+    infinite = any(each.reaches_infinity for each in operands)
     return Interval(0.0, math.inf, hi_open=not infinite, nan=infinite or any(each.nan for each in operands))
 
 

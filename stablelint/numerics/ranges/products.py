@@ -44,8 +44,7 @@ def _added_contraction(call: Call) -> Interval:
 def _distance(call: Call) -> Interval:
     """A norm of differences: 0 where the operands agree."""
     difference = arithmetic.sub(call.x, call.operand(1, "other"), call.fmt)
-    infinite = difference.contains(math.inf) or difference.contains(-math.inf)
-    return Interval(0.0, math.inf, hi_open=not infinite, nan=difference.nan)
+    return Interval(0.0, math.inf, hi_open=not difference.reaches_infinity, nan=difference.nan)
 
 
 def _cosine(call: Call) -> Interval:
@@ -81,7 +80,7 @@ def _weighted_mean(call: Call) -> Interval:
     """Attention: weighted means of the values, the weights in [0, 1] and of sum 1."""
     value = call.operand(2, "value")
     scores = arithmetic.mul(call.x, call.operand(1, "key"), call.fmt)
-    return Interval(value.lo, value.hi, value.lo_open, value.hi_open, nan=value.nan or scores.nan)
+    return value.filled().with_nan(scores.nan)
 
 
 PRODUCTS: Mapping[str, Transfer] = {

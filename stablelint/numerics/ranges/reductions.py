@@ -14,11 +14,10 @@ from dataclasses import replace
 from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import FLOAT16
 from stablelint.numerics.functions import Valley
-from stablelint.numerics.interval import BOOLEAN, COUNT, TOP, Interval
-from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.interval import BOOLEAN, COUNT, TOP, ZERO, Interval
+from stablelint.numerics.ranges.call import Call, Transfer, always, first
 from stablelint.numerics.ranges.elementary import SHAPES
 
-_ZERO = Interval.point(0.0)
 _SQUARE = Valley(lambda x: x * x, 0.0)
 
 
@@ -35,7 +34,7 @@ def sum_of(x: Interval, call: Call) -> Interval:
     if x.contains(math.inf) and x.contains(-math.inf):
         total = total.with_nan()
     total = replace(total, nonzero=False)
-    return total if call.flag("nonempty", True) and not _may_be_empty(size) else total.join(_ZERO)
+    return total if call.flag("nonempty", True) and not _may_be_empty(size) else total.join(ZERO)
 
 
 def _may_be_empty(size: Interval | None) -> bool:
@@ -47,7 +46,7 @@ def _mean(call: Call) -> Interval:
     x = call.x
     empty = not call.flag("nonempty", True) or _may_be_empty(call.named("size"))
     opposite = x.contains(math.inf) and x.contains(-math.inf)
-    return replace(x, nonzero=False, integral=False, nan=x.nan or empty or opposite)
+    return x.filled().with_nan(empty or opposite)
 
 
 def _nanmean(call: Call) -> Interval:
@@ -106,36 +105,16 @@ def _norm(call: Call) -> Interval:
     return Interval(low, math.inf, hi_open=not infinite, nan=magnitude.nan)
 
 
-def _element(call: Call) -> Interval:
-    """One element, or something between two."""
-    return call.x
-
-
-def _between(call: Call) -> Interval:
-    return replace(call.x, nonzero=False, integral=False)
-
-
 def _sum(call: Call) -> Interval:
     return sum_of(call.x, call)
 
 
-def _count(call: Call) -> Interval:
-    return COUNT
-
-
-def _boolean(call: Call) -> Interval:
-    return BOOLEAN
-
-
 REDUCTIONS: Mapping[str, Transfer] = {
-    **dict.fromkeys("argmax argmin argsort count_nonzero bincount nonzero dim".split(), _count),
-    **dict.fromkeys(["amax", "amin", "cummax", "unique"], _element),
-    **dict.fromkeys(["median", "quantile"], _between),
-    "any": _boolean,
-    "all": _boolean,
-    "sum": _sum,
-    "cumsum": _sum,
-    "trace": _sum,
+    **dict.fromkeys("argmax argmin argsort count_nonzero bincount nonzero dim".split(), always(COUNT)),
+    **dict.fromkeys(["amax", "amin", "cummax", "unique"], first),
+    **dict.fromkeys(["median", "quantile"], lambda call: call.x.filled()),
+    **dict.fromkeys(["any", "all"], always(BOOLEAN)),
+    **dict.fromkeys(["sum", "cumsum", "trace"], _sum),
     "mean": _mean,
     "nanmean": _nanmean,
     "prod": _prod,

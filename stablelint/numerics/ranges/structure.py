@@ -6,24 +6,14 @@ import math
 from collections.abc import Mapping
 
 from stablelint.numerics.formats import FLOAT16
-from stablelint.numerics.interval import BOOLEAN, TOP, Interval
-from stablelint.numerics.ranges.call import Call, Transfer
+from stablelint.numerics.interval import BOOLEAN, TOP, ZERO, Interval
+from stablelint.numerics.ranges.call import Call, Transfer, always, first
 from stablelint.numerics.ranges.elementwise import whole
-
-_ZERO = Interval.point(0.0)
-
-
-def _same(call: Call) -> Interval:
-    return call.x
-
-
-def _or_zero(call: Call) -> Interval:
-    return call.x.join(_ZERO)
 
 
 def _padded(call: Call) -> Interval:
     is_constant = call.params.get("mode") in (None, "constant")
-    return call.x.join(call.named("value") or _ZERO) if is_constant else call.x
+    return call.x.join(call.named("value") or ZERO) if is_constant else call.x
 
 
 def _replaced(position: int, name: str) -> Transfer:
@@ -51,10 +41,10 @@ _SAME = (
 )
 
 STRUCTURE: Mapping[str, Transfer] = {
-    **dict.fromkeys(_SAME.split(), _same),
-    **dict.fromkeys(["tril", "triu", "diag", "diag_embed"], _or_zero),
+    **dict.fromkeys(_SAME.split(), first),
+    **dict.fromkeys(["tril", "triu", "diag", "diag_embed"], lambda call: call.x.join(ZERO)),
     **dict.fromkeys(["int", "long", "byte", "short", "char"], _to_integer),
-    "bool": lambda call: BOOLEAN,
+    "bool": always(BOOLEAN),
     "pad": _padded,
     "masked_scatter": _replaced(2, "source"),
     "index_fill": _replaced(3, "value"),
