@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stablelint.catalog import contract, keys, page, pattern, predicates, template
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.catalog.rule import FixTemplate, Rule
-from stablelint.catalog.variants import for_targets
 from stablelint.diagnostic import Applicability, Severity
 
 T = TypeVar("T")
@@ -117,6 +117,24 @@ def _fixes(table: Mapping[str, object]) -> Iterator[FixTemplate]:
     given["applicability"] = Applicability(given["applicability"])
     given |= {name: given[name] or None for name in ("constructor", "reader")}
     return for_targets(FixTemplate(**given), targets)
+
+
+def for_targets(fix: FixTemplate, targets: Sequence[str]) -> Iterator[FixTemplate]:
+    """The fix, which is written for the first of its targets, for each of them."""
+    for target in targets or ("",):
+        yield _renamed(replace(fix, target=target or None), targets[0] if targets else "", target)
+
+
+def _renamed(fix: FixTemplate, old: str, new: str) -> FixTemplate:
+    """The fix with another metavariable in the place of the one that it is written for."""
+    if old == new:
+        return fix
+
+    def named(found: re.Match[str]) -> str:
+        return f"${new}{found[2] or ''}" if found[1] == old else found[0]
+
+    when = tuple(re.sub(rf"\b{old}\b(?!\()", new, text) for text in fix.when)
+    return replace(fix, replace=pattern.METAVARIABLE.sub(named, fix.replace), when=when)
 
 
 def _check(rule: Rule) -> None:

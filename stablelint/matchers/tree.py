@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.walk import FIELDS, SCOPES, children, descendants, nodes_below, nodes_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -19,9 +19,7 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 def called(node: ast.AST | None) -> str:
     """The last component of what a call calls; empty for anything else."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def receiver(node: ast.AST | None) -> ast.expr | None:
@@ -90,9 +88,7 @@ def mentions(tree: ast.AST, *names: str) -> bool:
 @lru_cache(maxsize=8)
 def _mentioned(tree: ast.AST) -> frozenset[str]:
     return frozenset(
-        node.attr if isinstance(node, ast.Attribute) else node.id
-        for node in descendants(tree)
-        if isinstance(node, ast.Attribute | ast.Name)
+        last_name(node) for node in descendants(tree) if isinstance(node, ast.Attribute | ast.Name)
     )
 
 

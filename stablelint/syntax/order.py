@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.syntax.names import called_name
+
 _INDICES = frozenset({"argmax", "argmin", "argsort"})
 _BOTH = frozenset({"max", "min", "topk", "sort"})  # values and indices
 _MONOTONE = re.compile(r"(log_?)?(softmax|sigmoid)", re.IGNORECASE)
@@ -12,11 +14,7 @@ _MONOTONE = re.compile(r"(log_?)?(softmax|sigmoid)", re.IGNORECASE)
 
 def keeps_order(node: ast.AST) -> bool:
     """Whether a call is one of an increasing function, by the name it has: ``torch.softmax(x, -1)``."""
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return _MONOTONE.fullmatch(name) is not None
+    return isinstance(node, ast.Call) and _MONOTONE.fullmatch(called_name(node)) is not None
 
 
 def order_readers(scope: ast.AST, text: str) -> set[ast.AST]:

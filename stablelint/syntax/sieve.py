@@ -108,16 +108,15 @@ class Glance:
     passing: list[ast.Call] = field(default_factory=list)  # calls that may pass something to another file
     loads: dict[str, int] = field(default_factory=dict)  # how often names and attributes are read
     # Functions and classes defined within.
-    nested: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = field(default_factory=list)
+    nested: list[Definition] = field(default_factory=list)
     classes: list[ast.ClassDef] = field(default_factory=list)
     bound: list[tuple[str, str]] = field(default_factory=list)  # name or attribute, and a word it is bound to
     # Attributes of other objects than `self` that are assigned.
     written: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
-    changed: set[str] = field(
-        default_factory=set
-    )  # names of what may be changed in place, see `written_name`
+    # Names of what may be changed in place, see `written_name`.
+    changed: set[str] = field(default_factory=set)
 
 
 # The fields in which something is computed: annotations are left out.
@@ -139,7 +138,7 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
         kind = type(node)
         look = _LOOKS.get(kind)
         if look is not None:
-            look(node, seen, imports)
+            look(node, seen)
         if without and id(node) in without:
             continue
         for field_name in _COMPUTED[kind]:
@@ -157,18 +156,18 @@ def glance(roots: Iterable[ast.AST], imports: Mapping[str, str], without: Contai
     return seen
 
 
-def _look_at_name(node: ast.Name, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_name(node: ast.Name, seen: Glance) -> None:
     if type(node.ctx) is ast.Load:
         seen.loads[node.id] = seen.loads.get(node.id, 0) + 1
 
 
-def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_attribute(node: ast.Attribute, seen: Glance) -> None:
     attr = node.attr
     if type(node.ctx) is ast.Load:
         seen.loads[attr] = seen.loads.get(attr, 0) + 1
-        if attr not in seen.words and not _is_other(node, seen, imports):
+        if attr not in seen.words and not _is_other(node, seen):
             seen.words.add(attr)
-        if attr[-1] == "_" and _is_init(node.value, imports):
+        if attr[-1] == "_" and _is_init(node.value, seen.imports):
             seen.words.add(f"init.{attr}")
     elif type(node.ctx) is ast.Store:
         seen.changed.add(written_name(node))
@@ -178,10 +177,10 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance, imports: Mapping[str, 
             seen.assigned.add(written)
 
 
-def _is_other(node: ast.Attribute, seen: Glance, imports: Mapping[str, str]) -> bool:
+def _is_other(node: ast.Attribute, seen: Glance) -> bool:
     """Whether an attribute is called like an operation and is none: a method of the class, another package's."""
     own = node.attr in seen.called and _is_method(node)
-    return own or origin(node.value, imports).partition(".")[0] in _ELSEWHERE
+    return own or origin(node.value, seen.imports).partition(".")[0] in _ELSEWHERE
 
 
 def _is_method(called: ast.Attribute) -> bool:
@@ -250,7 +249,7 @@ def _is_in_place(method: str) -> bool:
     return (method.endswith("_") and not method.endswith("__")) or method in _CHANGING
 
 
-def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance) -> None:
     word = _OPERATORS.get(type(node.op))
     right = node.right if isinstance(node, ast.BinOp) else node.value
     if word is not None and not (word == "/" and type(right) is ast.Constant):
@@ -297,12 +296,12 @@ def _source(node: ast.expr) -> str:
             return spelled(node) if isinstance(node, ast.Name | ast.Attribute) else ""
 
 
-def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_call(node: ast.Call, seen: Glance) -> None:
     name = last_name(node.func)
     if len(node.args) > 1 and (name in _LOSSES or name.endswith(("loss", "Loss"))):
         seen.words.add(LOSS)
     seen.calls.setdefault(name, []).append(node)
-    if (node.args or node.keywords) and _may_leave_file(node.func, name, imports):
+    if (node.args or node.keywords) and _may_leave_file(node.func, name, seen.imports):
         seen.passing.append(node)
     if _is_sized(node):
         seen.words.add(SIZED)
@@ -322,15 +321,15 @@ def _look_at_call(node: ast.Call, seen: Glance, imports: Mapping[str, str]) -> N
         seen.written.add(_constant(node.args[1]))
 
 
-def _look_at_keyword(node: ast.keyword, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:
     if node.arg == "dtype":
-        if not origin(node.value, imports).startswith("torch"):
+        if not origin(node.value, seen.imports).startswith("torch"):
             seen.words.add(TYPED)
     elif node.arg == "out":
         seen.changed.add(written_name(node))
     elif node.arg == GRADED:
         seen.words.add(GRADED)
-    elif node.arg == "eps" and origin(node.value, imports):
+    elif node.arg == "eps" and origin(node.value, seen.imports):
         seen.words.add(TINY)
 
 
@@ -352,7 +351,7 @@ def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -
     return top not in _FOREIGN if top else name[:1].isupper() and type(function) is ast.Name
 
 
-def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_constant(node: ast.Constant, seen: Glance) -> None:
     value: Any = node.value
     kind = type(value)
     if kind is str:
@@ -367,7 +366,7 @@ def _look_at_constant(node: ast.Constant, seen: Glance, imports: Mapping[str, st
             seen.words.add(TINY)
 
 
-def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_subscript(node: ast.Subscript, seen: Glance) -> None:
     if not isinstance(_constant(node.slice), str):  # that is a mapping's
         seen.words.add("[]" if type(node.ctx) is ast.Load else "[]=")
     if type(node.ctx) is ast.Store:
@@ -376,7 +375,7 @@ def _look_at_subscript(node: ast.Subscript, seen: Glance, imports: Mapping[str, 
             seen.assigned.add(written)
 
 
-def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_comparison(node: ast.Compare, seen: Glance) -> None:
     for operator in node.ops:
         if type(operator) is ast.Eq:
             seen.words.add("==")
@@ -384,28 +383,20 @@ def _look_at_comparison(node: ast.Compare, seen: Glance, imports: Mapping[str, s
             seen.words.add("!=")
 
 
-def _look_at_definition(node: Definition, seen: Glance, imports: Mapping[str, str]) -> None:
-    seen.nested.append(node)
-
-
-def _look_at_class(node: ast.ClassDef, seen: Glance, imports: Mapping[str, str]) -> None:
-    seen.classes.append(node)
-
-
-def _look_at_lambda(node: ast.Lambda, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_lambda(node: ast.Lambda, seen: Glance) -> None:
     """Keeps a lambda that does more than to pick a part of its argument."""
     if isinstance(node.body, ast.Call | ast.BinOp | ast.IfExp | ast.BoolOp | ast.Tuple | ast.List):
         seen.nested.append(node)
 
 
-def _look_at_import(node: ast.ImportFrom, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_import(node: ast.ImportFrom, seen: Glance) -> None:
     seen.words.update(word_of_name(f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, str]) -> None:
+def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
-    words = [word for value in values if (word := assigned_word(value, imports))]
+    words = [word for value in values if (word := assigned_word(value, seen.imports))]
     if words and any(map(_is_sized, values)):
         words.append(SIZED)
     for target in node.targets if words else ():
@@ -414,7 +405,7 @@ def _look_at_assignment(node: ast.Assign, seen: Glance, imports: Mapping[str, st
                 seen.bound.extend((last_name(part), word) for word in words)
 
 
-_LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = {
+_LOOKS: dict[type[ast.AST], Callable[[Any, Glance], None]] = {
     ast.Name: _look_at_name,
     ast.Attribute: _look_at_attribute,
     ast.BinOp: _look_at_operator,
@@ -424,9 +415,9 @@ _LOOKS: dict[type[ast.AST], Callable[[Any, Glance, Mapping[str, str]], None]] = 
     ast.Constant: _look_at_constant,
     ast.Subscript: _look_at_subscript,
     ast.Compare: _look_at_comparison,
-    ast.FunctionDef: _look_at_definition,
-    ast.AsyncFunctionDef: _look_at_definition,
-    ast.ClassDef: _look_at_class,
+    ast.FunctionDef: lambda node, seen: seen.nested.append(node),
+    ast.AsyncFunctionDef: lambda node, seen: seen.nested.append(node),
+    ast.ClassDef: lambda node, seen: seen.classes.append(node),
     ast.Lambda: _look_at_lambda,
     ast.ImportFrom: _look_at_import,
     ast.Assign: _look_at_assignment,

@@ -89,17 +89,8 @@ def _within(tree: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> l
         node = stack.pop()
         found.append(node)
         kind = type(node)
-        if kind in SCOPES or not fields[kind]:
-            continue
-        for name in fields[kind]:
-            value = getattr(node, name)
-            if type(value) is not list:
-                if value is not None:
-                    stack.append(value)
-            elif kind in GAPPY:
-                stack.extend(item for item in value if item is not None)
-            else:
-                stack.extend(value)
+        if kind not in SCOPES and fields[kind]:
+            stack += _below(node, fields)
     return found
 
 

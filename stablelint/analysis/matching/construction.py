@@ -10,7 +10,8 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.value import Value
 from stablelint.syntax import operations
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants, nodes_below
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -69,14 +70,9 @@ def _nodes(module: ModuleInfo, *kinds: type[_Node]) -> Iterator[_Node]:
 
 def _is_operation(function: ast.Name | ast.Attribute) -> bool:
     """Whether the name is an operation's own, and not that of something which an object keeps."""
-    if (
-        isinstance(function, ast.Attribute)
-        and isinstance(function.value, ast.Name)
-        and function.value.id == "self"
-    ):
-        return False
-    name = function.attr if isinstance(function, ast.Attribute) else function.id
-    return operations.canonical(name) is not None or operations.method(name) is not None
+    name = last_name(function)
+    known = operations.canonical(name) is not None or operations.method(name) is not None
+    return known and not is_of_self(function)
 
 
 def _made(

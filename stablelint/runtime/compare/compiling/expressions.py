@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.names import called_name
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Add: ("add", "iadd"),
@@ -70,9 +71,7 @@ def _expressions(filename: str, row: int) -> Iterator[ast.expr]:
 def _names(node: ast.expr) -> tuple[str, ...]:
     """What the operation of an expression is called."""
     if isinstance(node, ast.Call):
-        function = node.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        return (name.strip("_"),)
+        return (called_name(node).strip("_"),)
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return _OPERATORS.get(type(node.op), ())
     if isinstance(node, ast.Compare):

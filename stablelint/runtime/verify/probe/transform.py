@@ -15,6 +15,7 @@ from importlib.util import decode_source
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.probe.plan import Placed, Target
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
+from stablelint.syntax.names import called_name
 from stablelint.syntax.source import Source
 
 # Two underscores at both ends: inside a class body other names of this kind would be mangled.
@@ -78,7 +79,7 @@ def _overwrites(node: ast.AST) -> bool:
     """Whether a call writes into a tensor that it is given: `x.log_()`, `out=`, `inplace=True`."""
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = called_name(node)
     if name.endswith("_") and not name.endswith("__"):
         return True
     return any(keyword.arg in ("out", "inplace") for keyword in node.keywords)

@@ -14,6 +14,7 @@ import torch
 from stablelint.runtime.verify.enclosing import Function
 from stablelint.runtime.verify.witness.objects import Maker, constructor
 from stablelint.runtime.verify.witness.part import Part
+from stablelint.syntax.names import called_name
 
 # Effects that cannot be stopped once they are called.
 _NATIVE = frozenset("imwrite save_file abort _exit".split())
@@ -53,7 +54,7 @@ def effects(function: Function) -> str | None:
     """What a function calls that writes, or ends the process, natively."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
-            named = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            named = called_name(node)
             if named in _NATIVE:
                 return named
     return None

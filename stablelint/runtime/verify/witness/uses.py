@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stablelint.runtime.verify.enclosing import Function
+from stablelint.syntax.names import called_name
 
 _TENSOR_ATTRIBUTES = frozenset(
     "shape size dim ndim dtype device sum mean std var view reshape permute transpose unsqueeze squeeze float half "
@@ -180,7 +181,7 @@ def _shape_of(node: ast.expr) -> str | None:
 
 
 def _call_notes(node: ast.Call) -> Iterator[tuple[str, Note]]:
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else _name(node.func) or ""
+    called = called_name(node)
     names = [_name(each) for each in node.args]
     if isinstance(node.func, ast.Name):
         yield node.func.id, ("kinds", "callable")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablelint.catalog.rule import FixTemplate
-from stablelint.catalog.variants import for_targets
+from stablelint.catalog.validate import for_targets
 from stablelint.diagnostic import Applicability
 
 LIMIT = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
