@@ -31,6 +31,7 @@ from stablelint.matchers.tree import (
     called,
     calls_below,
     calls_in,
+    exclusive,
     loop_around,
     mentions,
     receiver,
@@ -43,7 +44,9 @@ from stablelint.syntax.walk import nodes_in
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
-_RECORDED = "evaluation records a graph for each batch: no_grad is missing"
+_REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
+_DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled".split())
+_RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
 
@@ -150,25 +153,26 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in calls_in(root) if _mode(n) == "eval"]
-        if not evaluated or _records(root) or _is_called_without_graph(root, review):
+        if not evaluated or _is_called_without_graph(root, review):
             continue
         models = frozenset(map(subject, evaluated))
         gathered = list(_gathered(models, root, review))
         for part, joined in gathered:
             kind = Kind.TENSOR if joined else Kind.UNKNOWN
             yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
-        if not gathered and not mentions(root, "detach"):
-            calls = [n for n in calls_in(root) if runs_module(n, models) and _turns(n, root)]
-            recorded = [n for n in calls if not graph_is_off(n, root) and not _is_cut(n, root)]
-            for call in sorted(recorded, key=start)[:1]:
-                yield site_at(review, rule, call, shown=False, message=_RECORDED)
+        calls = [n for n in calls_in(root) if runs_module(n, models)] if not gathered else []
+        recorded = [n for n in calls if _is_recorded(n, root) and not _is_cut(n, root)]
+        for call in sorted(recorded, key=start)[:1]:
+            yield site_at(review, rule, call, shown=False, message=_RECORDED)
 
 
 def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
     """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
     for kept in kept_in(root):
         sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
-        parts = [part for part, source in sources if source is not None and not graph_is_off(source, root)]
+        parts = [
+            part for part, source in sources if source is not None and _is_recorded(source, root, "detach")
+        ]
         off = not parts or graph_is_off(kept.at, root)
         if off or known_collection(kept, root, review) is None or is_emptied(kept):
             continue
@@ -182,11 +186,24 @@ def _is_cut(call: ast.Call, root: ast.AST) -> bool:
     return isinstance(next(ancestors(call, root), None), ast.Attribute)
 
 
-def _records(root: ast.AST) -> bool:
-    """Whether a function trains as well, or asks for gradients."""
-    if any(_mode(n) != "eval" for n in calls_in(root, "train")):
-        return True
-    return mentions(root, "backward", "grad", "requires_grad_", "requires_grad", "set_grad_enabled")
+def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
+    """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
+    loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
+    if graph_is_off(call, root) or not (loops or isinstance(root, ast.Module)):
+        return False
+    asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
+    trains = not loops and any(start(n) > start(call) for n in backs_in(root))
+    modes = [
+        n
+        for n in calls_in(root, "eval", "train")
+        if subject(n) == ast.unparse(call.func).removesuffix(".forward") and start(n) < start(call)
+    ]
+    modes.sort(key=start)
+    return (
+        not (asks or trains)
+        and [_mode(n) for n in modes][-1:] == ["eval"]
+        and not any(exclusive(n, modes[-1], root) for n in modes)
+    )
 
 
 def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
@@ -197,13 +214,15 @@ def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
     return bool(name) and any(graph_is_off(n, source.tree) for n in review.module.sights.calls(name))
 
 
-def _output_of(part: ast.expr, models: frozenset[str], at: ast.AST, root: ast.AST) -> ast.expr | None:
+def _output_of(part: ast.expr, models: frozenset[str], at: ast.AST, root: ast.AST) -> ast.Call | None:
     """The call of an evaluated model whose graph a part carries."""
     node: ast.expr | None = part
-    while node is not None and not runs_module(node, models):
+    while node is not None:
+        if isinstance(node, ast.Call) and runs_module(node, models):
+            return node
         if isinstance(node, ast.Name):
             node = bound_to(node.id, at, root)
             at = at if node is None else node  # `out = out.cpu()` was another before
         else:
             node = node.value if isinstance(node, ast.Subscript) else operand_of(node)
-    return node
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
 from stablelint.matchers.names import assigned_in, bound_to
 from stablelint.matchers.tree import Loop, assigned, called, is_given, loop_around, receiver, subject
@@ -106,6 +107,18 @@ def _empties(node: ast.AST, base: str) -> bool:
             place_alone = not isinstance(place, ast.Slice) and not _is_empty(made)
             return ast.unparse(of) == base and not place_alone
     return base in assigned(node)[0]
+
+
+def holds_no_graph(collection: ast.expr, module: ModuleInfo) -> bool:
+    """Whether the file puts into a dict of its own detached tensors and numbers alone, by key, and hands it to nobody."""
+    tree, name = module.source.tree, ast.unparse(collection)
+    made = assigned_in(name, tree)
+    entries = [n for n in nodes_below(tree, ast.Subscript) if ast.unparse(n.value) == name]
+    stored = [n.value for n in nodes_below(tree, ast.Assign) if n.targets[0] in entries]
+    named = [n for n in nodes_below(tree, ast.Name) if n.id == name]
+    known = all(n.value is not None and ast.unparse(n.value) in ("{}", "dict()") for n in made)
+    alone = len(named) == len(made) + len(entries)
+    return known and alone and bool(stored) and all(called(v) in ("detach", "item") for v in stored)
 
 
 def _is_empty(node: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from stablelint.matchers.common import (
     site_at,
 )
 from stablelint.matchers.names import is_without_graph, modules_in, reached_from, runs_module
+from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import Function, ancestors, argument, assigned, exclusive, start
 from stablelint.syntax.operations import having
@@ -199,7 +200,7 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
     if value.kind is Kind.NONE:
         return False
     if isinstance(value.node, ast.Subscript):
-        return False  # an entry of what may hold anything
+        return holds_no_graph(value.node.value, review.module)
     if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:

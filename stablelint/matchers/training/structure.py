@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import bound_to, classes_of, functions_naming, made_by, qualified
+from stablelint.matchers.names import assigned_in, bound_to, classes_of, functions_naming, made_by, qualified
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -16,6 +16,7 @@ from stablelint.matchers.tree import (
     calls_below,
     calls_in,
     end,
+    exclusive,
     is_given,
     loop_around,
     mentions,
@@ -35,7 +36,7 @@ _MOVED = "where this moves the parameter, it is a tensor of its own, which the m
 def unregistered_modules(review: Review, rule: Rule) -> Sites:
     """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
     module = review.module
-    for info, init in _constructors(review):
+    for info, init in constructors(review):
         for statement in nodes_in(init, ast.Assign):
             target, value = statement.targets[0], statement.value
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
@@ -48,7 +49,7 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 yield site_at(review, rule, value, {name: value}, statement=statement)
 
 
-def _constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
+def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
     """The modules that a file defines, each with its `__init__`."""
     kinds = {info.name: info for info in classes_of(review)}
     for info in classes_of(review):
@@ -61,13 +62,13 @@ def _constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDe
 def unregistered_parameters(review: Review, rule: Rule) -> Sites:
     """`self.scale = torch.ones(1, requires_grad=True)` or `nn.Parameter(…).to(device)` in the `__init__` of a module."""
     held = review.module.mentions("Parameter") or "requires_grad" in review.module.source.text
-    for info, init in _constructors(review) if held else ():
+    for info, init in constructors(review) if held else ():
         for statement in nodes_in(init, ast.Assign):
             target, value = statement.targets[0], statement.value
             moved = _moved_parameter(value, review.module)
             if not isinstance(target, ast.Attribute) or not (moved or _is_leaf(value, review.module)):
                 continue
-            if _is_read_outside(target.attr, info, review.module):
+            if is_read_outside(target.attr, info, review.module):
                 continue  # who reads it elsewhere may train it
             stores = [n for n in nodes_below(info, ast.Assign) if ast.unparse(target) in assigned(n)[0]]
             if len(stores) > 1:
@@ -78,7 +79,7 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
                 yield site_at(review, rule, value, {"leaf": value})
 
 
-def _is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
+def is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
     """Whether an attribute of that name stands in the file outside of a class."""
     anywhere, inside = (
         sum(n.attr == attr for n in nodes_below(tree, ast.Attribute)) for tree in (module.source.tree, info)
@@ -198,6 +199,34 @@ def _given(call: ast.Call, place: int) -> str:
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
     one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
     return one and not is_given(call, "map_location", None) and made_by(call, module) == "torch.load"
+
+
+@observes()
+def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
+    """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
+    for root in functions_naming(review, "load_state_dict"):
+        restoring = sorted(calls_in(root, "load_state_dict"), key=start)
+        moves = (
+            [n for n in calls_in(root, "cuda", "to") if not exclusive(n, restoring[-1], root)]
+            if restoring
+            else []
+        )
+        for call in (n for n in restoring if _is_optimizer(n, root, review.module)):
+            models = {subject(n) for n in restoring if start(n) < start(call)} - {subject(call)}
+            late = [n for n in moves if subject(n) in models and start(n) > start(call)]
+            if late and not any(subject(n) == subject(late[0]) for n in moves if start(n) < start(call)):
+                yield site_at(review, rule, min(late, key=start), shown=False)
+
+
+def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
+    made = [n.value for tree in (root, module.source.tree) for n in assigned_in(subject(call), tree)]
+    if any(isinstance(n, ast.Call) for n in made):
+        return any(
+            made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
+            for n in made
+        )
+    return subject(call).rpartition(".")[2].lower().startswith("optim")
 
 
 @observes()

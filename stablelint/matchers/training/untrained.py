@@ -1,0 +1,128 @@
+"""What a training loop is given and never looks at, and what a module holds and never trains."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
+from stablelint.matchers.names import functions_naming, is_without_graph, made_by
+from stablelint.matchers.training.structure import constructors, is_read_outside
+from stablelint.matchers.tree import (
+    Function,
+    ancestors,
+    argument,
+    around,
+    assigned,
+    backs_below,
+    called,
+    calls_in,
+    parents,
+    receiver,
+)
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
+
+_NO_VALUE = frozenset(
+    "shape dtype device size dim numel ndim requires_grad requires_grad_ grad is_cuda stride".split()
+)
+_CUTTING = frozenset("data detach item tolist numpy".split())
+_NO_BATCHES = ("range", "count", "zip", "items", "product", "named_parameters")
+
+
+@observes()
+def batch_never_read(review: Review, rule: Rule) -> Sites:
+    """`for inputs, labels in loader: loss(model(x), y).backward()`: no name of the batch stands in the body."""
+    for root in functions_naming(review, "backward", "manual_backward"):
+        inner = {
+            loop
+            for back in backs_below(root)
+            for loop in around(back, root, ast.For)[:1]
+            if _is_made_in(loop, back)
+        }
+        for loop in (n for n in nodes_in(root, ast.For) if n in inner):
+            batch, names = _batch_of(loop)
+            if batch is not None and not any(name.startswith("_") for name in names):
+                trees = (loop, *functions_below(root))
+                if not any(n.id in names for tree in trees for n in _loads(tree)):
+                    yield site_at(review, rule, batch)
+
+
+def _is_made_in(loop: ast.For, back: ast.Call) -> bool:
+    """Whether a loop computes the loss that a call goes backward from."""
+    loss = back.args[0] if back.args else receiver(back)
+    names = [loss.id] if isinstance(loss, ast.Name) else []
+    return not names or any(names[0] in assigned(n)[0] for n in nodes_below(loop, ast.Assign))
+
+
+def _batch_of(loop: ast.For) -> tuple[ast.Tuple | ast.List | None, set[str]]:
+    """The tuple to which a loop binds the parts of each batch, with its names: without the count of `enumerate`."""
+    target, source = loop.target, loop.iter
+    names = {called(n) for n in (source, *nodes_below(source, ast.Call))}
+    if "enumerate" in names and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        target = target.elts[1]
+    parts = nodes_below(target, ast.Name)
+    if not isinstance(target, ast.Tuple | ast.List) or len(parts) < 2 or names.intersection(_NO_BATCHES):
+        return None, set()
+    return target, {n.id for n in parts}
+
+
+def _loads(tree: ast.AST) -> Iterator[ast.Name]:
+    return (n for n in nodes_below(tree, ast.Name) if isinstance(n.ctx, ast.Load))
+
+
+@observes()
+def parameter_cut_off(review: Review, rule: Rule) -> Sites:
+    """`self.scale = nn.Parameter(…)`, of which the class reads `.data` alone, or `(x * self.scale).detach()`."""
+    module = review.module
+    for info, init in constructors(review) if module.mentions("Parameter") else ():
+        for attr, made in _parameters(init, module):
+            if set(_uses(attr, info)) == {"cut"} and not is_read_outside(attr, info, module):
+                yield site_at(review, rule, made)
+
+
+def _parameters(init: ast.AST, module: ModuleInfo) -> Iterator[tuple[str, ast.Call]]:
+    """The parameters that a constructor makes and that ask for a gradient, by name."""
+    named = [
+        (n.args[0].value, n.args[1])
+        for n in calls_in(init, "register_parameter")
+        if len(n.args) == 2 and isinstance(n.args[0], ast.Constant)
+    ]
+    for node in nodes_in(init, ast.Assign, ast.AnnAssign):
+        texts, value = assigned(node)
+        named += [(text.removeprefix("self."), value) for text in texts if value is not None]
+    for name, made in named:
+        if isinstance(made, ast.Call) and made_by(made, module).endswith("nn.Parameter"):
+            if ast.unparse(argument(made, "requires_grad") or made) != "False":
+                yield str(name), made
+
+
+def _uses(attr: str, info: ast.ClassDef) -> Iterator[str]:
+    """How the methods use a parameter: `cut` off its graph, `live`, `written`, or `asked` for its gradients alone."""
+    for method in (s for s in info.body if isinstance(s, Function)):
+        for node in nodes_below(method, ast.Attribute):
+            if node.attr == attr and ast.unparse(node.value) == "self":
+                use = _use_of(node, method)
+                if use == "asked" or (use and method.name != "__init__"):
+                    yield use
+
+
+def _use_of(node: ast.Attribute, method: ast.AST) -> str:
+    """One of these words; empty for a look at the shape."""
+    above = parents(method)[node]
+    if isinstance(above, ast.Attribute) and above.attr in _NO_VALUE:
+        return "asked" if above.attr.startswith("requires_grad") else ""
+    if any(_writes(n, node) for n in ancestors(node, method)) or not isinstance(node.ctx, ast.Load):
+        return "written"
+    cut = any(n.attr in _CUTTING for n in around(node, method, ast.Attribute))
+    return "cut" if cut or is_without_graph(node, method) else "live"
+
+
+def _writes(statement: ast.AST, node: ast.AST) -> bool:
+    """Whether a statement puts something into what a node names: `self.p.data = …`, `nn.init.ones_(self.p.data)`."""
+    if isinstance(statement, ast.Call):
+        into = (statement.func, *statement.args[:1])
+        return called(statement).endswith("_") and any(node in descendants(part) for part in into)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = [statement.target] if isinstance(statement, ast.AugAssign) else targets
+    return bool(assigned(statement)[0]) and any(node in nodes_below(t, ast.Attribute) for t in targets)
