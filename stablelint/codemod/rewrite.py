@@ -139,9 +139,9 @@ class Rewriter:
                 return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = scales.where_made(self._file.tree, proposal, node)
-            if made is not None:
+            if made:
                 with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, *made)
+                    return [edit for one in made for edit in replace_expression(self._file, *one)]
             everywhere = scales.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")

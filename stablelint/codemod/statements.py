@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from dataclasses import replace
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
@@ -25,6 +26,8 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
     """Insert the template's statements on lines of their own before or after the anchor's statement."""
     anchor = anchor_of(file.tree, proposal)
     region = draft.whole_lines(file.tree, anchor)
+    if before:
+        region = _with_comment(file.tree, region)
     imports, lines, statements = _statements(file, proposal, anchor)
     own = list(region.statements)
     change = _insertion(file.tree, region, lines, before)
@@ -119,3 +122,11 @@ def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> dr
     if before:
         return region.start, region.start, text + newline
     return region.end, region.end, newline + text
+
+
+def _with_comment(tree: Tree, region: Region) -> Region:
+    """A region with the lines of comment that stand right above it."""
+    row = tree.source.position(region.start).row
+    while row > 1 and tree.source.line(row - 1).startswith(f"{region.indent}#"):
+        row -= 1
+    return replace(region, start=tree.source.line_start(row))

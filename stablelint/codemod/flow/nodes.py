@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from stablelint.syntax.walk import descendants
 
+VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
 _LOOKUPS = ("locals", "vars", "dir", "eval", "exec")
 
 
@@ -26,6 +27,15 @@ def root_name(node: ast.AST) -> str:
 def unsigned(node: ast.expr) -> ast.expr:
     """An expression without the sign in front of it."""
     return node.operand if isinstance(node, ast.UnaryOp) else node
+
+
+def viewed(node: ast.expr) -> ast.expr:
+    """What an expression is a view of: ``x`` of ``x.unsqueeze(1)``."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
+        if root_name(node.func) == "torch":
+            return node
+        node = node.func.value
+    return node
 
 
 def is_number(node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import loads, readers, stores, unsigned
+from stablelint.codemod.flow.nodes import VIEWS, loads, readers, stores, unsigned, viewed
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
@@ -20,17 +20,22 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name, last_name
 
-_LOG_SCALE = ".clamp(max=20.0)"
-_BOTH_SIDES = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
+_OF_RATIO = ".clamp(max=20.0)"
+_OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
+_OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _CALLED_LOG = re.compile(
-    r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale)s?(?![a-z])|\blog_?s(_[a-z])?\b", re.IGNORECASE
+    r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale|gamma|delta|tau|prec(ision)?|temp(erature)?)s?(?![a-z])"
+    r"|\blog_?s(_[a-z])?\b",
+    re.IGNORECASE,
 )
+_CALLED_STD = re.compile(r"std|sigma|scale|\blog_?s(_[a-z])?\b", re.IGNORECASE)
 _CALLED_BOX = re.compile(
     r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)", re.IGNORECASE
 )
 _LOG_OF_SHARE = re.compile(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)", re.IGNORECASE)
+_REDUCED = (*VIEWS, "sum", "detach")
 _OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
@@ -46,14 +51,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     if operand is None:
         return None
     if proposal.template == widest(operand):
-        inner, limits = _halved(node), _BOTH_SIDES
-        if inner is None:
-            inner, limits = node, _OF_STD
-        if _makes_scale(tree, node):
-            limits = _LOG_SCALE if _is_bounded_below(tree, inner) else limits
+        inner = _of_logarithm(node)
+        if _makes_scale(tree, node) or _halved(node) is not None or _CALLED_LOG.search(ast.unparse(node)):
+            limits = _OF_RATIO if _is_bounded_below(tree, inner) else _limits(node)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
-        if inner is not node or _CALLED_LOG.search(ast.unparse(node)) or _is_log_ratio(node):
-            return replace(moved(tree, proposal, operand, inner), template=f"${operand}{_LOG_SCALE}"), inner
+        if _is_log_ratio(node):
+            return replace(proposal, template=f"${operand}{_OF_RATIO}"), node
         if _sizes_box(tree, node):
             return replace(proposal, template=f"${operand}{_OF_BOX}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
@@ -69,14 +72,20 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if taken is not None:
             return _with_expm1(tree, proposal, operand, taken), node
         exponent = _exponent(tree, node)
-        if exponent is not None and (_is_scale(tree, node) or _CALLED_LOG.search(ast.unparse(exponent))):
+        if exponent is not None:
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
-            inner = _halved(exponent)
-            limits = _OF_STD if inner is None else _BOTH_SIDES
-            moved_there = moved(tree, proposal, operand, inner or exponent)
-            return replace(moved_there, template=f"${operand}{limits}"), inner or exponent
+            inner, limits = exponent, _OF_DENOMINATOR
+            if _is_scale(tree, node) or _CALLED_LOG.search(ast.unparse(exponent)):
+                inner, limits = _of_logarithm(exponent), _limits(exponent)
+            return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _limits(exponent: ast.expr) -> str:
+    """The bounds of the logarithm of a variance, of which half is exponentiated, or of a standard deviation."""
+    is_std = _halved(exponent) is None and "var" not in ast.unparse(exponent)
+    return _OF_STD if is_std else _OF_VARIANCE
 
 
 def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
@@ -106,23 +115,33 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
         anchor = min((place[1] for place in places if place is not None), key=lambda one: one.lineno)
     elif any(place != places[0] for place in places):
         return None
-    text = "\n".join(f"{name} = ${name}{_BOTH_SIDES}" for name in names)
+    text = "\n".join(f"{name} = ${name}{_limits_of_name(name)}" for name in names)
     bindings = {name: proposal.bindings[operand]._replace(text=name, span=None) for name in names}
     span = tree.source.span(tree.start(anchor), tree.end(anchor))
     return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
 
 
-def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
-    """As `beside_exponential`, as a proposal for the call whose result the one name is, and that call."""
+def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Proposal, ast.expr]]:
+    """As `beside_exponential`, as a proposal for each value that a name is given, and that value."""
     operand = operand_of_clamp(proposal, node)
     exponent, names = _names_beside(tree, proposal, node)
-    given = next((definition(tree, one) for one in loads(exponent) if one.id in names), None)
-    given = given if len(names) == 1 else None
-    if operand is None or given is None or not isinstance(given.value, ast.Call):
-        return None
-    return replace(
-        moved(tree, proposal, operand, given.value), template=f"${operand}{_BOTH_SIDES}"
-    ), given.value
+    given = [definition(tree, one) for one in loads(exponent) if one.id in names]
+    made = [one for one in given if one is not None and isinstance(one.value, ast.Call | ast.Subscript)]
+    if operand is None or len(made) < len(given):
+        return []
+    return [
+        (
+            replace(
+                moved(tree, proposal, operand, one.value), template=f"${operand}{_limits_of_name(one.name)}"
+            ),
+            one.value,
+        )
+        for one in made
+    ]
+
+
+def _limits_of_name(name: str) -> str:
+    return _OF_STD if _CALLED_STD.search(name) else _OF_VARIANCE
 
 
 def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.expr, list[str]]:
@@ -141,26 +160,43 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
 
 
 def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
-    """As `beside_exponential` for an attribute: it is bounded under a name, which the statement reads instead."""
-    tree = file.tree
-    operand = operand_of_clamp(proposal, node)
-    given = proposal.template
+    """As `beside_exponential` for an attribute: it is bounded under a name, which its readers take instead."""
+    tree, function = file.tree, function_of(file.tree, node)
+    operand, exponent = operand_of_clamp(proposal, node), node
     node = _of_logarithm(node)
-    if operand is None or not isinstance(node, ast.Attribute) or given != widest(operand):
+    is_widest = operand is not None and proposal.template == widest(operand)
+    if not is_widest or not isinstance(node, ast.Attribute) or function is None:
         return None
-    statement = tree.statement(node)
-    region = draft.whole_lines(tree, statement)
-    reads = [one for one in ast.walk(statement) if isinstance(one, ast.Attribute) and same(one, node)]
-    if not any(_is_addend(tree, one, node) for one in reads):
+    reads = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, node)]
+    is_set = any(not isinstance(one.ctx, ast.Load) for one in reads)
+    if is_set or not any(_is_beside(tree, one, exponent) for one in reads):
         return None
-    name = file.scope.fresh(node.attr, node)
-    line = f"{name} = {tree.text(node)}{_BOTH_SIDES}"
-    changes = [(region.start, region.start, f"{region.indent}{line}{tree.source.newline}")]
+    suite = _suite_around(tree, reads)
+    reading = [one for one in suite if set(ast.walk(one)) & set(reads)]
+    name = file.scope.fresh(node.attr.strip("_"), node)
+    line = f"{name} = {tree.text(node)}{_limits_of_name(node.attr)}"
+    first = draft.whole_lines(tree, reading[0])
+    changes = [(first.start, first.start, f"{first.indent}{line}{tree.source.newline}")]
     changes += [(tree.start(one), tree.end(one), name) for one in reads]
-    named = _Named(node, name).visit(copy.deepcopy(statement))
-    if not draft.lawful(tree, region, changes, [*ast.parse(line).body, named]):
-        raise Withheld("the bounded value cannot be given a name here")
+    for statement in reading:
+        region = draft.whole_lines(tree, statement)
+        own = [one for one in changes if region.start <= one[0] < region.end]
+        before = ast.parse(line).body if statement is reading[0] else []
+        named = _Named(node, name).visit(copy.deepcopy(statement))
+        if not draft.lawful(tree, region, own, [*before, named]):
+            raise Withheld("the bounded value cannot be given a name here")
     return changes
+
+
+def _suite_around(tree: Tree, nodes: list[ast.Attribute]) -> list[ast.stmt]:
+    """The innermost suite that holds all nodes."""
+    statement = tree.statement(nodes[0])
+    while True:
+        suite = tree.siblings(statement)
+        within = {inner for one in suite for inner in ast.walk(one)}
+        if all(node in within for node in nodes):
+            return suite
+        statement = tree.statement(tree.link(statement).parent)
 
 
 class _Named(ast.NodeTransformer):
@@ -213,9 +249,9 @@ def _of_logarithm(node: ast.expr) -> ast.expr:
     """What an expression is, its sign aside, or is half of or twice, as a variance's logarithm is a deviation's."""
     node = unsigned(node)
     if isinstance(node, ast.BinOp) and _is_product(node):
-        factor = unsigned(node.left)
-        if isinstance(factor, ast.Constant) and factor.value == 2:
-            return node.right
+        for factor, other in ((node.left, node.right), (node.right, node.left)):
+            if number(unsigned(factor)) == 2:
+                return other
     return _halved(node) or node
 
 
@@ -270,7 +306,7 @@ def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr
 def _exponent(tree: Tree, node: ast.expr) -> ast.expr | None:
     """The exponent, still without a lower bound, of the exponential that an expression is, by name or not."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
-    value = node if given is None else given.value
+    value = viewed(node if given is None else given.value)
     if not isinstance(value, ast.Call) or called_name(value) != "exp":
         return None
     exponent = value.args[0] if value.args else getattr(value.func, "value", None)
@@ -291,7 +327,34 @@ def _sizes_box(tree: Tree, node: ast.expr) -> bool:
 def _is_log_ratio(node: ast.expr) -> bool:
     """Whether a difference is of logarithms of probabilities: that of old and new policies is bounded near 20."""
     sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
-    return any(called_name(one) == "log" or _is_log_of_share(called_name(one)) for one in sides)
+    names = [called_name(one) for one in map(_reduced, sides)]
+    return any(one == "log" or _is_log_of_share(one) for one in names) or _is_update(names)
+
+
+def _is_update(names: list[str]) -> bool:
+    """Whether two names tell the new of a value from the old: ``LL_new``, ``LL_old``."""
+    parts = [sorted(one.lower().strip("_").split("_")) for one in names]
+    kinds = {"new", "old", "current", "prev", "previous"}
+    marks = [kinds.intersection(one) for one in parts]
+    return (
+        len(parts) == 2
+        and bool(marks[0] or marks[1])
+        and marks[0] != marks[1]
+        and (set(parts[0]) - kinds == set(parts[1]) - kinds)
+    )
+
+
+def _reduced(node: ast.expr) -> ast.expr:
+    """What a sum along a dimension, a part or a view is taken of."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCED
+        ):
+            node = node.func.value
+        else:
+            return node
 
 
 def _is_log_of_share(name: str) -> bool:
@@ -312,9 +375,9 @@ def _is_offset(tree: Tree, node: ast.expr) -> bool:
     return any(name.arg == last_name(node) and _is_offset(tree, value) for name, value in named)
 
 
-def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
-    """Whether a reader has another use for a logarithm than its exponential, which must agree with that."""
-    if not _CALLED_LOG.search(reader.id) and not _makes_scale(tree, exponent):
+def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:
+    """Whether a reader has another use for a logarithm than an exponential, which must agree with that."""
+    if not _CALLED_LOG.search(last_name(reader)) and not _makes_scale(tree, exponent):
         # Elsewhere it may be a score, of which another measure takes the exponential.
         is_near = tree.statement(reader) is tree.statement(exponent)
         return _is_added_up(tree, reader) or (is_near and _is_addend(tree, reader, exponent))
@@ -324,10 +387,10 @@ def _is_beside(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
     above = [link.parent for link in tree.ancestors(reader) if isinstance(link.parent, ast.expr)]
     methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
     called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
-    return not methods & _OF_SHAPE and not any(one == "exp" or one.endswith("_like") for one in called)
+    return not methods & _OF_SHAPE and not any(one.endswith("_like") for one in called)
 
 
-def _is_added_up(tree: Tree, reader: ast.Name) -> bool:
+def _is_added_up(tree: Tree, reader: ast.expr) -> bool:
     """Whether a sum is of a reader alone, its sign aside, as a map's determinant is of the logarithms of its scales."""
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     parent = tree.link(reader).parent

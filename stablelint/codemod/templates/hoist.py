@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before
-from stablelint.codemod.flow.nodes import root_name
+from stablelint.codemod.flow.nodes import VIEWS, root_name
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
@@ -95,7 +95,6 @@ def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
 
 _SELECTIONS = ("masked_select", "index_select", "gather")
 _CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous", "clone")
-_VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
 # What a result is called where nothing else gives it a name.
 _RESULTS = {
     "sum": "total",
@@ -162,7 +161,7 @@ def _name_of_call(call: ast.Call) -> str:
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if function == "forward" and owner is not None:
         return f"{_last_name(owner)}_output".lstrip("_")
-    if function in _CASTS + _VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp | ast.Compare):
+    if function in _CASTS + VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp | ast.Compare):
         return name_for(owner)
     subject = _last_name(owner) if isinstance(owner, ast.Name) else ""
     if isinstance(owner, ast.Attribute) and root_name(owner) == "self" and operations.method(function):
