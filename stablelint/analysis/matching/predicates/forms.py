@@ -23,19 +23,18 @@ _TOTALS = having("total") & {"sum"}
 
 def form(predicate: Predicate, context: Context) -> Truth:
     """Whether a value has the form that the predicate is compared with, or has it not."""
-    found = _FORMS[str(predicate.value)](predicate, context)
+    found = _FORMS[str(predicate.value)](value_of(predicate, context), context)
     answer = found if isinstance(found, Truth) else Truth.of(found)
     return answer if predicate.op == "==" else answer.negated()
 
 
-def _fractional(predicate: Predicate, context: Context) -> bool:
-    number = value_of(predicate, context).constant()
+def _fractional(value: Value, context: Context) -> bool:
+    number = value.constant()
     return isinstance(number, float) and not number.is_integer()
 
 
-def _chosen(predicate: Predicate, context: Context) -> Truth:
+def _chosen(value: Value, context: Context) -> Truth:
     """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
-    value = value_of(predicate, context)
     number = value.constant()
     if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
         return Truth.NO
@@ -48,9 +47,9 @@ def _chosen(predicate: Predicate, context: Context) -> Truth:
     return Truth.MAYBE if annotated else Truth.NO
 
 
-def _inverse(predicate: Predicate, context: Context) -> bool:
+def _inverse(value: Value, context: Context) -> bool:
     """One over a value, or that and a whole number: `1 / alpha - 1`."""
-    value = stripped(value_of(predicate, context))
+    value = stripped(value)
     while value.op in ("add", "sub") and value.operands["other"].is_constant:
         value = stripped(value.operands["input"])
     dividend, divisor = value.operands.get("input"), value.operands.get("other")
@@ -59,59 +58,48 @@ def _inverse(predicate: Predicate, context: Context) -> bool:
     return isinstance(dividend.constant(), int | float) and not divisor.is_constant
 
 
-def _learned(predicate: Predicate, context: Context) -> bool:
-    return _is_trained(value_of(predicate, context), 4)
-
-
-def _is_trained(value: Value, depth: int) -> bool:
+def _is_trained(value: Value, depth: int = 4) -> bool:
     value = stripped(value)
     if value.op != "phi" or not depth:
         return value.op == "parameter"
     return any(_is_trained(path, depth - 1) for path in value.operands.values())
 
 
-def _boolean(predicate: Predicate, context: Context) -> Truth:
+def _boolean(value: Value, context: Context) -> Truth:
     """Truth values; not known where nothing is known of what is handed over."""
-    value = value_of(predicate, context)
     known = value.dtype or stripped(value).dtype
     if known is None and is_handed_over(value):
         return Truth.MAYBE
     return Truth.of(known == "bool")
 
 
-def _truth_values(predicate: Predicate, context: Context) -> bool:
-    """Truth values, or numbers that were made of them: the logarithm is meant to be 0 or -inf."""
-    return holds_truth(value_of(predicate, context))
-
-
-def _gradient(predicate: Predicate, context: Context) -> bool:
+def _gradient(value: Value, context: Context) -> bool:
     """The gradient that a tensor has gathered: `p.grad`, `p.grad.data`."""
-    value = stripped(value_of(predicate, context))
+    value = stripped(value)
     return value.op == "attribute" and value.name == "grad"
 
 
-def _displacement(predicate: Predicate, context: Context) -> Truth:
+def _displacement(value: Value, context: Context) -> Truth:
     """Rows of one tensor are taken from each other; whether any two of them are equal is not known."""
-    return Truth.MAYBE if is_displacement(value_of(predicate, context)) else Truth.NO
+    return Truth.MAYBE if is_displacement(value) else Truth.NO
 
 
-def _can_vanish(predicate: Predicate, context: Context) -> Truth:
+def _can_vanish(value: Value, context: Context) -> Truth:
     """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
-    value = value_of(predicate, context)
     return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
 
 
-def _single(predicate: Predicate, context: Context) -> Truth:
+def _single(value: Value, context: Context) -> Truth:
     """Nothing shows that the reduction runs over more than one element."""
-    value = stripped(value_of(predicate, context))
+    value = stripped(value)
     if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return Truth.NO
     return Truth.MAYBE
 
 
-def _of_parts(predicate: Predicate, context: Context) -> bool:
+def _of_parts(value: Value, context: Context) -> bool:
     """A union, `a + b - both` beneath `both`, a sum with the numerator in it, or a sum of totals."""
-    terms = list(_terms(value_of(predicate, context)))
+    terms = list(_terms(value))
     if len(terms) < 2:
         return False
     part = context.root.operands.get("input")
@@ -139,24 +127,24 @@ def _factors(value: Value) -> set[int]:
     return {value.key}.union(*map(_factors, inner))
 
 
-def _large_sum(predicate: Predicate, context: Context) -> Truth:
+def _large_sum(value: Value, context: Context) -> Truth:
     """A sum over it can leave float16; how many elements there are, and how large, is seldom known."""
-    within = context.ranges[str(predicate.args[0])].subset_of(Interval(-1.0, 1.0))
-    return Truth.NO if within else Truth.MAYBE
+    lies = next(context.ranges[name] for name, bound in context.bindings.items() if bound is value)
+    return Truth.NO if lies.subset_of(Interval(-1.0, 1.0)) else Truth.MAYBE
 
 
-_FORMS: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
+_FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "fractional": _fractional,
     "chosen": _chosen,
     "inverse": _inverse,
-    "learned": _learned,
+    "learned": lambda value, _: _is_trained(value),
     "boolean": _boolean,
     "gradient": _gradient,
     "displacement": _displacement,
     "all_zero": _can_vanish,
     "single_element": _single,
     "of_parts": _of_parts,
-    "truth_values": _truth_values,
+    "truth_values": lambda value, _: holds_truth(value),  # whose logarithm is meant to be 0 or -inf
     "large_sum": _large_sum,
     **MASK_FORMS,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stablelint.analysis.matching.predicates.context import Context, value_of
+from stablelint.analysis.matching.predicates.context import Context
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
@@ -14,7 +14,6 @@ from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
-from stablelint.catalog.predicates import Predicate
 
 # Of which each row keeps an element.
 _SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
@@ -22,9 +21,9 @@ _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all unde
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
 
-def _masked_rows(predicate: Predicate, context: Context) -> Truth:
+def _masked_rows(value: Value, context: Context) -> Truth:
     """Masked by something that is not known to spare an element of each row, as a causal mask does."""
-    value = stripped(value_of(predicate, context))
+    value = stripped(value)
     mask = value.operands.get("mask") or value.operands.get("condition")
     if value.op == "log" and value.first is not None and holds_truth(value.first):
         mask = value.first
@@ -126,18 +125,17 @@ def _is_diagonal(value: Value) -> bool:
     return len(places) == 2 and len(set(places)) == 1
 
 
-def _empty_mask(predicate: Predicate, context: Context) -> Truth:
+def _empty_mask(value: Value, context: Context) -> Truth:
     """Nothing on the path shows that some element is true."""
     operand = context.root.first
     if operand is not None and stripped(operand).key in context.nonempty:
         return Truth.NO
-    mask = stripped(value_of(predicate, context))
+    mask = stripped(value)
     return Truth.NO if mask.op in _WEIGHTS or mask.op == "eye" else _can_be_false(mask, context)
 
 
-def _empty_selection(predicate: Predicate, context: Context) -> Truth:
+def _empty_selection(value: Value, context: Context) -> Truth:
     """What a mask selects, and nothing on the path shows that this is anything."""
-    value = value_of(predicate, context)
     mask = selecting_mask(value)
     if mask is None or stripped(value).key in context.nonempty:
         return Truth.NO
@@ -163,7 +161,7 @@ def _is_shown(value: Value, mask: int, depth: int) -> bool:
     return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
 
 
-MASK_FORMS: dict[str, Callable[[Predicate, Context], Truth]] = {
+MASK_FORMS: dict[str, Callable[[Value, Context], Truth]] = {
     "masked_rows": _masked_rows,
     "empty_mask": _empty_mask,
     "empty_selection": _empty_selection,

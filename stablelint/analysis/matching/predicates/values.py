@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
@@ -17,18 +17,16 @@ from stablelint.numerics.interval import TOP, Interval
 
 
 def _range(predicate: Predicate, context: Context) -> bool:
-    interval = replace(context.ranges[str(predicate.args[0])], nan=False)
+    interval = context.ranges[str(predicate.args[0])].without_nan()
     bound = float(predicate.value or 0.0)
     op = predicate.op or "=="
-    if op in (">", ">="):
-        region = Interval(bound, float("inf"), lo_open=op == ">")
-    elif op in ("<", "<="):
-        region = Interval(float("-inf"), bound, hi_open=op == "<")
-    elif op == "==":
-        return interval.is_point and interval.lo == bound
-    else:
+    if op == "!=":
         return not interval.contains(bound)
-    return interval.subset_of(region)
+    low, high = (
+        bound if ">" in op or op == "==" else -math.inf,
+        bound if "<" in op or op == "==" else math.inf,
+    )
+    return interval.subset_of(Interval(low, high, op == ">", op == "<"))
 
 
 def _nonnegative(predicate: Predicate, context: Context) -> Truth:
@@ -65,21 +63,9 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     return (value.zero if point == 0 else value.ends) >= Attained.SATURATION
 
 
-def _literal(predicate: Predicate, context: Context) -> bool:
-    return isinstance(value_of(predicate, context).constant(), int | float)
-
-
-def _python(predicate: Predicate, context: Context) -> bool:
-    return value_of(predicate, context).kind is Kind.NUMBER
-
-
 def _integral(predicate: Predicate, context: Context) -> bool:
     value = stripped(value_of(predicate, context))
     return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
-
-
-def _floating(predicate: Predicate, context: Context) -> bool:
-    return is_floating(value_of(predicate, context))
 
 
 def _shifted(predicate: Predicate, context: Context) -> bool:
@@ -93,13 +79,8 @@ def _differentiable(predicate: Predicate, context: Context) -> Truth:
     value = value_of(predicate, context)
     if not differentiable(value, context.gradient):
         return Truth.NO
-    return (
-        Truth.YES if any(v.op in TRAINED for v in behind(value, lambda v: v.op == "detach")) else Truth.MAYBE
-    )
-
-
-def _keyword(predicate: Predicate, context: Context) -> bool:
-    return str(predicate.args[0]) in context.root.operands
+    parts = behind(value, lambda v: v.op == "detach")
+    return Truth.YES if any(v.op in TRAINED for v in parts) else Truth.MAYBE
 
 
 VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
@@ -107,11 +88,11 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "nonnegative": _nonnegative,
     "positive": _positive,
     "reaches": _reaches,
-    "literal": _literal,
-    "python": _python,
+    "literal": lambda p, context: isinstance(value_of(p, context).constant(), int | float),
+    "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
     "integral": _integral,
-    "floating": _floating,
+    "floating": lambda p, context: is_floating(value_of(p, context)),
     "shifted": _shifted,
     "differentiable": _differentiable,
-    "keyword": _keyword,
+    "keyword": lambda p, context: str(p.args[0]) in context.root.operands,
 }
