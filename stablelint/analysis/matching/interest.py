@@ -10,18 +10,16 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from stablelint.analysis.matching.pattern import Shape
 from stablelint.analysis.values.decompositions import PARTS
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
+from stablelint.catalog.rule import Rule
 from stablelint.syntax.aliases import PARAMETER
 from stablelint.syntax.sieve import ABSORBED, JOINED, Glance, words_of
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.pattern import Shape
-    from stablelint.catalog.rule import Rule
 
 Words = frozenset[str]
 Matcher = Callable[..., Iterable[Any]]  # takes the review of a function and the rule, yields sites

@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
 from stablelint.analysis.values.value import Kind, Value
@@ -19,9 +19,6 @@ from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
-
-if TYPE_CHECKING:
-    from stablelint.analysis.matching.sites import Site
 
 _DEPTH = 12
 _ARITHMETIC = having("linear") | {"pow", "abs", "square"}
