@@ -29,6 +29,10 @@ _SHOWN = 48  # characters of an expression in a message
 _SEVERAL = having("several")
 
 
+class _WithheldError(Exception):
+    """Why a rewrite is not offered."""
+
+
 def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     """The fixes open to a site, best first; and why there is none where the rule has some.
 
@@ -78,11 +82,10 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
         if ill is not None:
             withheld = withheld or ill
             continue
-        proposal = _proposal(fix, site, module)
-        if isinstance(proposal, Proposal):
-            offered.append(proposal)
-        else:
-            withheld = withheld or proposal
+        try:
+            offered.append(_proposal(fix, site, module))
+        except _WithheldError as error:
+            withheld = withheld or str(error)
     return tuple(offered), None if offered else withheld or unmet
 
 
@@ -116,8 +119,8 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
             site.anchor = layer.node
             return
         target = _target(fix, site, module)
-        if target is not None and not encloses(site.node, target[0]):
-            site.anchor = target[0]
+        if target is not None and not encloses(site.node, target):
+            site.anchor = target
         return
 
 
@@ -138,61 +141,68 @@ def _suits_dtype(fix: FixTemplate, site: Site) -> bool:
     return (known or {"float32"}) <= set(fix.dtypes)
 
 
-def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | str:
-    """The proposal, or the reason why it is withheld."""
+def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
+    """The proposal. Raises _WithheldError."""
     if site.match.through and fix.target is None:
-        return "a reshape or cast stands between the operations"
+        raise _WithheldError("a reshape or cast stands between the operations")
     if site.match.branches and fix.target is None:
-        return "only one of the paths that meet here goes through all of the operations"
-    layer = site.match.bindings[fix.target].link if fix.target is not None else None
-    if layer is not None and fix.target in parse_template(fix.replace or "...").metavariables:
-        return _of_result(fix, site, module)
-    if layer is not None:
-        return _of_layer(fix, site, layer, module)
-    target = _target(fix, site, module)
-    if fix.target is not None and site.match.bindings[fix.target].assumed:
-        return "the value is a parameter's default, and callers may have set another"
-    if fix.kind == "set-keywords" and fix.target is None:
-        made = construction(site, module)
-        if made is None:
-            return "the call is one of an object that is made elsewhere, or at several places"
-        target = made, module.source.span(made)
-    if target is None:
-        value = site.match.bindings[fix.target] if fix.target is not None else site.value
-        if value.module is None or value.module is module or not isinstance(value.node, ast.expr):
-            return "the expression to change stands in another function"
-        return _in_other_file(fix, site, value, module)
-    node, span = target
+        raise _WithheldError("only one of the paths that meet here goes through all of the operations")
+    value = site.match.bindings[fix.target] if fix.target is not None else site.value
     template = parse_template(fix.replace or "...")
+    if fix.target is not None and value.link is not None:
+        of_result = fix.target in template.metavariables
+        return _of_result(fix, site, module) if of_result else _of_layer(fix, site, value.link, module)
+    if fix.target is not None and value.assumed:
+        raise _WithheldError("the value is a parameter's default, and callers may have set another")
+    node = _place_of(fix, site, module)
+    if node is None:
+        return _in_other_file(fix, site, value, module)
     bindings: dict[str, Binding] = {}
     for name in sorted(template.metavariables & site.match.bindings.keys()):
-        if fix.target is None and site.match.bindings[name].node is node:
-            return "the loop around it comes back with its own result"
-        binding = _binding(name, site, node, module)
-        if binding.text is None:
-            own = site.match.bindings[name].node
-            if own is not None and not _inside_function(own, site):
-                return "the expression to change stands in another function, which others may call"
-            origin = _origin(site.match.bindings[name], fix, site, module)
-            step = site.match.bindings[fix.target] if fix.target is not None else site.value
-            if origin is None and step.module not in (None, module) and fix.target is not None:
-                return _in_other_file(fix, site, step, module)
-            if origin is None:
-                return _unnamed(site.match.bindings[name], module)
-            binding = Binding(None, None, binding.dtype, origin)
+        binding = _binding(name, fix, node, site, module)
+        if binding is None and fix.target is not None and value.module not in (None, module):
+            return _in_other_file(fix, site, value, module)
+        if binding is None:
+            raise _WithheldError(_unnamed(site.match.bindings[name], module))
         bindings[name] = binding
     also = _of_object(fix, site, module)
-    if isinstance(also, str):
-        return also
-    text = template.bound(bindings.keys())
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
-        text, fix.applicability, span, bindings, fix.message, fix.kind, anchor, also,
-        *_program(fix, site, module), fix.floating, fix.single
+        template.bound(bindings.keys()), fix.applicability, module.source.span(node), bindings, fix.message, fix.kind,
+        anchor, also, *_program(fix, site, module), fix.floating, fix.single
     )  # fmt: skip
 
 
-def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...] | str:
+def _place_of(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | None:
+    """The node that a rewrite changes; None where it stands in another file. Raises _WithheldError."""
+    if fix.kind == "set-keywords" and fix.target is None:
+        made = construction(site, module)
+        if made is None:
+            raise _WithheldError("the call is one of an object that is made elsewhere, or at several places")
+        return made
+    node = _target(fix, site, module)
+    value = site.match.bindings[fix.target] if fix.target is not None else site.value
+    if node is None and (value.module in (None, module) or not isinstance(value.node, ast.expr)):
+        raise _WithheldError("the expression to change stands in another function")
+    return node
+
+
+def _binding(name: str, fix: FixTemplate, target: ast.AST, site: Site, module: ModuleInfo) -> Binding | None:
+    """What is put in for a metavariable; None where it has no name at the place. Raises _WithheldError."""
+    value = site.match.bindings[name]
+    if fix.target is None and value.node is target:
+        raise _WithheldError("the loop around it comes back with its own result")
+    binding = _spelled(name, site, target, module)
+    if binding.text is not None:
+        return binding
+    if value.node is not None and not _inside_function(value.node, site):
+        why = "the expression to change stands in another function, which others may call"
+        raise _WithheldError(why)
+    origin = _origin(value, fix, site, module)
+    return Binding(None, None, binding.dtype, origin) if origin is not None else None
+
+
+def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...]:
     """The change of what applies the operation: the class of the object, or the function that is called."""
     if fix.reader is not None:
         return _of_reader(fix.reader, fix, site, module)
@@ -200,7 +210,7 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
         return ()
     made = construction(site, module)
     if made is None:
-        return "the operation is not one of an object that is made here"
+        raise _WithheldError("the operation is not one of an object that is made here")
     template, applied = fix.constructor, operations.module(fix.constructor)
     if made is site.value.node and applied is not None:
         template = f"torch.nn.functional.{applied.name}"
@@ -208,12 +218,12 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
     return (Proposal(template, fix.applicability, span, {}, fix.message, anchor=own),)
 
 
-def _of_reader(reader: str, fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...] | str:
+def _of_reader(reader: str, fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...]:
     """The change of what reads a model's result in this function; only where the model is another's."""
     step = site.match.bindings[fix.target or ""]
     taken = _taken(site, module)
     if taken is None or (step.node is not None and encloses(site.node, step.node)):
-        return "the step that would go is no model's last"
+        raise _WithheldError("the step that would go is no model's last")
     binding = Binding(module.source.segment(taken), module.source.span(taken))
     span = module.source.span(site.node)
     return (Proposal(reader, fix.applicability, span, {fix.target or "": binding}, fix.message, anchor=span),)
@@ -236,26 +246,24 @@ def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
     return node if isinstance(node, ast.expr) else None
 
 
-def _of_result(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal | str:
+def _of_result(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
     """The change of what a model gives, where the operation takes it."""
     taken = operand_of(site.node, module)
     if taken is None:
-        return "the model's result is not what the operation is given"
+        raise _WithheldError("the model's result is not what the operation is given")
     span = module.source.span(taken)
     bindings = {fix.target or "": Binding(module.source.segment(taken), span)}
     return Proposal(fix.replace, fix.applicability, span, bindings, fix.message)
 
 
-def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal | str:
+def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) -> Proposal:
     """The change of a layer at the end of a chain: it goes, or becomes one of the class that the template calls."""
     made = layer.module or module
     filename = None if made is module or made.path is None else str(made.path)
     place = place_in_chain(layer, made)
     if place is None:
-        return f"the `{layer.name}` is made apart from the chain that ends in it"
+        raise _WithheldError(f"the `{layer.name}` is made apart from the chain that ends in it")
     also = _of_object(fix, site, module)
-    if isinstance(also, str):
-        return also
     if _takes_away(fix):
         span = made.source.span(place)
         return Proposal("", fix.applicability, span, {}, fix.message, "delete", None, also, filename=filename)
@@ -263,7 +271,7 @@ def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) ->
     name = ast.unparse(called.func) if isinstance(called, ast.Call) else ""
     cls = operations.applying(name)
     if cls is None or not isinstance(layer.node, ast.Call):
-        return "no layer computes what the rewrite does"
+        raise _WithheldError("no layer computes what the rewrite does")
     span = made.source.span(layer.node.func)
     return Proposal(cls, fix.applicability, span, {}, fix.message, "replace", None, also, filename=filename)
 
@@ -273,19 +281,17 @@ def _takes_away(fix: FixTemplate) -> bool:
     return parse_template(fix.replace).metavariables == {fix.replace.removeprefix("$")}
 
 
-def _in_other_file(fix: FixTemplate, site: Site, step: Value, module: ModuleInfo) -> Proposal | str:
+def _in_other_file(fix: FixTemplate, site: Site, step: Value, module: ModuleInfo) -> Proposal:
     """The change of a model in another file, whose last step goes; or why that step stays."""
     made, node = step.module, step.node
     assert made is not None
     operand = operand_of(node, made)
     name = fix.replace.removeprefix("$")
     if not isinstance(node, ast.Call) or made.path is None or operand is None or not _takes_away(fix):
-        return f"the `{step.op}` to change stands in {made.path or made.source.filename}"
+        raise _WithheldError(f"the `{step.op}` to change stands in {made.path or made.source.filename}")
     if step.first is None or step.first.key != site.match.bindings[name].key:
-        return "the rewrite needs a value that another file computes"
+        raise _WithheldError("the rewrite needs a value that another file computes")
     also = _of_object(fix, site, module)
-    if isinstance(also, str):
-        return also
     span, operand_span = made.source.span(node), made.source.span(operand)
     bindings = {name: Binding(ast.unparse(operand), operand_span)}
     return Proposal(
@@ -337,35 +343,26 @@ def _unnamed(value: Value, module: ModuleInfo) -> str:
     return f"the rewrite needs `{text}`, which has no name at this place; give it one where it is computed"
 
 
-def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[ast.AST, Span] | None:
+def _target(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | None:
     """The expression that the template replaces: the match's root, or the occurrence of one binding in it."""
-    source = module.source
     if fix.target is None:
-        return site.node, source.span(site.node)
+        return site.node
     value = site.match.bindings[fix.target]
-    node = value.node
-    within = node is not None and isinstance(node, ast.expr) and value.module is module
-    if within and node is not None and encloses(site.node, node):
-        node = _picked(node, site.node)
-        return node, source.span(node)
-    within = within and not _is_unpacked(node, site)
-    if within and node is not None and _changed_at_origin(fix, node, site):
-        return node, source.span(node)
+    own = value.node if isinstance(value.node, ast.expr) and value.module is module else None
+    if own is not None and encloses(site.node, own):
+        return _picked(own, site.node)
+    own = None if own is None or _is_unpacked(own, site) else own
+    if own is not None and _changed_at_origin(fix, own, site):
+        return own
     # The last step of a model, which the rewrite takes away for all its callers.
-    last = within and node is not None and fix.kind == "replace" and _is_returned(node, source.tree)
-    if last and node is not None and fix.target not in parse_template(fix.replace).metavariables:
-        return node, source.span(node)
+    last = own is not None and fix.kind == "replace" and _is_returned(own, module.source.tree)
+    if last and fix.target not in parse_template(fix.replace).metavariables:
+        return own
     occurrence = _occurrence(site.texts.get(fix.target), site.node)
     if occurrence is not None and not site.match.branches:
-        return occurrence, source.span(occurrence)
-    if (
-        within
-        and node is not None
-        and (last or _inside_function(node, site))
-        and not fix.kind.startswith("insert")
-    ):
-        return node, source.span(node)
-    return None
+        return occurrence
+    inside = own is not None and (last or _inside_function(own, site))
+    return own if inside and not fix.kind.startswith("insert") else None
 
 
 def _is_returned(node: ast.AST, tree: ast.AST) -> bool:
@@ -396,7 +393,7 @@ def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
     return len(later) == 1
 
 
-def _is_unpacked(node: ast.AST | None, site: Site) -> bool:
+def _is_unpacked(node: ast.AST, site: Site) -> bool:
     """Whether an assignment takes several results from an expression, of which the value is only one."""
     function = site.frame.function
     return function is not None and any(
@@ -436,9 +433,9 @@ def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
     return found[0] if found else None
 
 
-def _binding(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
-    value: Value = site.match.bindings[name]
-    node = value.node
+def _spelled(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
+    """The text of what is bound, where a rewrite of `target` finds it."""
+    value, node = site.match.bindings[name], site.match.bindings[name].node
     dtype = value.dtype or ("upcast" if is_upcast(value) else None)
     if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
         node = _picked(node, target)
