@@ -12,6 +12,7 @@ from functools import cached_property
 from stablelint.codemod import calls, statements
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import bound, scales
+from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.proof.handled import check_cast_back, check_not_empty, check_unhandled
 from stablelint.codemod.proof.safe import caution
@@ -126,6 +127,7 @@ class Rewriter:
         if node is None:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
+            check_unguarded(self._file.tree, proposal, node)
             check_unhandled(self._file.tree, proposal, node)
             check_not_empty(self._file.tree, proposal, node)
             check_cast_back(self._file.tree, proposal, node)

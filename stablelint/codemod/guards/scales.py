@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import VIEWS, loads, readers, stores, unsigned, viewed
+from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
@@ -23,6 +24,7 @@ from stablelint.syntax.names import called_name, last_name
 _OF_RATIO = ".clamp(max=20.0)"
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
+_OF_SOFTPLUS = " + 1e-5"
 _OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _CALLED_LOG = re.compile(
@@ -64,13 +66,18 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             raise Withheld(
                 f"`{ast.unparse(node)}` is called the logarithm of a scale: the scale is its exponential"
             )
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_offset(tree, node.right):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_offset(tree, node.right):
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
         taken = _taken_from_one(node)
         if taken is not None:
             return _with_expm1(tree, proposal, operand, taken), node
+        softened = _softplus(tree, node) if _is_scale(tree, node) else None
+        if softened is not None:
+            return replace(
+                moved(tree, proposal, operand, softened), template=f"${operand}{_OF_SOFTPLUS}"
+            ), softened
         exponent = _exponent(tree, node)
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
@@ -313,6 +320,18 @@ def _exponent(tree: Tree, node: ast.expr) -> ast.expr | None:
     return None if exponent is None or "min" in (given_bounds(exponent) or ()) else exponent
 
 
+def _softplus(tree: Tree, node: ast.expr) -> ast.expr | None:
+    """What a softplus makes of which an expression is a view, by name or not: itself, or multiplied with something."""
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    value = viewed(node if given is None else given.value)
+    factors = (value.left, value.right) if isinstance(value, ast.BinOp) and _is_product(value) else (value,)
+    return (
+        value
+        if any(isinstance(one, ast.Call) and called_name(one) == "softplus" for one in factors)
+        else None
+    )
+
+
 def _sizes_box(tree: Tree, node: ast.expr) -> bool:
     """Whether the size of an anchor is multiplied by the exponential of a node."""
     exponential = applied(tree, node, "exp")
@@ -359,20 +378,6 @@ def _reduced(node: ast.expr) -> ast.expr:
 
 def _is_log_of_share(name: str) -> bool:
     return bool(_LOG_OF_SHARE.search(name)) and not _CALLED_LOG.search(name)
-
-
-def _is_offset(tree: Tree, node: ast.expr) -> bool:
-    """Whether a number is a small positive one, or what has such a one by default."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, float) and 0 < node.value < 0.01
-    walked = list(ast.walk(tree.module))
-    if isinstance(node, ast.Attribute):
-        text = ast.unparse(node)
-        sets = [one for one in walked if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == text]
-        return any(not isinstance(one.value, ast.Attribute) and _is_offset(tree, one.value) for one in sets)
-    given = (one for one in walked if isinstance(one, ast.arguments))
-    named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
-    return any(name.arg == last_name(node) and _is_offset(tree, value) for name, value in named)
 
 
 def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:

@@ -13,7 +13,8 @@ from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants
 
-_BOUNDS = (".clamp", ".masked_fill(")
+_BOUNDS = (".clamp", ".masked_fill(", " + 1e-7")
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _CASTS = frozenset("to type type_as half bfloat16 item".split())
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _EMPTY = ".numel(), 1)"
@@ -26,6 +27,8 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     function, statement = function_of(tree, node), tree.statement(node)
     if function is None or not any(one in proposal.template for one in _BOUNDS):
         return
+    if any(_leaves_out(link.parent) for link in tree.ancestors(node)):
+        raise Withheld("what is not finite is left out behind it")
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
         later = (one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno)
@@ -51,6 +54,13 @@ def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld("what follows would be computed in float32, and nothing casts it back")
 
 
+def _leaves_out(node: ast.AST) -> bool:
+    """Whether a comprehension takes no element that is NaN or infinite."""
+    tests = [one for each in node.generators for one in each.ifs] if isinstance(node, _COMPREHENSIONS) else []
+    called = (one for test in tests for one in descendants(test) if isinstance(one, ast.Call))
+    return any(called_name(one) in _ASKS for one in called)
+
+
 def _replaces_infinite(node: ast.AST, name: str) -> bool:
     """Whether a node gives other values to elements of a name: ``d[d == inf] = 0``, ``d.masked_fill(d.isinf(), 0)``."""
     if isinstance(node, ast.Assign):
@@ -62,7 +72,12 @@ def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
     for one in descendants(test):
         is_test = isinstance(one, ast.Call) and called_name(one) in _ASKS
-        is_equal = isinstance(one, ast.Compare) and "inf" in ast.unparse(one)
+        is_equal = isinstance(one, ast.Compare) and ("inf" in ast.unparse(one) or _is_of_itself(one))
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
+
+
+def _is_of_itself(test: ast.Compare) -> bool:
+    """Whether a test is that of NaN by its one property: ``x != x``."""
+    return [ast.unparse(test.left)] == list(map(ast.unparse, test.comparators))

@@ -26,12 +26,10 @@ UPCAST = "upcast"  # something that it is made of was cast to single precision, 
 LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 # Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
-_NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "tiny ** (1 / 3)": "1e-6", "eps": "1e-6"}
+_NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "eps": "1e-6"}
 _ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
-_LIMIT = re.compile(
-    r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* (0\.5|\(1 / 3\)))?)"
-)
+_LIMIT = re.compile(r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
 _LARGER = re.compile(r"max\(\$\w+, (?P<limit>torch\.finfo\(\$(?P<of>\w+)\.dtype\)[^()]*)\)")
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"

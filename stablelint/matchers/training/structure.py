@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import assigned_in, bound_to, classes_of, functions_naming, made_by, qualified
 from stablelint.matchers.tree import (
@@ -66,7 +67,9 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
         for statement in nodes_in(init, ast.Assign):
             target, value = statement.targets[0], statement.value
             moved = _moved_parameter(value, review.module)
-            if not isinstance(target, ast.Attribute) or not (moved or _is_leaf(value, review.module)):
+            if not isinstance(target, ast.Attribute) or (
+                moved is None and not _is_leaf(value, review.module)
+            ):
                 continue
             if is_read_outside(target.attr, info, review.module):
                 continue  # who reads it elsewhere may train it
@@ -74,7 +77,7 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             if len(stores) > 1:
                 continue  # a place for what comes later
             if moved is not None:
-                yield site_at(review, rule, value, {"moved": moved}, message=_MOVED)
+                yield site_at(review, rule, value, moved, message=_MOVED, kind=Kind.TENSOR)
             elif not _is_registered({target.attr}, info):
                 yield site_at(review, rule, value, {"leaf": value})
 
@@ -87,10 +90,17 @@ def is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
     return anywhere > inside
 
 
-def _moved_parameter(node: ast.expr, module: ModuleInfo) -> ast.expr | None:
-    """The parameter of which an expression is the copy on another device, or of another type."""
+def _moved_parameter(node: ast.expr, module: ModuleInfo) -> dict[str, ast.expr] | None:
+    """The operands of an expression that copies a parameter to another device or type, where it is one."""
     inner = receiver(node) if called(node) in ("to", "cuda", "half", "double", "bfloat16") else None
-    return inner if made_by(inner, module).endswith("nn.Parameter") else None
+    if not isinstance(inner, ast.Call) or not made_by(inner, module).endswith("nn.Parameter"):
+        return None
+    given = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else []
+    if len(inner.args) != 1 or inner.keywords or len(given) > 1:
+        return {}
+    if given:
+        return {"data": inner.args[0], "place": given[0]} if called(node) == "to" else {}
+    return {"raw": inner.args[0]} if called(node) == "cuda" else {}
 
 
 def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:

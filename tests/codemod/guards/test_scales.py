@@ -266,7 +266,9 @@ def test_the_ratio_of_probabilities_is_bounded_as_policies_are(before: str) -> N
         ("q.exp()", "q.clamp(-20.0, 20.0).exp()"),
         ("torch.exp(0.5 * q)", "torch.exp(0.5 * q.clamp(-30.0, 20.0))"),
         ("q.clamp(max=2).exp()", "q.clamp(min=-20.0, max=2).exp()"),
-        ("F.softplus(q)", "F.softplus(q)"),
+        ("F.softplus(q)", "F.softplus(q) + 1e-5"),
+        ("F.softplus(q) * 0.1", "F.softplus(q) * 0.1 + 1e-5"),
+        ("q.abs()", "q.abs()"),
     ],
 )
 def test_the_scale_of_a_distribution_is_bounded_at_the_exponent_that_it_has(made: str, after: str) -> None:

@@ -20,6 +20,7 @@ def bounded(source: str) -> Proposal:
     [
         "y[y == float('inf')] = 0",
         "y[torch.isinf(y)] = 0",
+        "y[y != y] = 0",
         "y[~y.isfinite()] = 0",
         "y.masked_fill_(y == math.inf, 0)",
         "y = torch.where(y.isinf(), x, y)",
@@ -35,6 +36,13 @@ def test_no_bound_takes_away_an_infinity_that_is_replaced(replaced: str) -> None
 def test_other_replacements_leave_the_bound(other: str) -> None:
     source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {other}\n    return y\n"
     assert "y = d.clamp_min(1e-30).rsqrt()" in rewritten(source, bounded(source))
+
+
+def test_no_bound_makes_a_number_of_what_a_comprehension_leaves_out() -> None:
+    source = "import torch\ndef f(ds):\n    y = [v for v in [1 / d for d in ds] if not torch.isnan(v)]\n    return y\n"
+    at = Binding("d", span_of(source, "d", start=source.index("1 / ") + 4))
+    change = proposal(source, "d", BOUND, occurrence=source[: source.index("1 / d") + 4].count("d"), d=at)
+    assert "left out" in withheld(source, change)
 
 
 def test_the_mean_of_nothing_is_not_told_as_0() -> None:

@@ -1,0 +1,74 @@
+"""Guards that the code has already, by a number that the text does not settle: a second one would doubt the first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.codemod.flow.definition import definition
+from stablelint.codemod.flow.nodes import viewed
+from stablelint.codemod.templates.clamps import given_bounds, number
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import last_name
+
+_SMALL, _SMOOTH = 0.01, 1.0
+_NEAR_ZERO = (".masked_fill(", " + 1e-7")  # what a denominator of either sign gets, and a union
+
+
+def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a lower bound is proposed for what a clamp makes, or an offset for what has one."""
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    value = viewed(node if given is None else given.value)
+    bound = (given_bounds(value) or {}).get("min")
+    is_lower = any(one in proposal.template for one in (".clamp_min(", *_NEAR_ZERO))
+    if is_lower and bound is not None and number(bound) is None:
+        raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
+    if not any(one in proposal.template for one in _NEAR_ZERO):
+        return
+    offset = next((one for one in _addends(value) if is_offset(tree, one, _SMOOTH)), None)
+    if offset is not None:
+        raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
+
+
+def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
+    """Whether a number is a small positive one, or what has one up to `largest` by default."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, float) and 0 < node.value < _SMALL
+    walked = list(ast.walk(tree.module))
+    if isinstance(node, ast.Attribute):
+        text = ast.unparse(node)
+        sets = [one for one in walked if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == text]
+        return any(_is_small(tree, one.value, largest) for one in sets)
+    given = (one for one in walked if isinstance(one, ast.arguments))
+    named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
+    return any(name.arg == last_name(node) and _is_small(tree, value, largest) for name, value in named)
+
+
+def _is_small(tree: Tree, value: ast.expr, largest: float) -> bool:
+    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+        return 0 < value.value <= largest
+    return not isinstance(value, ast.Attribute) and is_offset(tree, value, largest)
+
+
+def _addends(node: ast.expr) -> Iterator[ast.expr]:
+    """The terms of a sum, under a power or multiplied with something, too; the factors of terms that are products."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from (*_addends(left), *_addends(right))
+            yield from (one for term in (left, right) for one in _factors(term))
+        case ast.BinOp(left=base, op=ast.Pow()):
+            yield from _addends(base)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield from (*_addends(left), *_addends(right))
+        case ast.Call(func=ast.Attribute(value=left, attr="add"), args=[right]):
+            yield from (*_addends(left), *_addends(right), right)
+
+
+def _factors(term: ast.expr) -> Iterator[ast.expr]:
+    match term:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            yield from (*_factors(left), *_factors(right))
+        case _:
+            yield term

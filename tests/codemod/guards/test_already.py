@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.codemod.support import HEAD, proposal, rewritten, withheld
+
+FLOOR = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+UNION = "$x + 1e-7"
+
+
+@pytest.mark.parametrize("made", ["x.clamp(min=eps)", "torch.clamp(x, eps).view(-1)"])
+def test_what_a_clamp_makes_by_an_unknown_bound_gets_no_second_one(made: str) -> None:
+    source = f"{HEAD}def f(x, eps):\n    y = {made}\n    return x, y.sqrt(), y\n"
+    assert "a clamp already, by `eps`" in withheld(source, proposal(source, "y", FLOOR, occurrence=1, x="y"))
+
+
+@pytest.mark.parametrize(
+    "total", ["x + eps", "x.add(n * c + eps)", "(x + 1e-8) ** 2", "w * (x + n * self.eps)", "n + self.smooth"]
+)
+def test_a_denominator_with_an_offset_gets_no_second_one(total: str) -> None:
+    init = "    def __init__(self, smooth=1.0):\n        self.eps, self.smooth = 0, smooth\n        self.eps = 1e-6\n"
+    init += "        self.smooth = smooth\n"
+    source = f"{HEAD}class L:\n{init}    def f(self, x, n, c, w, eps=1e-6):\n        return n / ({total})\n"
+    assert "an offset already" in withheld(source, proposal(source, total, UNION, x=total))
+
+
+@pytest.mark.parametrize("total", ["x + n", "x - eps", "x + 2.0", "x * eps"])
+def test_a_sum_without_an_offset_gets_one(total: str) -> None:
+    source = f"{HEAD}def f(x, n, eps=1e-6):\n    return n / ({total})\n"
+    assert f"n / ({total} + 1e-7)" in rewritten(source, proposal(source, total, UNION, x=total))
