@@ -67,6 +67,7 @@ class FakeOptions:
     discharged: bool = False
     level: Level = Level.POSSIBLE
     edited: Mapping[str, bytes] = field(default_factory=dict)
+    focus: object = None
 
 
 CATALOG = FakeCatalog({code: FakeRule(code, name) for code, name in _RULES.values()})

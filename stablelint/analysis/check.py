@@ -20,7 +20,7 @@ from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.review import Index, Review, index_of
-from stablelint.analysis.matching.roots import Root, Survey, look, survey
+from stablelint.analysis.matching.roots import Root, Survey, leading_to, look, survey
 from stablelint.analysis.matching.shallow import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
@@ -49,6 +49,24 @@ _OTHERS = "other calls may pass something else, for which the rewrite would be w
 _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
 
 
+class AbandonedError(Exception):
+    """Nobody waits for the answer any longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What somebody waits for who types.
+
+    Where `rows` are those of one function, its findings alone are wanted. An analysis that is `abandoned` raises
+    AbandonedError before the next function. `deep` keeps which functions a shallow look does not suffice for, which
+    saves it where another function is edited.
+    """
+
+    rows: range | None = None
+    abandoned: Callable[[], bool] = bool
+    deep: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
     """`root` bounds which other files are read; `discharged` keeps what was proved, or is assumed, to be safe.
@@ -61,6 +79,7 @@ class AnalysisOptions:
     discharged: bool = False
     level: Level = Level.POSSIBLE
     edited: Texts = field(default_factory=dict)
+    focus: Focus | None = None
 
 
 def check_source(
@@ -110,6 +129,7 @@ class _Analysis:
         self._project = project
         self._index = index
         self._options = options
+        self._focus = options.focus or Focus()
         self._half_shown = half_shown
         self._half_used = module.is_script and half_shown and ".half()" in module.source.text
         self._graph = Graph()
@@ -129,11 +149,13 @@ class _Analysis:
         seen = survey(self._module, self._index.needs, self._half_is_met)
         self._guarded(partial(self._run_module, seen), 1)
         self._awaited = {id(root.function.node) for root in seen.roots if root.awaited}
-        for root in seen.roots:
+        rows = self._focus.rows
+        for root in seen.roots if rows is None else leading_to(rows, seen.roots):
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
         passes = passes_of(self._module, self._module.sights.passing(), self._project)
-        unique = {(d.code, d.span): d for d in self._diagnostics}
+        wanted = (d for d in self._diagnostics if rows is None or d.span.start.row in rows)
+        unique = {(d.code, d.span): d for d in wanted}
         return FileReport(
             filename,
             tuple(of_one_change(sorted(unique.values(), key=lambda d: d.sort_key))),
@@ -153,6 +175,8 @@ class _Analysis:
 
     def _guarded(self, step: Callable[[], None], row: int) -> None:
         """Runs a step; one that exhausts the stack costs its own findings only."""
+        if self._focus.abandoned():
+            raise AbandonedError
         try:
             step()
         except RecursionError:
@@ -172,7 +196,11 @@ class _Analysis:
 
     def _run_root(self, root: Root) -> None:
         """Looks at a function without its long calls, and with them where a finding can rest on those."""
-        if not self._attempt(root, shallow=True):
+        focus, function = self._focus, root.function
+        name = f"{function.owner.name}.{function.name}" if function.owner is not None else function.name
+        known = focus.rows is not None and function.node.lineno not in focus.rows and name in focus.deep
+        if known or not self._attempt(root, shallow=True):
+            focus.deep.add(name)
             self._attempt(root, shallow=False)
         if root.risky and not self._is_seen_whole(root):
             self._run_as_called(root)

@@ -25,6 +25,7 @@ from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Problem, Span
 from stablelint.server import speak
 from stablelint.server.actions import FIX_ALL, KINDS, OPEN_PAGE, actions
+from stablelint.server.glance import change
 from stablelint.server.projects import Project, Projects, on_disk
 from stablelint.server.text import Text
 from stablelint.workspace.fixing import FileFix
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 CHECK_WORKSPACE = "stablelint.checkWorkspace"
 _PAUSE = 0.003  # seconds: keystrokes of one burst, and the changes of one command, are answered once
+LONG = 500  # lines: from here on the function that is typed in is answered ahead of the rest
 _STACK_BYTES = 64 << 20  # nested expressions go deeper than a thread's own stack on some systems
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [
@@ -57,6 +59,7 @@ class Known:
     ranges: tuple[Ranges, Mapping[Span, Seen]] | None = None
     fixable: tuple[Diagnostic, ...] | None = None
     uris: frozenset[str] = field(default_factory=frozenset)
+    shown: dict[str, list[types.Diagnostic]] = field(default_factory=dict)  # by document
 
 
 class Server(LanguageServer):
@@ -129,12 +132,36 @@ class Server(LanguageServer):
         if text is None:
             return None
         project = await self.aside(self._projects.of, text.path)
-        result = await self.aside(project.check, text.path, text.data)
+        abandoned = threading.Event()
+        try:
+            await self._glance(text, project, abandoned)
+            result = await self.aside(project.check, text.path, text.data, abandoned.is_set)
+        except asyncio.CancelledError:
+            abandoned.set()
+            raise
         known = Known(text, project, result.diagnostics, uris=frozenset(part.uri for part in text.parts))
         self.known[text.path] = known
         self._publish(known, result.problems)
         self._tell(os.path.dirname(text.path), project.problems)
         return known
+
+    async def _glance(self, text: Text, project: Project, abandoned: threading.Event) -> None:
+        """Shows what is found in the function that is typed in, ahead of the rest of a long text."""
+        known = self.known.get(text.path)
+        if known is None or text.is_notebook or len(text.lines) < LONG:
+            return
+        typed = await self.aside(change, known.text.lines, text.lines, text.data)
+        if typed is None:
+            return
+        result = await self.aside(project.check, text.path, text.data, abandoned.is_set, typed.function)
+        catalog = project.session.catalog
+        found = [
+            speak.diagnostic(item, text, catalog)[1]
+            for item in result.diagnostics
+            if item.span.start.row in typed.function
+        ]
+        uri = text.parts[0].uri
+        self.publish({uri: [*typed.moved(known.shown.get(uri, ())), *found]}, text.version)
 
     def _publish(self, known: Known, problems: Iterable[Problem]) -> None:
         """Shows what was found, in each document of the text."""
@@ -145,6 +172,7 @@ class Server(LanguageServer):
             shown[uri].append(found)
         for problem in problems:
             shown[text.parts[0].uri].append(speak.problem(problem))
+        known.shown = shown
         self.publish(shown, None if text.is_notebook else text.version)
 
     def _tell(self, folder: str, problems: Iterable[Problem]) -> None:

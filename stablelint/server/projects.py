@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,8 @@ class Project:
     _wanted: dict[str, bool] = field(default_factory=dict)
     # What others passed to a file when it was last on disk.
     _received: dict[str, Passes] = field(default_factory=dict)
+    # Which functions of a file a shallow look does not suffice for.
+    _deep: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def request(self) -> Request:
@@ -46,8 +48,15 @@ class Project:
             self._wanted[path] = not named or bool(discover([path], forced).files)
         return self._wanted[path]
 
-    def check(self, path: str, data: bytes) -> CheckResult:
-        """What a check of the text finds, perhaps without fixes; the cache answers where the text lies on disk."""
+    def check(
+        self, path: str, data: bytes, abandoned: Callable[[], bool] = bool, rows: range | None = None
+    ) -> CheckResult:
+        """What a check of the text finds, perhaps without fixes; the cache answers where the text lies on disk.
+
+        Where `rows` are those of a function, its findings alone are wanted. Raises AbandonedError once `abandoned`.
+        """
+        from stablelint.analysis.check import Focus
+
         if not self.wants(path):
             return CheckResult()
         if not path.endswith(".ipynb") and on_disk(path) == data:
@@ -55,7 +64,10 @@ class Project:
             self._received.update(result.received)
             return result
         received = self._received.get(path, NOTHING)
-        return check_text(data, path, self.request, self.session.catalog, fixes=False, received=received)
+        focus = Focus(rows, abandoned, self._deep.setdefault(path, set()))
+        return check_text(
+            data, path, self.request, self.session.catalog, fixes=False, received=received, focus=focus
+        )
 
     def fixable(self, path: str, data: bytes) -> CheckResult:
         """What a check of the text finds, with fixes."""

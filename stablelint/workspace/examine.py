@@ -23,6 +23,7 @@ from stablelint.workspace.runs.observed import informed
 from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:
+    from stablelint.analysis.check import Focus
     from stablelint.catalog import Catalog
     from stablelint.codemod.text.source import Read
 
@@ -74,6 +75,7 @@ class Examiner:
         catalog: Catalog,
         received: Mapping[str, Passes] = NOTHING_RECEIVED,
         edited: Texts = UNEDITED,
+        focus: Focus | None = None,
     ) -> None:
         from stablelint.analysis.check import AnalysisOptions
 
@@ -81,7 +83,7 @@ class Examiner:
         self.catalog = catalog
         self._received = received
         full = Level.POSSIBLE if scope.observed else scope.level
-        self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited)
+        self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited, focus)
 
     def __call__(self, path: str, received: Passes | None = None) -> tuple[str, Json]:
         """The digest of the file's content, and its entry; `received` is what other files pass to it."""

@@ -28,6 +28,7 @@ from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE
 
 if TYPE_CHECKING:
+    from stablelint.analysis.check import Focus
     from stablelint.catalog import Catalog
     from stablelint.workspace.callers import Callers
 
@@ -235,17 +236,19 @@ def check_text(
     *,
     fixes: bool = True,
     received: Passes = NOTHING,
+    focus: Focus | None = None,
 ) -> CheckResult:
     """Checks text that need not be on disk, as if it stood in the file `filename`; on demand without the fixes.
 
-    `received` is what other files pass to it.
+    `received` is what other files pass to it, `focus` what somebody waits for who types.
     """
     from stablelint.workspace.examine import Examiner
 
     path = os.path.abspath(filename)
     entry = trivial_entry(data, path)
     if entry is None:
-        entry = Examiner(request.scope, catalog, {path: received}).examine(data, path, fixes)
+        examiner = Examiner(request.scope, catalog, {path: received}, focus=focus)
+        entry = examiner.examine(data, path, fixes)
     return _collect({path: read(entry, path)}, request, (), {path: data})
 
 

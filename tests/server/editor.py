@@ -40,11 +40,13 @@ class Editor:
         self.progress: list[object] = []
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
+        self.answers: dict[str, int] = {}  # how often the newest text of a document was answered
 
         @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: types.PublishDiagnosticsParams) -> None:
             if params.version is None or params.version == self._versions.get(params.uri, params.version):
                 self.shown[params.uri] = list(params.diagnostics)
+                self.answers[params.uri] = self.answers.get(params.uri, 0) + 1
                 self._news.set()
 
         @self.client.feature(types.WINDOW_SHOW_DOCUMENT)
@@ -96,6 +98,7 @@ class Editor:
         """Replaces the text of a document, unsaved."""
         self._versions[uri] += 1
         self.shown.pop(uri, None)
+        self.answers[uri] = 0
         change = types.TextDocumentContentChangeWholeDocument(text)
         identifier = types.VersionedTextDocumentIdentifier(self._versions[uri], uri)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))

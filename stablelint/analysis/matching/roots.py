@@ -73,6 +73,19 @@ def survey(module: ModuleInfo, needs: Sequence[Need], half: Callable[[], bool]) 
     return Survey(roots, frozenset(body.words), tells)
 
 
+def leading_to(rows: range, roots: Sequence[Root]) -> list[Root]:
+    """The functions on some rows and, for what they pass, those that lead to them by calls; callers first."""
+    names: set[str] = set()
+    kept: list[Root] = []
+    for root in reversed(roots):
+        here = root.function.node.lineno in rows
+        if here or root.seen.callees & names:
+            kept.append(root)
+            root.risky = root.risky and here
+            names.add(root.function.name)
+    return kept[::-1]
+
+
 def look(module: ModuleInfo) -> tuple[list[Root], Glance]:
     """The functions of a file, in order, and what stands outside of them; the module keeps what is seen of each."""
     found = list(_collect(module.source.tree.body, None, module))
