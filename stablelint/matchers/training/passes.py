@@ -56,9 +56,11 @@ def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> b
             start(first.node) < start(n) < start(step.node) for n in assigned_in(step.subject, step.root)
         )
     here = set(nodes_in(first.root, ast.expr))
-    return any(
-        id(v) in gone and v.node in here and start(v.node) < start(first.node) for v in graph if v.node
-    )
+    # What is computed again is an equal value, with a graph of its own.
+    between = (n for n in nodes_in(step.root, ast.Call) if start(first.node) < start(n) < start(step.node))
+    anew = set(map(ast.dump, between))
+    shared = [v for v in graph if id(v) in gone and v.node in here and ast.dump(v.node) not in anew]
+    return any(start(v.node) < start(first.node) for v in shared)
 
 
 def _may_save(loss: Value) -> bool:

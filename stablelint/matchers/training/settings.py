@@ -78,9 +78,12 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     functions = functions_below(tree) if roots else []
     helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
     for root in roots:
-        for call in calls_in(root):
-            seeds = made_by(call, review.module) in _SEEDS or called(call) in helpers
-            loop = loop_around(call, root) if seeds and len(call.args) == 1 else None
+        found = [n for n in calls_in(root) if made_by(n, review.module) in _SEEDS or called(n) in helpers]
+        places = [(ast.dump(n), loop_around(n, root)) for n in found]
+        for call, place in zip(found, places, strict=True):
+            loop = (
+                place[1] if len(call.args) == 1 and places.count(place) == 1 else None
+            )  # two: passes compared
             if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call, tree):
                 yield site_at(review, rule, call)
 

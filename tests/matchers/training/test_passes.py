@@ -48,3 +48,18 @@ def test_a_sum_of_leaves_keeps_no_tensors_for_the_backward_pass() -> None:
     """
     assert findings("SL608", program.format("(x + 1).mean()")) == []
     assert findings("SL608", program.format("x.exp().sum()")) == ["y.backward()"]
+
+
+def test_equal_expressions_on_both_sides_of_a_backward_pass_are_two_graphs() -> None:
+    program = """
+        net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1), nn.Sigmoid())
+        def log(x):
+            return torch.log(x + 1e-3)
+        for x in loader:
+            log(net(x)).mean().backward()
+            {}
+            log({}).mean().backward()
+    """
+    assert findings("SL608", program.format("out = net(x)", "out")) == []
+    once = program.replace("log(net(x))", "out = net(x)\n            log(out)", 1)
+    assert findings("SL608", once.format("pass", "out")) == ["log(out).mean().backward()"]
