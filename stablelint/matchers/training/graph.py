@@ -197,8 +197,8 @@ def _is_cut_leaf(leaf: Value, review: Review) -> bool:
 
 def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
     """Whether a value is known to carry no graph; what a method returns that others override is not."""
-    if value.kind is Kind.NONE:
-        return False
+    if value.kind is Kind.NONE or value.op == "attribute" or value.assumed:
+        return False  # what the constructor gives it says nothing of what it is now
     if isinstance(value.node, ast.Subscript):
         return holds_no_graph(value.node.value, review.module)
     if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
@@ -238,7 +238,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         added = set(map(id, _summands(loss)))
         for value in made_from([loss], stops=("detach",)):
             source = _copied(value) if value is not loss else None
-            if source is None or id(value) in told:
+            if source is None or id(value) in told or _is_weight(value, step.root):
                 continue
             if _comes_from(source, modules) or (id(value) in added and source.operands):
                 told.add(id(value))
@@ -250,6 +250,12 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         asks = ast.unparse(argument(node, "requires_grad") or node) == "True"
         if asks and _is_total(source) and _is_returned(node, scope_of(frame)):
             yield make_site(review, rule, (value, frame), {"x": source})
+
+
+def _is_weight(value: Value, root: ast.AST) -> bool:
+    """Whether a copy is one factor of a product: the weight of a policy's log-probability, which shall be a constant."""
+    above = next(ancestors(value.node, root), None)
+    return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
 
 
 def _summands(value: Value) -> Iterator[Value]:

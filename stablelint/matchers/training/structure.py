@@ -28,7 +28,17 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.walk import nodes_below, nodes_in
 
 _MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
-_BARE = ("Loss", "ReLU", "Parameter", "Pool2d", "Tanh", "Sigmoid")  # without parameters, or one themselves
+_BARE = (
+    "Loss",
+    "ReLU",
+    "Parameter",
+    "Pool2d",
+    "Tanh",
+    "Sigmoid",
+    "Upsample",
+    "Flatten",
+    "Identity",
+)  # without parameters, or one themselves
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict", "Parameter")
 _MOVED = "where this moves the parameter, it is a tensor of its own, which the module does not know of"
 
