@@ -456,6 +456,8 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
         module.rebound = _declared(source.tree)
     if "globals()" in text:
         module.rebound |= frozenset(_entered(source.tree))
+    if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
+        module.rebound |= module.assignments.keys()
     if "sys.path." in text:
         module.search_path = tuple(_added_to_search_path(source.tree))
     return module

@@ -38,7 +38,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return layers.element(base, constant, frame)
     if base.kind in (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN, Kind.NUMBER):
         return _part_of_tensor(base, index, node, frame)
-    return frame.graph.unknown(node=node)
+    return frame.graph.unknown(node=node, among=[base])
 
 
 def _element(base: Value, constant: object, frame: Frame) -> Value | None:

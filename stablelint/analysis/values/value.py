@@ -92,6 +92,7 @@ class Value:
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
     link: Value | None = None  # the last layer of the chain whose call gave the value
     belief: Belief | None = None
+    origin: int = 0  # the key of the same thing before a test, or what callers may do, gave it another
 
     @property
     def is_constant(self) -> bool:
@@ -168,7 +169,9 @@ def restricted(value: Value, key: int, interval: Interval, guard: str) -> Value:
     if belief is not None:
         met = belief.interval.meet(interval) or _another(belief.interval, interval)
         belief = replace(belief, interval=met) if met is not None and met != interval else None
-    return replace(value, key=key, interval=interval, zero=zero, guard=guard, belief=belief)
+    return replace(
+        value, key=key, interval=interval, zero=zero, guard=guard, belief=belief, origin=value.origin or value.key
+    )  # fmt: skip
 
 
 def _another(default: Interval, interval: Interval) -> Interval | None:

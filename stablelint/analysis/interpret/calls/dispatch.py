@@ -10,14 +10,14 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhere
 from stablelint.analysis.interpret.calls.functions import call_named
-from stablelint.analysis.interpret.calls.methods import call_method
+from stablelint.analysis.interpret.calls.methods import call_method, changes
 from stablelint.analysis.interpret.calls.opaque import let_write, opaque
 from stablelint.analysis.interpret.objects import bases, classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.assignment import bind, changed
-from stablelint.analysis.interpret.statements.writing import hand_back
+from stablelint.analysis.interpret.statements.writing import STORED, exposed, hand_back
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
@@ -59,6 +59,7 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
         elif value.op == "const" and value.data is Ellipsis:
             keywords["..."] = value  # a pattern's "any further arguments"
     _let_run([*positional, *keywords.values()], frame)
+    _let_bound_write([*positional, *keywords.values()], frame)
     return positional, keywords
 
 
@@ -75,6 +76,13 @@ def _let_run(given: list[Value], frame: Frame) -> None:
             hand_back(None, inline.written_by(function, {}), frame)
             if not function.writes.isdisjoint(parameters_of(function.node)):
                 let_write(function.name, given, frame, in_place=True)
+
+
+def _let_bound_write(given: list[Value], frame: Frame) -> None:
+    """Lets in-place methods of tensors, `x.mul_`, be called by whoever has them."""
+    for bound in (leaf for value in given for leaf in lists.leaves(value)):
+        if bound.op == "attribute" and bound.operands["input"].kind in STORED and changes(bound.name):
+            let_write(bound.name, bound.operands.values(), frame, in_place=True)
 
 
 def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
@@ -210,6 +218,11 @@ def call_value(
         return _call_passed(objects, positional, keywords, node, frame)
     if frame.shallow and target.op == "unknown" and frame.session.passed_over:
         return frame.graph.unknown(node=node)  # it may come from a call that was passed over
+    if target.op == "attribute" and target.operands["input"].kind in STORED and target.name != "forward":
+        return call_method(target.operands["input"], target.name, positional, keywords, node, frame)
+    exposed(target.key, "", frame)
+    _let_bound_write([target], frame)
+    let_write(target.name, target.operands.values() if target.op == "unknown" else (), frame)
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
     return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
 

@@ -40,8 +40,7 @@ def call_method(
             return yielded
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
-        element = join(frame.graph, [frame.graph.unknown(node=node), positional[1]])
-        return element
+        return join(frame.graph, [frame.graph.unknown(node=node, among=[receiver]), positional[1]])
     if (receiver.kind is Kind.MAPPING and attr in _REFILLING) or (
         receiver.kind is Kind.UNKNOWN and attr in _TAKING and not lists.is_list(receiver)
     ):
@@ -61,16 +60,16 @@ def call_method(
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
         result = opaque(f"method.{attr}", key, operands, node, frame)
-        if _is_tensor(receiver) and _changes(attr) and isinstance(node.func, ast.Attribute):
-            _store(node.func.value, receiver, result, frame)
+        if _is_tensor(receiver) and changes(attr):
+            _store(node, attr, receiver, result, frame)
         return result
     operation, in_place = found
     # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
     given = positional if attr.startswith("new_") else [receiver, *positional]
     operands = name_operands(operation.parameters, given, keywords)
     result = apply_operation(operation.name, operands, node, frame)
-    if in_place and isinstance(node.func, ast.Attribute):
-        _store(node.func.value, receiver, result, frame)
+    if in_place:
+        _store(node, attr, receiver, result, frame)
     return result
 
 
@@ -87,7 +86,7 @@ def _is_tensor(value: Value) -> bool:
     return value.kind is Kind.TENSOR or (value.kind in STORED and value.interval != TOP)
 
 
-def _changes(method: str) -> bool:
+def changes(method: str) -> bool:
     """Whether a tensor's method, of which no more is known, writes into the tensor: `index_put_`."""
     return method.endswith("_") and method != "share_memory_"
 
@@ -101,8 +100,10 @@ def _change_list(receiver: Value, attr: str, positional: list[Value], node: ast.
     return frame.graph.constant(None, node)
 
 
-def _store(target: ast.expr, receiver: Value, value: Value, frame: Frame) -> None:
+def _store(node: ast.Call, attr: str, receiver: Value, value: Value, frame: Frame) -> None:
     """An in-place method changes what its receiver's name stands for, and all that shares its elements."""
+    called = node.func  # of `f = x.mul_; f(2)` a name
+    target = called.value if isinstance(called, ast.Attribute) and called.attr == attr else None
     while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute):
         found = operations.method(target.func.attr)
         if found is None or not found[1]:

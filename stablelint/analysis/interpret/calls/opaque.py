@@ -6,7 +6,13 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from stablelint.analysis.interpret.paths.narrowing import opened
-from stablelint.analysis.interpret.statements.writing import STORED, disowned, replaced, written_into
+from stablelint.analysis.interpret.statements.writing import (
+    STORED,
+    disowned,
+    exposed,
+    replaced,
+    written_into,
+)
 from stablelint.analysis.values.lists import held_by
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
@@ -26,6 +32,10 @@ def opaque(
             in_place = known_to_read and op.endswith("_")
             let_write(op.rpartition(".")[2], operands.values(), frame, in_place)
         _hand_over(operands.values(), frame)
+        for name, given in operands.items():
+            if given.kind is Kind.UNKNOWN:
+                own = op.startswith("method.") and name == "input"
+                exposed(given.key, "" if own else _handed(given, op), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
         frame.session.observe(value, frame)
@@ -43,13 +53,17 @@ def _hand_over(arguments: Iterable[Value], frame: Frame) -> None:
 def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
     """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
     for given in _within(arguments):
-        key, said = frame.graph.fresh(), f"{given.name or 'it'}, handed to {name},"
+        key, said = frame.graph.fresh(), _handed(given, name)
         if in_place and given.kind in STORED:
             written_into(given, Value("written", key, given.kind, dtype=given.dtype, node=given.node), frame)
         elif given.kind in STORED and given.interval != TOP:
             written_into(given, opened(given, key, said, frame), frame)
         elif given.key not in frame.session.building:
             disowned(given, said, frame)
+
+
+def _handed(given: Value, name: str) -> str:
+    return f"{given.name or 'it'}, handed to {name.rpartition('.')[2]},"
 
 
 def _within(values: Iterable[Value]) -> Iterator[Value]:

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhe
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import forgotten, replaced, written_into
+from stablelint.analysis.interpret.statements.writing import exposed, forgotten, replaced, written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
@@ -198,7 +198,13 @@ def is_dataclass(info: ClassInfo) -> bool:
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
     if instance.kind is Kind.INSTANCE and _may_forget(instance, frame):
-        _forget(instance, _touched_by(instance.data[0], method, frame), frame)
+        touched, called = _touched_by(instance.data[0], method, frame)
+        _forget(instance, touched, frame)
+        held, own = frame.state.attributes, instance.data[0]
+        for name in called if held else ():
+            if _definition(own, name, frame) is None:
+                thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
+                exposed(thing.key, "", frame)
 
 
 def forget_written(function: FunctionInfo, frame: Frame) -> None:
@@ -215,11 +221,7 @@ def forget_written(function: FunctionInfo, frame: Frame) -> None:
 
 def _may_forget(instance: Value, frame: Frame) -> bool:
     """Whether anything is believed of an object that has been made."""
-    known = (
-        instance.op != "self"
-        or frame.state.facts
-        or any(k == instance.key for k, _ in frame.state.attributes)
-    )
+    known = instance.op != "self" or frame.state.facts or frame.state.attributes
     return bool(known) and instance.key not in frame.session.building
 
 
@@ -243,7 +245,7 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
 
 def let_run(thing: Value, frame: Frame) -> None:
     """Forgets what may have changed where an object is indexed, entered, looped over, compared or called."""
-    if thing.kind is Kind.INSTANCE and (frame.state.facts or frame.state.attributes):
+    if thing.kind is Kind.INSTANCE and _may_forget(thing, frame):
         for info in ancestors(thing.data[0], frame):
             for method in info.own_code:
                 forget_touched(thing, method, frame)
@@ -270,8 +272,8 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
     return False
 
 
-def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozenset[str]:
-    """The attributes that a method of a class assigns, by itself or through the methods that it calls."""
+def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> tuple[frozenset[str], frozenset[str]]:
+    """The attributes that a method of a class assigns, and those that it calls, by itself or through its methods."""
     touched, seen = set(method.touches.assigned | method.touches.others), {method.name}
     pending = list(_definitions(info, method.name, frame))
     pending.extend(f for name in method.touches.called for f in _definitions(info, name, frame))
@@ -280,7 +282,7 @@ def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> frozense
         touched |= found.assigned | found.others
         pending.extend(f for name in found.called - seen for f in _definitions(info, name, frame))
         seen |= found.called
-    return frozenset(touched)
+    return frozenset(touched), frozenset(seen)
 
 
 def _definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
@@ -376,6 +378,8 @@ def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
     value = frame.session.interpreter.evaluate(_given(node), quiet_frame(info.module, frame))
     if value.op == "const":
         number = isinstance(value.data, int | float) and not isinstance(value.data, bool)
+        if number and is_written(info, attr):
+            return frame.graph.unknown(attr, node, value.kind)
         key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (
             open_to_callers(

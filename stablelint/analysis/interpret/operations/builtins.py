@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.interpret.calls.opaque import let_write
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
@@ -17,7 +18,7 @@ from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import ROUNDED, result_interval
-from stablelint.analysis.values.value import Attained, Kind, Value, of_any, sized
+from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any, sized
 from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import AT_LEAST_ONE, BOOLEAN, COUNT, TOP, Interval
 
@@ -37,7 +38,7 @@ def call_builtin(
     if name in ("max", "min") and first is not None:
         among = first.data if isinstance(node.args[0], ast.List | ast.Tuple) else positional
         if len(among) >= 2:
-            return _extreme(name, among, node, frame)
+            return join(frame.graph, among) if "key" in keywords else _extreme(name, among, node, frame)
     if name in ("max", "min", "any", "all") and first is not None and first.kind is Kind.TENSOR:
         return apply({"max": "amax", "min": "amin"}.get(name, name), {"input": first}, node, frame)
     if name == "abs" and first is not None:
@@ -68,6 +69,8 @@ def call_builtin(
         return _super(positional, node, frame)
     if name == "vars" and first is not None:
         disowned(first, "", frame)  # whoever has the mapping can write into it
+    if name in ("exec", "eval"):
+        let_write(name, [*frame.state.names.values(), *frame.state.attributes.values()], frame)
     if name in ("str", "print", "repr", "id", "type"):
         return frame.graph.foreign(node)
     if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):

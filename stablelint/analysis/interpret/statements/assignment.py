@@ -48,7 +48,8 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         unpack(target, value, frame)
     elif isinstance(target, ast.Starred):
-        bind(target.value, frame.graph.unknown(node=target), frame)
+        taken = value if value.kind is Kind.SEQUENCE else frame.graph.unknown(node=target, among=[value])
+        bind(target.value, taken, frame)
     elif isinstance(target, ast.Attribute):
         base = frame.session.interpreter.evaluate(target.value, frame)
         if base.kind is Kind.INSTANCE and classes.set_property(base, target.attr, value, target, frame):
@@ -72,7 +73,7 @@ def _called(value: Value, identifier: str) -> Value:
     """The value under another name."""
     return Value(
         value.op, value.key, value.kind, value.operands, value.interval, value.zero, value.ends, value.dtype, value.node,
-        value.module, value.data, identifier, value.peak, value.assumed, value.guard,
+        value.module, value.data, identifier, value.peak, value.assumed, value.guard, origin=value.origin,
     )  # fmt: skip
 
 
@@ -87,6 +88,9 @@ def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
 
 def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) -> list[Value]:
     count = len(places)
+    starred = next((i for i, place in enumerate(places) if isinstance(place, ast.Starred)), None)
+    if starred is not None:
+        return _around_star(value, starred, count, node, frame)
     if value.kind is Kind.SEQUENCE and len(value.data) == count:
         return list(value.data)
     if value.op == "phi" and value.kind is Kind.UNKNOWN:  # only a path that yields as many is unpacked
@@ -104,6 +108,16 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
         return [size_of(value.first, place, frame, i) for i, place in enumerate(places)]
     return [frame.graph.unknown(node=node, among=[value]) for _ in range(count)]
+
+
+def _around_star(value: Value, starred: int, count: int, node: ast.AST, frame: Frame) -> list[Value]:
+    """The parts of `first, *others = value`."""
+    if value.kind is not Kind.SEQUENCE or len(value.data) < count - 1:
+        return [frame.graph.unknown(node=node, among=[value]) for _ in range(count)]
+    end = len(value.data) - (count - 1 - starred)
+    others = frame.graph.sequence(value.data[starred:end], node)
+    others.key, others.name = frame.graph.fresh(), "list"
+    return [*value.data[:starred], others, *value.data[end:]]
 
 
 def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:

@@ -343,7 +343,7 @@ def _case(pattern: ast.pattern, subject: Value, frame: Frame) -> Value | None:
     for part in descendants(pattern):
         name = getattr(part, "name", None) or getattr(part, "rest", None)
         if isinstance(name, str):
-            frame.state.names[name] = frame.graph.unknown(name, part)
+            frame.state.names[name] = frame.graph.unknown(name, part, among=[subject])
     return None
 
 

@@ -11,12 +11,11 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWING, having
 
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = having("alias", "may-alias")
-_OPAQUE = ("call.", "method.")
-_DEPTH = 8
+_CHOOSING = frozenset({"phi", "list_of", "python.or", "python.and"})
 _CONTAINERS = (Kind.SEQUENCE, Kind.MAPPING)
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 
@@ -40,7 +39,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
             module=frame.module,
         )
 
-    roots = {target.key, *_storage(target, _DEPTH), *_held_anywhere(target, frame)}
+    roots = {target.key, *_storage(target), *_held_anywhere(target, frame)}
     _replace(roots, result, renewed, frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
@@ -75,17 +74,22 @@ def replaced(container: Value, result: Value, frame: Frame) -> None:
 
 
 def disowned(thing: Value, said: str, frame: Frame) -> None:
-    """Forgets what was tested of an object's attributes and items; what was stored there stays if nobody changed it.
-
-    Nothing is said where it is known that somebody did.
-    """
+    """Forgets what was tested of an object's attributes and items, too, where its own or unseen code may change them."""
     for key in frame.graph.parts.get(thing.key, ()):
         frame.state.facts.pop(key, None)
+    exposed(thing.key, said, frame)
+
+
+def exposed(thing: int, said: str, frame: Frame) -> None:
+    """Opens what was assigned to the attributes of an object, given by its key, to others that get at it.
+
+    It stays if nobody changed it; nothing is said where somebody is known to, and a 0 is a start that others go on from.
+    """
     held = frame.state.attributes
-    for place, value in held.items():
-        if place[0] == thing.key and value.kind in (*STORED, Kind.NUMBER):
-            lost = frame.graph.unknown(place[1], value.node)
-            held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if said else lost
+    for place in [p for p in held if p[0] == thing and held[p].kind in (*STORED, Kind.NUMBER)]:
+        value, lost = held[place], frame.graph.unknown(place[1], held[place].node)
+        stays = said and value.zero is not Attained.EXACT
+        held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if stays else lost
 
 
 def trained(values: Iterable[Value], frame: Frame) -> None:
@@ -93,7 +97,7 @@ def trained(values: Iterable[Value], frame: Frame) -> None:
     for value in list(values):
         trained(lists.held_by(value).values(), frame)
         if value.kind is Kind.TENSOR and value.op != "parameter":
-            _replace(_storage(value, _DEPTH), trainable(value, frame), None, frame)
+            _replace(_storage(value), trainable(value, frame), None, frame)
 
 
 def trainable(value: Value, frame: Frame) -> Value:
@@ -109,7 +113,7 @@ def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] |
 
     def become(value: Value) -> Value | None:
         shares = value.kind in STORED and value is not result and value.key != result.key
-        if not shares or roots.isdisjoint(_storage(value, _DEPTH)):
+        if not shares or roots.isdisjoint(_storage(value)):
             return None
         return renewed(value) if renewed is not None else result
 
@@ -141,31 +145,63 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
 
 
 def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
-    """Keys of the tensors that lists and mappings hold, where any of these may be what `target` is."""
-    while target.op in _SHARING and target.first is not None:
-        target = target.first
-    if target.op != "unknown" and not target.op.startswith(_OPAQUE):
-        return
-    pending = [*target.operands.values(), *frame.state.names.values(), *frame.state.attributes.values()]
+    """Keys of the tensors that `target` may be, where objects yield it of which no more is known than what they hold."""
+    holders: list[Value] = []
+    for source in _sources(target):
+        if _is_opaque(source):
+            holders.append(source)
+            if source.op != "attribute":
+                holders += [*frame.state.names.values(), *frame.state.attributes.values()]
+        elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
+            kept = source.first.data[1].settled().get(source.name)
+            holders += [frame.graph.sequence([kept])] if kept is not None else []
     seen: set[int] = set()
-    while pending:
-        value = pending.pop()
-        if value.key in seen:
+    while holders:
+        holder = holders.pop()
+        if holder.key in seen:
             continue
-        seen.add(value.key)
-        if value.op == "unknown" or value.op.startswith(_OPAQUE):
-            pending += value.operands.values()
-        held = [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
-        pending += held
+        seen.add(holder.key)
+        held = _held_in(holder, frame)
+        holders += held
         for part in (leaf for one in held for leaf in lists.leaves(one)):
             if part.kind in STORED and part.interval != TOP:
-                yield from _storage(part, _DEPTH)
+                yield from _storage(part)
 
 
-def _storage(value: Value, depth: int) -> set[int]:
+def _is_opaque(value: Value) -> bool:
+    """Whether a value may be anything that its operands, or what they are made of, hold."""
+    if value.op == "attribute":
+        of = value.first
+        return of is not None and of.kind is not Kind.INSTANCE and of.interval == TOP
+    return value.op == "unknown" or "." in value.op
+
+
+def _held_in(value: Value, frame: Frame) -> list[Value]:
+    """What a container, an object, or a call that nobody has followed has been given to hold."""
+    if value.kind is Kind.INSTANCE:
+        set_later = (v for (key, _), v in frame.state.attributes.items() if key == value.key)
+        return [*value.data[1].settled().values(), *set_later]
+    held = [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
+    return [*held, *value.operands.values()] if _is_opaque(value) else held
+
+
+def _sources(value: Value) -> list[Value]:
+    """The value, and what it shows the elements of: itself in another shape, or one of several."""
+    found, seen = [value], {value.key}
+    for one in found:  # grows while it is walked
+        shown: Iterable[Value] = ()
+        if one.op in _CHOOSING:
+            shown = one.operands.values()
+        elif one.first is not None and (
+            one.op in _SHARING or (one.op == "attribute" and one.name in VIEWING)
+        ):
+            shown = [one.first]
+        new = [v for v in shown if v.key not in seen]
+        seen.update(v.key for v in new)
+        found += new
+    return found
+
+
+def _storage(value: Value) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
-    while value.op in _SHARING and value.first is not None:
-        value = value.first
-    if value.op not in ("phi", "list_of") or not depth:
-        return {value.key}
-    return {key for path in value.operands.values() for key in _storage(path, depth - 1)} | {value.key}
+    return {key for one in _sources(value) for key in (one.key, one.origin or one.key)}
