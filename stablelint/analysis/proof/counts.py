@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stablelint.analysis.values.transfer import held_in
-from stablelint.analysis.values.value import Attained, Value
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.operations import having
 
@@ -37,10 +37,10 @@ def counts_its_extreme(operand: Value) -> bool:
     for _ in range(_LENGTH):
         if total.op in _TOTALS or total.op not in ("mul", "div"):
             break
-        following = next((v for v in total.operands.values() if v.zero is Attained.EXACT), None)
-        if following is None:
+        vanishing = [v for v in total.operands.values() if v.interval.contains(0.0)]
+        if len(vanishing) != 1:
             return False
-        total = stripped(following)
+        total = stripped(vanishing[0])
     if total.op not in _TOTALS or total.first is None:
         return False
     return meets_its_extreme(total.first)

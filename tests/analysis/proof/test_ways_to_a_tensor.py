@@ -89,3 +89,12 @@ def test_a_counter_that_an_object_goes_on_from_is_not_zero(run: str) -> None:
     )
     assert statuses(code) == {"unguarded"}
     assert violated(HEAD + code) == []
+
+
+def test_the_data_of_equal_tensors_are_not_one_tensor() -> None:
+    code = "def f(x):\n    v = x.exp()\n    w = x.exp()\n    v.data.mul_(2)\n    w.data.mul_(0)\n    return 1 / v, 1 / w"
+    assert "discharged" not in statuses(code)
+
+
+def test_a_count_that_is_multiplied_by_zero_is_zero() -> None:
+    assert violated("def f(x):\n    v = (x == x.max()).sum()\n    return 1 / (v * 0)") == [(3, "SL102")]

@@ -30,6 +30,7 @@ from stablelint.analysis.values.value import Attained, Belief, Kind, Value, beli
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP
+from stablelint.syntax.operations import VIEWING
 
 
 def bind(target: ast.expr, value: Value, frame: Frame) -> None:
@@ -54,7 +55,8 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
         base = frame.session.interpreter.evaluate(target.value, frame)
         if base.kind is Kind.INSTANCE and classes.set_property(base, target.attr, value, target, frame):
             return
-        frame.state.attributes[(base.key, target.attr)] = value
+        if base.kind is not Kind.TENSOR or target.attr not in VIEWING:  # equal tensors need not be one
+            frame.state.attributes[(base.key, target.attr)] = value
         if base.kind in (Kind.TENSOR, Kind.UNKNOWN):
             _changed_by_attribute(base, target.attr, value, frame)
     elif isinstance(target, ast.Subscript):
