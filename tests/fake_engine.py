@@ -17,6 +17,7 @@ from types import ModuleType
 
 import pytest
 
+import stablelint.catalog
 from stablelint.catalog.page import sections
 from stablelint.diagnostic import (
     Applicability,
@@ -141,5 +142,5 @@ def install(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setitem(sys.modules, "stablelint.analysis.check", engine)
     catalog = ModuleType("stablelint.catalog")
-    vars(catalog).update(load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog)
+    vars(catalog).update(__path__=stablelint.catalog.__path__, load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog)
     monkeypatch.setitem(sys.modules, "stablelint.catalog", catalog)
