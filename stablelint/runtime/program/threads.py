@@ -22,14 +22,15 @@ def others_run_the_program() -> bool:
     return any(_may_run_it(frames.get(one.ident or 0)) for one in threading.enumerate() if one.ident != here)
 
 
+def is_installed(filename: str) -> bool:
+    """Whether a file is of an installed package or of the standard library."""
+    return filename.startswith(_LIBRARIES)
+
+
 def _may_run_it(frame: FrameType | None) -> bool:
     files = []
     while frame is not None:
         if frame.f_code.co_filename != threading.__file__:
             files.append(frame.f_code.co_filename)
         frame = frame.f_back
-    return (
-        not files
-        or not files[-1].startswith(_INSTALLED)
-        or not all(one.startswith(_LIBRARIES) for one in files)
-    )
+    return not files or not files[-1].startswith(_INSTALLED) or not all(map(is_installed, files))

@@ -11,10 +11,12 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
+
 from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
+from stablelint.runtime.guard.replay.reach import within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.replay.writes import tensors_of
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
@@ -106,15 +108,17 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
     region = attempt.region
     code = region.code if region is not None else None
-    frames = list(step_frames(attempt.frame))
     body = region.body if region is not None else ()
-    replay = Replay(target, attempt.until, watch.state.buffers, code, tensors_of(frames), body)
+    reached = list(within_reach(step_frames(target.alarm.frame)))
+    held = [one for _, one in reached if isinstance(one, torch.Tensor)]
+    held.extend(one.grad for one in held if one.is_leaf and one.grad is not None)
+    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
         standing_still(dict(watch.state.last_of)),
-        contents_kept(frames) as changed,
+        contents_kept(reached) as changed,
     ):
         outcome = replay.run(attempt.run, attempt.random)
     outcome.changed = tuple(changed)

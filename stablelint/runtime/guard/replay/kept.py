@@ -1,80 +1,182 @@
-"""What a step writes into the program's own lists, dictionaries, objects and modules: taken back after a replay."""
+"""What a step writes into the program's own objects: taken back after a replay.
+
+State that many share (the one dictionary of all instances of a class, a counter in a module, the progress of a trainer)
+is found like any other, by what the names of the step lead to.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+import random
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain
+from types import MemberDescriptorType
 from typing import Any
 
+import torch
+
+from stablelint.runtime.guard.replay.writes import storage_key
 from stablelint.runtime.program.threads import others_run_the_program
 
-_MOST = 1 << 16  # items of a container that is worth a copy
+_MOST_BYTES = 1 << 28  # of an array that is worth a copy
 _ABSENT = object()
-_PLAIN = (list, dict, set, deque)
+_State = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the state of an object is read, as parts that are compared by identity, and how it is put back."""
+
+    read: Callable[[Any], _State]
+    write: Callable[[Any, _State], None]
+    tells: bool = True  # the parts differ only where something was written
 
 
 @contextmanager
-def contents_kept(frames: Iterable[FrameType]) -> Iterator[list[str]]:
-    """Names of the modules of `frames`, containers and attributes that names lead to are afterwards as they were.
+def contents_kept(reached: Iterable[tuple[str, Any]]) -> Iterator[list[str]]:
+    """Contents and attributes of the objects in `reached` (see `within_reach`) are afterwards as they were.
 
-    Copies are shallow: what an item holds in turn is not looked at. Beside threads that may have written as
-    well, nothing is taken back; the list that is given holds in the end the names of what has changed. What those threads
-    name cannot be asked: reading the locals of a frame that runs elsewhere crashes the interpreter.
+    Beside threads that may have written as well, nothing is taken back; the list that is given holds in the end the
+    names of what has changed.
     """
-    changed: list[str] = []
     alone = not others_run_the_program()
-    frames = list(frames)
-    spaces = [(space, dict(space)) for space in {id(f.f_globals): f.f_globals for f in frames}.values()]
-    kept = [(name, one, one.copy()) for name, one in _containers(frames).values()]
+    ways: Callable[[Any], list[_Way]] = cache(_ways_of)
+    kept = [
+        (name, one, way, way.read(one))
+        for name, one in reached
+        for way in ways(type(one))
+        if alone or way.tells
+    ]
+    changed: list[str] = []
     try:
         yield changed
     finally:
-        for space, before in spaces:
-            rebound = [name for name in before if space.get(name, _ABSENT) is not before[name]]
-            if not alone:
-                changed.extend(rebound)
-                continue
-            space.update({name: before[name] for name in rebound})
-            for name in space.keys() - before.keys():
-                del space[name]
-        for name, container, before in kept:
-            if _same(container.copy(), before):  # of one that a thread fills, the copy stands still
-                continue
-            if not alone:
-                changed.append(name)
-            else:
-                container.clear()
-                (container.extend if isinstance(container, list | deque) else container.update)(before)
+        for name, one, way, before in kept:
+            now = way.read(one)
+            if alone and not _same(now, before):
+                way.write(one, before)
+            elif not _same(now, before):
+                changed.extend([name] if name else _rebound(now, before))
 
 
-def _containers(frames: Iterable[FrameType]) -> dict[int, tuple[str, Any]]:
-    """By identity, with the names that lead to them."""
-    found: dict[int, tuple[str, Any]] = {}
-    for frame in frames:
-        for name, value in [*frame.f_locals.items(), *frame.f_globals.items()]:
-            for one in _with_attributes(value):
-                if type(one) in _PLAIN and len(one) <= _MOST:
-                    found.setdefault(id(one), (name, one))
-    return found
+def _same(one: _State, other: _State) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
-def _with_attributes(value: Any) -> list[Any]:
-    """A value, and the attributes of an object of a class, which is no class, function or module itself."""
-    is_object = not isinstance(value, type) and not hasattr(value, "__name__")
-    own = getattr(value, "__dict__", None) if is_object else None
-    return [value, own, *own.values()] if type(own) is dict else [value]
+def _rebound(now: _State, before: _State) -> list[str]:
+    """The names of a module that stand for other objects."""
+    old = dict(zip(before[::2], before[1::2], strict=True))
+    return [
+        name for name, value in zip(now[::2], now[1::2], strict=True) if old.get(name, value) is not value
+    ]
 
 
-def _same(container: Any, before: Any) -> bool:
-    if len(container) != len(before):
-        return False
-    if isinstance(container, dict):
-        items = zip(container.items(), before.items(), strict=True)
-        return all(a is b for pair in items for a, b in zip(*pair, strict=True))
-    return all(map(_is, container, before))
+def _ways_of(kind: type) -> list[_Way]:
+    """How objects of a class are kept: what they hold, and what they have slots for."""
+    ways = [way for base, way in (*_WAYS.items(), *_of_numpy()) if issubclass(kind, base)][:1]
+    slots = [
+        slot
+        for base in kind.__mro__
+        if "__slots__" in vars(base)
+        for slot in vars(base).values()
+        if type(slot) is MemberDescriptorType
+    ]
+    return [*ways, _Way(partial(_read_slots, slots), partial(_write_slots, slots))] if slots else ways
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+def _read_names(base: Any, one: Any) -> _State:
+    return tuple(chain.from_iterable(list(base.items(one))))
+
+
+def _write_names(base: Any, one: Any, before: _State) -> None:
+    if not _same(tuple(base.keys(one)), before[::2]):
+        base.clear(one)
+    for name, value in zip(before[::2], before[1::2], strict=True):
+        base.__setitem__(one, name, value)
+
+
+def _write_class(one: type, before: _State) -> None:
+    old = dict(zip(before[::2], before[1::2], strict=True))
+    for name, value in list(vars(one).items()):
+        if name not in old:
+            type.__delattr__(one, name)
+        elif value is not old[name]:
+            type.__setattr__(one, name, old[name])
+
+
+def _refill(base: Any, add: Any, one: Any, before: _State) -> None:
+    base.clear(one)
+    add(one, before)
+
+
+def _read_slots(slots: Sequence[Any], one: Any) -> _State:
+    return [getattr(one, slot.__name__, _ABSENT) for slot in slots]
+
+
+def _write_slots(slots: Sequence[Any], one: Any, before: _State) -> None:
+    for slot, value in zip(slots, before, strict=True):
+        if value is not _ABSENT:
+            slot.__set__(one, value)
+        elif getattr(one, slot.__name__, _ABSENT) is not _ABSENT:
+            slot.__delete__(one)
+
+
+def _read_tensor(one: torch.Tensor) -> _State:
+    """Its gradient and whether it takes one, and its memory, which may be another's afterwards."""
+    own = (one.requires_grad, one.grad) if one.is_leaf and not one.is_inference() else (None, None)
+    return (*own, one.detach() if storage_key(one) else None)
+
+
+def _write_tensor(one: torch.Tensor, before: _State) -> None:
+    requires_grad, gradient, memory = before
+    if memory is not None and storage_key(one) != storage_key(memory):
+        one.data = memory
+    if requires_grad is not None:
+        one.requires_grad_(requires_grad)
+        one.grad = gradient
+
+
+def _of_numpy() -> Iterator[tuple[type, _Way]]:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and "numpy.random" in sys.modules:
+        yield numpy.ndarray, _Way(_read_array, _write_array, tells=False)
+        yield (
+            numpy.random.Generator,
+            _Way(
+                lambda one: (one.bit_generator.state,),
+                lambda one, before: setattr(one.bit_generator, "state", before[0]),
+                tells=False,
+            ),
+        )
+        yield numpy.random.RandomState, _of_state("get_state", "set_state")
+
+
+def _read_array(one: Any) -> _State:
+    return (one.copy(),) if one.flags.writeable and one.nbytes <= _MOST_BYTES else ()
+
+
+def _write_array(one: Any, before: _State) -> None:
+    one[...] = before[0]
+
+
+def _of_state(get: str, put: str) -> _Way:
+    return _Way(
+        lambda one: (getattr(one, get)(),), lambda one, before: getattr(one, put)(before[0]), tells=False
+    )
+
+
+_WAYS: dict[type, _Way] = {
+    type: _Way(lambda one: tuple(chain.from_iterable(dict(vars(one)).items())), _write_class),
+    OrderedDict: _Way(partial(_read_names, OrderedDict), partial(_write_names, OrderedDict)),
+    dict: _Way(partial(_read_names, dict), partial(_write_names, dict)),
+    list: _Way(list, lambda one, before: list.__setitem__(one, slice(None), before)),
+    deque: _Way(list, partial(_refill, deque, deque.extend)),
+    set: _Way(list, partial(_refill, set, set.update)),
+    torch.Tensor: _Way(_read_tensor, _write_tensor, tells=False),
+    torch.Generator: _of_state("get_state", "set_state"),
+    random.Random: _of_state("getstate", "setstate"),
+}

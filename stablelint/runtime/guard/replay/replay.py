@@ -196,7 +196,8 @@ class Replay(Follower):
         parameters = list(self.target.parameters.values())
         # Other threads may be training modules of their own, which names of the program lead to as well.
         used = self.modules.used if others_run_the_program() else None
-        with set_aside(parameters, self.target.buffers, used), quiet(), eager():
+        grad_mode = torch.set_grad_enabled(torch.is_grad_enabled())
+        with grad_mode, set_aside(parameters, self.target.buffers, used), quiet(), eager():
             if self._buffers is not None and used is None:
                 self._buffers.restore()
             elif self._buffers is not None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from types import FrameType
 from typing import Any
 
 import torch
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
-from stablelint.runtime.guard.watching.step_state import modules_in
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tracing.operation import operation_of, storage_of, written_by
 
@@ -41,17 +39,6 @@ class Writes:
             storage.copy_(copy)
         self._copies.clear()
         self._versions.close()
-
-
-def tensors_of(frames: Iterable[FrameType]) -> Iterator[torch.Tensor]:
-    """What names of the program hold, and the parameters of its modules."""
-    frames = list(frames)
-    for frame in frames:
-        for names in (frame.f_locals, frame.f_globals):
-            for value in list(names.values()):
-                yield from tensors_in(value)
-    for module in modules_in(frames):
-        yield from module.parameters()
 
 
 def storage_key(tensor: torch.Tensor) -> int:

@@ -47,34 +47,60 @@ def losses():
         yield loss.item()
 taken = list(losses())
 """
-LOGGED = """
-seen = []
-class Log:
+WRITTEN = """
+import random
+from collections import Counter, OrderedDict
+import numpy
+import counters
+class Shared:
+    _state = {}
+    def __init__(self):
+        self.__dict__ = self._state
+class Slotted:
+    __slots__ = ("count",)
+class Made:
     count = 0
-log = Log()
-for x in rows():
-    seen.append(len(seen))
-    log.count += 1
-    optimizer.zero_grad()
-    loss = (model(x) - model.bias).norm(dim=-1).log().mean()
-    loss.backward()
-    optimizer.step()
-assert (seen, log.count) == (list(range(8)), 8)
-"""
-REBOUND = """
-at = 0
-def batch():
-    global at
-    at += 1
-    return torch.ones(4, 3) * (at != 4)
-def main():
-    for _ in range(8):
-        optimizer.zero_grad()
-        loss = (model(batch()) - model.bias).norm(dim=-1).log().mean()
-        loss.backward()
-        optimizer.step()
-main()
-assert at == 8, at
+    def __init__(self):
+        Made.count += 1
+class Trainer:
+    def __init__(self):
+        self.progress = Shared()
+        self.progress.count = 0
+        self.meter = Slotted()
+        self.meter.count = 0
+        self.total = torch.zeros(())
+        self.logs = {"steps": [OrderedDict()], "kinds": Counter()}
+        self.draws = [random.Random(0), numpy.random.default_rng(0), torch.Generator().manual_seed(0)]
+        self.rows = numpy.zeros(2)
+        self.frozen = torch.nn.Linear(1, 1)
+    def train(self):
+        global at
+        for x in rows():
+            at += 1
+            counters.at += 1
+            Made()
+            Shared().count += 1
+            self.meter.count += 1
+            self.total += 1
+            self.rows += 1
+            self.logs["kinds"]["step"] += 1
+            self.logs["steps"][0][self.logs["kinds"]["step"]] = None
+            seen.append((self.draws[0].random(), self.draws[1].random(), torch.rand((), generator=self.draws[2]).item()))
+            self.frozen.eval().requires_grad_(False)
+            optimizer.zero_grad()
+            loss = (model(x) - model.bias).norm(dim=-1).log().mean()
+            loss.backward()
+            optimizer.step()
+            states.append((self.frozen.training, self.frozen.weight.requires_grad))
+            self.frozen.train().requires_grad_(True)
+at, seen, states, trainer = 0, [], [], Trainer()
+trainer.train()
+assert at == counters.at == Made.count == trainer.progress.count == trainer.meter.count == 8
+assert trainer.total == 8 and (trainer.rows == 8).all()
+assert trainer.logs["kinds"]["step"] == len(trainer.logs["steps"][0]) == 8
+assert states == [(False, False)] * 8
+again = [random.Random(0), numpy.random.default_rng(0), torch.Generator().manual_seed(0)]
+assert seen == [(again[0].random(), again[1].random(), torch.rand((), generator=again[2]).item()) for _ in range(8)]
 """
 BESIDE = """
 import threading
@@ -143,18 +169,13 @@ def test_a_generator_under_way_is_not_advanced(tmp_path: Path) -> None:
     assert guard.watch.step == 8
 
 
-def test_what_the_program_logs_it_logs_once(tmp_path: Path) -> None:
+def test_what_a_step_writes_into_the_programs_objects_is_taken_back(tmp_path: Path) -> None:
     program = tmp_path / "train.py"
-    program.write_text(HEAD + LOGGED)
+    program.write_text(HEAD + WRITTEN)
+    (tmp_path / "counters.py").write_text("at = 0\n")
     # In a process of its own: beside a thread that another test has left, nothing is taken back.
-    run = subprocess.run([sys.executable, "-c", GUARDED, program], capture_output=True, text=True)
-    assert (run.stdout, run.returncode) == ("3\n", 0), run.stderr
-
-
-def test_a_name_of_the_module_that_a_function_binds_is_taken_back(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(HEAD + REBOUND)
-    run = subprocess.run([sys.executable, "-c", GUARDED, program], capture_output=True, text=True)
+    command = [sys.executable, "-c", GUARDED, program]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (run.stdout, run.returncode) == ("3\n", 0), run.stderr
 
 

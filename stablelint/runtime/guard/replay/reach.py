@@ -1,0 +1,78 @@
+"""What a step can write to: everything that the names of its frames lead to."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
+from typing import Any
+
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.threads import is_installed
+
+_MOST = 1 << 19  # objects
+_MOST_ITEMS = 1 << 16  # of a container that is worth a look
+_MADE_BY_CODE = 1 << 9  # the interpreter's flag of such classes
+_OWN = __name__.partition(".")[0] + "."
+_CONTAINERS = (dict, list, tuple, set, frozenset, deque)
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), range, slice)
+# What goes on or is read elsewhere: its part in this process cannot be put back alone.
+_CLOSED = (
+    *_PLAIN,
+    CodeType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+    TracebackType,
+    _BaseDataLoaderIter,
+    threading.Thread,
+    threading.Condition,
+    threading.Event,
+)
+
+
+def within_reach(frames: Iterable[FrameType]) -> Iterator[tuple[str, Any]]:
+    """Every object that a name in `frames` leads to, once, with one such name; the nearest objects first.
+
+    Items, attributes, closures and the classes of objects are followed; modules and functions only where they are
+    the program's own. The names of a module come as one dictionary without a name.
+    """
+    queue: deque[tuple[str, Any]] = deque()
+    for frame in frames:
+        queue.extend([*frame.f_locals.items(), *frame.f_globals.items(), ("", frame.f_globals)])
+    seen: dict[int, Any] = {}
+    while queue and len(seen) < _MOST:
+        name, value = queue.popleft()
+        kind = type(value)
+        if id(value) in seen or not _is_open(value, kind):
+            continue
+        seen[id(value)] = value  # kept, so that no other object has its place
+        yield name, value
+        queue.extend((name, one) for one in _parts(value, kind))
+
+
+def _is_open(value: Any, kind: type) -> bool:
+    if issubclass(kind, _CLOSED) or kind.__module__.startswith(_OWN):
+        return False
+    if issubclass(kind, ModuleType):
+        return _is_of_program(getattr(value, "__file__", None) or "<frozen" * (value.__name__ != "__main__"))
+    if issubclass(kind, FunctionType):
+        return _is_of_program(value.__code__.co_filename)
+    if issubclass(kind, type):
+        return bool(value.__flags__ & _MADE_BY_CODE)
+    return not issubclass(kind, _CONTAINERS) or len(value) <= _MOST_ITEMS
+
+
+def _parts(value: Any, kind: type) -> Iterable[Any]:
+    if issubclass(kind, type):
+        return tuple(vars(value).values())
+    own = [object.__getattribute__(value, "__dict__")] if kind.__dictoffset__ else []
+    return (*own, kind, *gc.get_referents(value))
+
+
+def _is_of_program(filename: str) -> bool:
+    return not is_library(filename) and not is_installed(filename)
