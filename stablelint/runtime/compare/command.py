@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.process.launch import run_process
-from stablelint.runtime.process.start import Plan
+from stablelint.runtime.process.start import Plan, told
 from stablelint.runtime.process.words import command_line
 
 LIMIT = 512 << 20
@@ -65,10 +64,7 @@ class Run:
 
     def captured(self) -> dict[str, Any] | None:
         """The operation that was to be kept, with the path of its results."""
-        for path in self.folder.glob("captured-*.json"):
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return {**found, "results": path.with_suffix(".pt")}
-        return None
+        return next(iter(told(self.folder, "captured")), None)
 
 
 def record(setup: Setup, folder: Path) -> Run:
@@ -141,10 +137,8 @@ def _has_records(path: Path) -> bool:
 
 def why_empty(folder: Path) -> str:
     """Why no process of a run told anything."""
-    problems = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("unguarded-*.json")]
-    if problems:
-        return f"nothing was recorded: {problems[0]['error']}"
-    missing = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("missing-*.json")]
-    if missing:
-        return f"nothing was recorded: {missing[0]['python']} has no torch"
+    for problem in told(folder, "unguarded"):
+        return f"nothing was recorded: {problem['error']}"
+    for missing in told(folder, "missing"):
+        return f"nothing was recorded: {missing['python']} has no torch"
     return "nothing was recorded: no operation of torch ran in the steps that were asked for"

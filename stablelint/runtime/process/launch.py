@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import struct
@@ -17,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan
+from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan, told
 from stablelint.runtime.process.words import CommandNotFoundError, command_line
 
 _STARTUP = Path(__file__).parent / "startup"
@@ -92,7 +91,7 @@ def run_planned(
     """
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         status = run_process(command, replace(plan, folder=folder))
-        reports = {kind: _collect(Path(folder), f"{kind}-*.json") for kind in kinds}
+        reports = {kind: tuple(told(Path(folder), kind)) for kind in kinds}
         if "process" in reports:
             reports["process"] = (*reports["process"], *_cut_short(Path(folder), reports["process"]))
     return (status if status >= 0 else 128 - status), list(reports.values())
@@ -225,11 +224,3 @@ def _waited_for(process: subprocess.Popen[bytes]) -> int:
         return status
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _collect(folder: Path, pattern: str) -> tuple[dict[str, Any], ...]:
-    found = []
-    for path in sorted(folder.glob(pattern)):
-        with contextlib.suppress(OSError, ValueError):
-            found.append(json.loads(path.read_text(encoding="utf-8")))
-    return tuple(found)

@@ -6,6 +6,7 @@ starts as it always does.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -59,6 +60,15 @@ class Plan:
             os.replace(part, path)
         except OSError as error:
             sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
+
+
+def told(folder: Path, kind: str) -> list[Any]:
+    """What the processes of a command left in a folder, of one kind, by name; what is damaged is left out."""
+    found = []
+    for path in sorted(folder.glob(f"{kind}-*.json")):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+    return found
 
 
 def current_plan() -> Plan | None:

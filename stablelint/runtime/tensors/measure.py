@@ -103,7 +103,7 @@ def statistics_of(tensor: torch.Tensor, name: str, norm: bool = False) -> Operan
     return OperandStats(
         name=name,
         shape=tuple(tensor.shape),
-        dtype=str(tensor.dtype).removeprefix("torch."),
+        dtype=dtype_name(tensor.dtype),
         device=str(tensor.device),
         minimum=low,
         maximum=high,
@@ -112,6 +112,11 @@ def statistics_of(tensor: torch.Tensor, name: str, norm: bool = False) -> Operan
         zero=int((values == 0).sum()),
         norm=float(torch.linalg.vector_norm(finite.double())) if norm and not values.is_meta else None,
     )
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`float32` for `torch.float32`."""
+    return str(dtype).removeprefix("torch.")
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TypeGuard
@@ -30,7 +31,7 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
     bindings = diagnostic.proposals[0].bindings if diagnostic.proposals else {}
     operands = {name: item.text for name, item in bindings.items() if item.text is not None}
     dtypes = tuple(sorted({item.dtype for item in bindings.values() if item.dtype}))
-    fix = diagnostic.fix
+    fix, hidden = diagnostic.fix, _hidden(diagnostic, operands)
     site = Site(
         diagnostic.code,
         diagnostic.filename,
@@ -45,9 +46,9 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         safe=fix is not None and fix.applicability is Applicability.SAFE,
         has_fix=fix is not None,
         across=fix is not None and fix.is_across,
+        hidden=hidden,
+        guards_hidden=hidden is not None,
     )
-    hidden = _hidden(diagnostic, operands)
-    site = replace(site, hidden=hidden, guards_hidden=hidden is not None)
     if rule is not None:
         site = replace(
             site,
@@ -122,9 +123,8 @@ def _kind(rule: Rule) -> Kind:
 def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
     tree, fix = text.tree, diagnostic.fix
     target, fixed = _around(tree, text, diagnostic.span), None
-    if (
-        fix is not None and not fix.is_across
-    ):  # what one over several files makes of it, this file alone does not say
+    # what a fix over several files makes of it, this file alone does not say
+    if fix is not None and not fix.is_across:
         after = _edited(text, fix.edits)
         changed = _changed(tree, ast.parse(after), text, diagnostic.span)
         if changed is not None:
@@ -239,10 +239,8 @@ def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
 
 
 def _free(text: str) -> set[str]:
-    tree = parse_expression(text)
-    return {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    names = (node for node in ast.walk(parse_expression(text)) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)}
 
 
 def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Span) -> str | None:
@@ -252,9 +250,8 @@ def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Sp
     bound twice is not followed.
     """
     wanted = _free(fixed)
-    imported = {
-        alias.asname or alias.name.partition(".")[0] for node in ast.walk(tree) for alias in _aliases(node)
-    }
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    imported = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
     known = imported | {"torch", "F", "math"}
     bound = _bindings_before(tree, text, span)
     current = original
@@ -267,26 +264,15 @@ def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Sp
     return current if reached and current != original else None
 
 
-def _aliases(node: ast.AST) -> Iterator[ast.alias]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        yield from node.names
-
-
 def _bindings_before(tree: ast.Module, text: Source, span: Span) -> dict[str, ast.expr]:
     """Names bound exactly once in the enclosing function, before the span, and their values."""
     scope = enclosing(tree, span.start.row) or tree
     values: dict[str, ast.expr] = {}
-    times: dict[str, int] = {}
+    times = Counter[str]()
     for node in ast.walk(scope):
-        if isinstance(node, ast.arg):
-            times[node.arg] = times.get(node.arg, 0) + 1
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            times[node.id] = times.get(node.id, 0) + 1
-        if (
-            isinstance(node, ast.Assign)
-            and len(node.targets) == 1
-            and isinstance(node.targets[0], ast.Name)
-            and text.span(node).end <= span.start
-        ):
-            values[node.targets[0].id] = node.value
-    return {name: value for name, value in values.items() if times.get(name) == 1}
+        match node:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                times[name] += 1
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if text.span(node).end <= span.start:
+                values[name] = value
+    return {name: value for name, value in values.items() if times[name] == 1}

@@ -46,11 +46,8 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     failing = sorted((r for r in decisive if _counts(site, r)), key=lambda r: list(Role).index(r.role))
     replayed = any(result.fixed is not None for result in decisive)
     if site.has_fix and failing and not replayed:
-        notes = (
-            *notes,
-            *(() if site.across else ("the original fails; the fix cannot be replayed by itself",)),
-        )
-        return Decision(Verdict.NOT_REPRODUCED, failing[0], notes)
+        alone = () if site.across else ("the original fails; the fix cannot be replayed by itself",)
+        return Decision(Verdict.NOT_REPRODUCED, failing[0], (*notes, *alone))
     if replayed:
         uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
         if uncured:
@@ -88,23 +85,25 @@ def with_function(site: Site, decision: Decision, seen: FunctionShown | None, co
     if met and witness is not None and seen.original == "finite":
         if consumes or not witness.original.forward.nan:
             harm = "; with the fix it is another one" if (seen.witness_change or 0.0) > 1 else ""
-            return replace(
-                decision,
-                verdict=Verdict.HANDLED,
-                notes=(*decision.notes, f"the function's result is finite all the same{harm}"),
+            return _with_note(
+                decision, f"the function's result is finite all the same{harm}", Verdict.HANDLED
             )
     if site.kind is not Kind.EXPRESSION or site.redefines or not decision.verdict.passing:
         return decision
     if (seen.healthy_change or 0.0) > 1:
         note = f"with the fix the function gives another result on {plural(seen.healthy, 'healthy call')}"
-        return replace(decision, verdict=Verdict.DIVERGES, notes=(*decision.notes, note))
+        return _with_note(decision, note, Verdict.DIVERGES)
     if met and seen.fixed == "raised" and seen.original != "raised":
         note = f"with the fix the function raises {seen.fixed_text}"
-        return replace(decision, verdict=Verdict.INEFFECTIVE, notes=(*decision.notes, note))
+        return _with_note(decision, note, Verdict.INEFFECTIVE)
     if met and seen.original not in (None, "finite", "raised") and seen.fixed not in (None, "finite"):
         note = f"with the fix the function's result is still not finite ({seen.fixed_text}): another expression fails"
-        return replace(decision, notes=(*decision.notes, note))
+        return _with_note(decision, note, decision.verdict)
     return decision
+
+
+def _with_note(decision: Decision, note: str, verdict: Verdict) -> Decision:
+    return replace(decision, verdict=verdict, notes=(*decision.notes, note))
 
 
 def _beside_the_point(result: Result, seen: bool) -> bool:
@@ -115,11 +114,8 @@ def _beside_the_point(result: Result, seen: bool) -> bool:
     another rank, is no fault.
     """
     if result.shown and result.fixed_failed:
-        return (
-            result.role not in (Role.CAPTURED, Role.MADE)
-            or result.fixed is None
-            or not result.fixed.forward.nan
-        )
+        nan = result.fixed is not None and result.fixed.forward.nan
+        return result.role not in (Role.CAPTURED, Role.MADE) or not nan
     return seen and result.case.call.origin == "page" and result.fixed_failed == "error"
 
 
@@ -146,13 +142,12 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
         notes.append("no fix to verify")
     if site.across:
         notes.append("its fix changes several files: only a rerun of a command tells what becomes of it")
-    uncured = {
-        result.case.label for result in results if not result.case.decisive and result.fixed_failed
-    } - {result.case.label for result in results if not result.case.decisive and not result.original_failed}
+    undecided = [result for result in results if not result.case.decisive]
+    uncured = {result.case.label for result in undecided if result.fixed_failed}
+    uncured -= {result.case.label for result in undecided if not result.original_failed}
     if uncured and site.fixed is not None:
-        notes.append(
-            f"the fix would not hold in {', '.join(sorted({label.split()[0] for label in uncured}))}"
-        )
+        formats = sorted({label.split()[0] for label in uncured})
+        notes.append(f"the fix would not hold in {', '.join(formats)}")
     worse = [
         result
         for result in results

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import json
 import os
 import time
 from collections.abc import Callable
@@ -70,7 +69,7 @@ class Judges(Observer):
     """Judges graphs, and keeps the losses of the steps."""
 
     def __init__(self, plan: Plan) -> None:
-        self.folder = Path(plan.folder)
+        self.plan = plan
         self.script = Path(plan.options["script"])
         self.spec: str | None = plan.options["backend"]
         self.seconds = float(plan.options["seconds"])
@@ -122,8 +121,7 @@ class Judges(Observer):
             "steps": self.step,
             "facts": facts(),
         }
-        name = f"compiled-{time.time_ns():020}-{os.getpid()}.json"
-        (self.folder / name).write_text(json.dumps(plain(found)), encoding="utf-8")
+        self.plan.tell(f"compiled-{time.time_ns():020}", plain(found))
 
     def _judge(
         self,
@@ -174,7 +172,7 @@ class Judges(Observer):
         )
         cause = _cause(name, self._stage(found, backend))
         report = {"difference": difference, "cause": cause, "graph": lines}
-        (self.folder / "fault.json").write_text(json.dumps(plain(report)), encoding="utf-8")
+        self.plan.tell("fault", plain(report))
 
     def _stage(self, found: Reduced, backend: Any) -> str | None:
         """The first of torch's own backends that goes wrong, for one of them."""

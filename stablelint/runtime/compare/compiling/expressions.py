@@ -10,10 +10,10 @@ import ast
 import linecache
 from collections.abc import Iterator
 
-from stablelint.diagnostic import Position, Span
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import called_name
+from stablelint.syntax.source import Source
 
 _OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Add: ("add", "iadd"),
@@ -42,20 +42,18 @@ def expression_at(filename: str, row: int, indent: int | None, operation: str, f
     found = [
         node
         for node in _expressions(filename, row)
-        if start is None or node.col_offset == _bytes(line, start)
+        if start is None or node.col_offset == len(line[:start].encode())
     ]
     named = [node for node in found if operation in _names(node)]
     calls = [node for node in found if isinstance(node, ast.Call)]
-    chosen = min(named or calls or found, key=_length, default=None)
+    chosen = min(
+        named or calls or found, key=lambda node: (node.end_lineno, node.end_col_offset), default=None
+    )
     if chosen is None or (start is None and not named):
         return Location(filename, row, None, line.strip(), function)
-    lines = linecache.getlines(filename)
-    end_row, end_offset = chosen.end_lineno or row, chosen.end_col_offset or 0
-    end = len(lines[end_row - 1].encode()[:end_offset].decode(errors="replace"))
-    begin = len(line.encode()[: chosen.col_offset].decode(errors="replace"))
-    text = ast.get_source_segment("".join(lines), chosen) or line.strip()
-    span = Span(Position(row, begin + 1), Position(end_row, end + 1))
-    return Location(filename, row, span, " ".join(text.split()), function)
+    lines = [text.rstrip("\n") for text in linecache.getlines(filename)]
+    source = Source(filename, "", ast.Module([], []), lines)
+    return Location(filename, row, source.span(chosen), " ".join(source.segment(chosen).split()), function)
 
 
 def _expressions(filename: str, row: int) -> Iterator[ast.expr]:
@@ -72,16 +70,6 @@ def _names(node: ast.expr) -> tuple[str, ...]:
     """What the operation of an expression is called."""
     if isinstance(node, ast.Call):
         return (called_name(node).strip("_"),)
-    if isinstance(node, ast.BinOp | ast.UnaryOp):
-        return _OPERATORS.get(type(node.op), ())
-    if isinstance(node, ast.Compare):
-        return _OPERATORS.get(type(node.ops[0]), ())
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        return _OPERATORS.get(type(node.ops[0] if isinstance(node, ast.Compare) else node.op), ())
     return ("getitem",)
-
-
-def _length(node: ast.expr) -> tuple[int, int]:
-    return node.end_lineno or 0, node.end_col_offset or 0
-
-
-def _bytes(line: str, column: int) -> int:
-    return len(line[:column].encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +12,8 @@ from stablelint.runtime.compare.command import CommandFailedError, Run, Setup, l
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, RunSummary, Side
 from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.session import Session, losses_agree
+from stablelint.runtime.plain import plural
+from stablelint.runtime.process.start import told
 
 _CHILD = "stablelint.runtime.compare.compiling.child"
 _PATIENCE = 300.0  # seconds for the script to show what it shows
@@ -30,16 +31,15 @@ def compare_compiled(
     eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
     compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
     runs = _summary_of(eager), _summary_of(compiled)
-    fault = _read(compiled.folder, "fault.json")
-    if fault:
-        return _faulty(fault[0], runs, script)
-    reports = _read(compiled.folder, "compiled-*.json")
+    for fault in told(compiled.folder, "fault"):
+        return _faulty(fault, runs, script)
+    reports = told(compiled.folder, "compiled")
     graphs, judged = (sum(one[key] for one in reports) for key in ("graphs", "judged"))
     if not judged:
         raise CommandFailedError("nothing was compiled: no graph ran in the steps that were looked at")
     if losses_agree(runs, 1e-3, 1e-5):
-        graph = f"{graphs} graph{'s' if graphs != 1 else ''}"
-        text = f"compiled and eager agree within rounding: {graph}, {judged} calls judged against float64"
+        how = f"{plural(graphs, 'graph')}, {judged} calls judged against float64"
+        text = f"compiled and eager agree within rounding: {how}"
         return Comparison("compiled", True, text, runs)
     text = "every graph that was judged is within rounding, yet the losses are apart"
     return Comparison("compiled", False, text, runs, notes=("graphs are judged in the first two steps",))
@@ -51,17 +51,13 @@ def _run(
     folder = session.next_folder(setup.label)
     more = {"eager": eager, "backend": backend, "script": str(script.absolute()), "seconds": seconds}
     run = launch(setup, folder, plan_of(setup, folder, _CHILD, **more))
-    if not _read(folder, "compiled-*.json"):
+    if not told(folder, "compiled"):
         raise CommandFailedError(why_empty(folder))
     return run
 
 
-def _read(folder: Path, pattern: str) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(pattern))]
-
-
 def _summary_of(run: Run) -> RunSummary:
-    reports = _read(run.folder, "compiled-*.json")
+    reports = told(run.folder, "compiled")
     losses = tuple((int(step), float(value)) for one in reports for step, value in one["losses"])
     steps = max(int(one["steps"]) for one in reports)
     return RunSummary(run.setup.label, steps, 0, False, losses, reports[0]["facts"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stablelint.runtime.compare.outcome import Cause, Trial
 from stablelint.runtime.compare.parting.align import Alignment, Kind, Parting
@@ -168,25 +168,15 @@ def _named(names: Sequence[str], parting: Parting, evidence: Evidence, trials: S
 
 def _untried(parting: Parting, evidence: Evidence) -> Cause:
     """The likeliest cause, named from what the traces tell alone."""
-    name = next(candidates(parting, evidence))
-    reasons = [*_drew(parting, (name,)), *_stated(evidence, {name})]
-    certain = parting.kind in (Kind.DRAW, Kind.RESULT) or bool(reasons)
-    summary = REMEDIES[name].cause if certain else _unknown(parting)
-    return Cause(
-        name if certain else "unknown",
-        f"probably {summary}" if certain else summary,
-        tuple(reasons),
-        REMEDIES[name].advice,
-    )
+    likely = _named((next(candidates(parting, evidence)),), parting, evidence, ())
+    if likely.evidence or parting.kind in (Kind.DRAW, Kind.RESULT):
+        return replace(likely, summary=f"probably {likely.summary}")
+    return replace(likely, name="unknown", summary=_unknown(parting))
 
 
 def _drew(parting: Parting, names: Sequence[str]) -> Iterator[str]:
-    record = parting.first
-    if (
-        parting.kind is Kind.DRAW
-        and record is not None
-        and set(names) & {"seed", "clock", "entropy", "dropout"}
-    ):
+    record = parting.first if parting.kind is Kind.DRAW else None
+    if record is not None and not {"seed", "clock", "entropy", "dropout"}.isdisjoint(names):
         yield f"torch's generator: `{record.place.expression}` is the first that draws other numbers"
 
 

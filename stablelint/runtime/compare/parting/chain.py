@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
+from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.compare.outcome import Link
 from stablelint.runtime.compare.parting.align import Kind, Parting, kind_of, paired
 from stablelint.runtime.compare.recording.trace import Record, Result, Statistics, Step, Trace
 
-_EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
-_SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 _BEYOND = 4096.0  # roundings: a path that changes its results by more is another computation
 _LONGEST = 4000
 _CASTS = frozenset({"to_copy", "copy", "clone"})
@@ -83,7 +82,8 @@ class _Walk:
             return None
         error = max((_error(result.shape, a, b) for result, a, b in _statistics(one, other)), default=0.0)
         before = self._error_of_operands(one)
-        unit = max((_EPS.get(result.dtype, 0.0) for result in (*one.results, *other.results)), default=0.0)
+        formats = (FORMATS.get(result.dtype) for result in (*one.results, *other.results))
+        unit = max((fmt.eps for fmt in formats if fmt is not None), default=0.0)
         if error:
             self._errors[one.index] = error
             if len(self.found.links) < _LONGEST:
@@ -129,7 +129,7 @@ def _kind(one: Record, other: Record, error: float, before: float) -> Kind | Non
 def _vanishes(one: Record, other: Record) -> bool:
     """Whether a result is 0 in `one` alone, and too small for its type in the other run."""
     return any(
-        a.largest == 0 and 0 < b.largest < _SMALLEST.get(result.dtype, 0.0)
+        a.largest == 0 and result.dtype in FORMATS and 0 < b.largest < FORMATS[result.dtype].tiny
         for result, a, b in _statistics(one, other)
     )
 

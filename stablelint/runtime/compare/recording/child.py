@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import platform
 import sys
@@ -34,10 +33,10 @@ def start(plan: Plan) -> None:
     if options["device"] is not None:
         torch.set_default_device(options["device"])
     record = Options(**options["record"])
-    name = f"{time.time_ns():020}-{os.getpid()}"
-    writer = Writer(Path(plan.folder) / f"trace-{name}.jsonl", options["limit"], facts())
-    keep = partial(_keep, Path(plan.folder) / f"captured-{name}")
-    recorder = Recorder(writer, record, _leave, keep).__enter__()
+    path = Path(plan.folder) / f"trace-{time.time_ns():020}-{os.getpid()}.jsonl"
+    recorder = Recorder(
+        Writer(path, options["limit"], facts()), record, _leave, partial(_keep, plan)
+    ).__enter__()
     sources.hand_over(recorder.on_source)
     main = os.getpid()
     atexit.register(lambda: recorder.__exit__() if os.getpid() == main else None)
@@ -64,11 +63,10 @@ def _leave() -> None:
         raise SystemExit(0)
 
 
-def _keep(path: Path, captured: Captured) -> None:
-    results = [one.detach().cpu().contiguous().clone() for one in captured.results]
-    torch.save(results, path.with_suffix(".pt"))
-    found = {"operation": captured.operation, "operands": captured.operands, "local": captured.local}
-    path.with_suffix(".json").write_text(json.dumps(plain(found)), encoding="utf-8")
+def _keep(plan: Plan, captured: Captured) -> None:
+    results = Path(plan.folder) / f"captured-{os.getpid()}.pt"
+    torch.save([one.detach().cpu().contiguous().clone() for one in captured.results], results)
+    plan.tell("captured", plain({**captured._asdict(), "results": str(results)}))
     _leave()
 
 

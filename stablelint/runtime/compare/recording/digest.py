@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 
 from stablelint.runtime.compare.recording.trace import Result, Statistics
+from stablelint.runtime.tensors.measure import dtype_name
 
 
 def _fastest() -> Callable[[Any], int]:
@@ -28,9 +30,7 @@ DIGEST = digest_of.__name__
 """How bits are digested: traces that differ in it cannot be compared."""
 _NATIVE = frozenset({torch.float32, torch.float64})
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
-_NAMES = {
-    one: str(one).removeprefix("torch.") for one in vars(torch).values() if isinstance(one, torch.dtype)
-}
+_name = cache(dtype_name)
 
 
 def result_of(tensor: torch.Tensor, statistics: bool = True) -> Result | None:
@@ -42,7 +42,7 @@ def result_of(tensor: torch.Tensor, statistics: bool = True) -> Result | None:
     except (RuntimeError, TypeError, NotImplementedError):  # a subclass without memory of its own
         return None
     measured = _statistics(bits, _numbers(bits, tensor)) if statistics and bits.size else None
-    return Result(digest_of(bits.data), _NAMES[tensor.dtype], tuple(tensor.shape), measured)
+    return Result(digest_of(bits.data), _name(tensor.dtype), tuple(tensor.shape), measured)
 
 
 def _bits(tensor: torch.Tensor) -> np.ndarray:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from stablelint.runtime.tensors.measure import dtype_name
+
 # Relative and absolute tolerance by element type, as `torch.testing.assert_close` documents them.
 _DEFAULTS = {
     torch.float16: (1e-3, 1e-5),
@@ -125,7 +127,7 @@ def compare_tensors(
     name: str, first: torch.Tensor, second: torch.Tensor, tolerances: Tolerances
 ) -> TensorDifference:
     """Every element of two tensors of one shape; other shapes are a difference in themselves."""
-    dtypes = _word(first.dtype), _word(second.dtype)
+    dtypes = dtype_name(first.dtype), dtype_name(second.dtype)
     if first.shape != second.shape:
         shapes = f"shape {_shape(first)} and {_shape(second)}"
         return TensorDifference(name, False, shapes, tuple(first.shape), dtypes)
@@ -260,7 +262,3 @@ def _shape(tensor: torch.Tensor) -> str:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _word(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

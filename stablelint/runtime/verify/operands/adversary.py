@@ -10,11 +10,12 @@ from itertools import islice, product
 import torch
 
 from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.operands import page
 from stablelint.runtime.verify.operands.bounds import bound_of
 from stablelint.runtime.verify.replay.compare import INVENTED, Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import evaluate
-from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_name, dtype_of
+from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_of, floating
 
 _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own
@@ -79,32 +80,21 @@ def _distinct(calls: Sequence[Call]) -> list[Call]:
 
 
 def _dtypes(replayer: Replayer, base: Call) -> Iterator[tuple[torch.dtype, bool]]:
-    own = next(
-        (v.dtype for v in base.operands.values() if isinstance(v, torch.Tensor) and _floating(v)), None
-    )
+    own = next((v.dtype for v in base.operands.values() if floating(v)), None)
     if own is None:
         return
     known = {own, *(dtype_of(name) for name in replayer.site.dtypes if name in FORMATS)}
     for dtype in sorted(known, key=str):
         yield dtype, True
-    if own is torch.float32:
-        for name in _HALVES:
-            if dtype_of(name) not in known and (
-                not replayer.site.page_dtypes or name in replayer.site.page_dtypes
-            ):
-                yield dtype_of(name), False
-
-
-def _floating(value: Value) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
+    spoken = replayer.site.page_dtypes or _HALVES
+    for name in _HALVES if own is torch.float32 else ():
+        if dtype_of(name) not in known and name in spoken:
+            yield dtype_of(name), False
 
 
 def _cast(call: Call, dtype: torch.dtype) -> Call:
-    operands = {
-        name: value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-        for name, value in call.operands.items()
-    }
-    return replace(call, operands=operands)
+    cast = {name: value.to(dtype) for name, value in call.operands.items() if floating(value)}
+    return replace(call, operands={**call.operands, **cast})
 
 
 def _dropping(replayer: Replayer, case: Case) -> Case:
@@ -218,49 +208,41 @@ def _structure_cases(base: Call, label: str) -> list[Case]:
         elif value.is_floating_point() and value.ndim and value.numel():
             masked = value.clone()
             masked[0] = -math.inf
-            cases.append(Case(_with(base, source, masked), Role.STRUCTURE, f"{label} {source} masked row"))
-            tied = torch.ones_like(value)
-            cases.append(Case(_with(base, source, tied), Role.STRUCTURE, f"{label} {source} tied"))
-    sizes = {v.shape[0] for v in base.operands.values() if isinstance(v, torch.Tensor) and v.ndim}
-    if len(sizes) == 1:
-        operands = {
-            n: v[:0] if isinstance(v, torch.Tensor) and v.ndim else v for n, v in base.operands.items()
-        }
-        cases.append(Case(replace(base, operands=operands, inputs={}), Role.STRUCTURE, f"{label} empty"))
+            for word, other in (("masked row", masked), ("tied", torch.ones_like(value))):
+                cases.append(Case(_with(base, source, other), Role.STRUCTURE, f"{label} {source} {word}"))
+    held = {n: v for n, v in base.operands.items() if isinstance(v, torch.Tensor) and v.ndim}
+    if len({v.shape[0] for v in held.values()}) == 1:
+        call = replace(base, operands={**base.operands, **{n: v[:0] for n, v in held.items()}}, inputs={})
+        cases.append(Case(call, Role.STRUCTURE, f"{label} empty"))
     return cases
 
 
 def _generic_cases(base: Call, label: str) -> list[Case]:
     cases = []
-    zeros = {
-        source: torch.zeros_like(value)
-        for source, value in base.operands.items()
-        if isinstance(value, torch.Tensor) and value.is_floating_point()
-    }
-    if len(zeros) > 1:
+    numbers = {source: value for source, value in base.operands.items() if floating(value)}
+    if len(numbers) > 1:
+        zeros = {source: torch.zeros_like(value) for source, value in numbers.items()}
         call = replace(base, operands={**base.operands, **zeros}, inputs={})
         cases.append(Case(call, Role.STRESS, f"{label} all = 0"))
-    for source, value in base.operands.items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
-            info = torch.finfo(value.dtype)
-            for number in (*_GENERIC, info.tiny, math.sqrt(info.max)):
-                call = _with(base, source, torch.full_like(value, number))
-                cases.append(Case(call, Role.STRESS, f"{label} {source} = {number:.3g}"))
-            if value.ndim and value.shape[-1] > 1:
-                steep = torch.zeros_like(value)
-                steep[..., 0] = 200.0
-                cases.append(Case(_with(base, source, steep), Role.STRESS, f"{label} {source} peaked"))
+    for source, value in numbers.items():
+        info = torch.finfo(value.dtype)
+        for number in (*_GENERIC, info.tiny, math.sqrt(info.max)):
+            call = _with(base, source, torch.full_like(value, number))
+            cases.append(Case(call, Role.STRESS, f"{label} {source} = {number:.3g}"))
+        if value.ndim and value.shape[-1] > 1:
+            steep = torch.zeros_like(value)
+            steep[..., 0] = 200.0
+            cases.append(Case(_with(base, source, steep), Role.STRESS, f"{label} {source} peaked"))
     return cases
 
 
 def _healthy_cases(replayer: Replayer, base: Call, label: str) -> list[Case]:
     operands = dict(base.operands)
     generator = torch.Generator().manual_seed(7)
-    touched = False
     needs = base.needs
     for metavariable, source in replayer.metavariables.items():
         value = operands.get(source)
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        if not floating(value):
             continue
         span = page.range_of(replayer.site, metavariable)
         if span is None:
@@ -271,8 +253,7 @@ def _healthy_cases(replayer: Replayer, base: Call, label: str) -> list[Case]:
             drawn = torch.where(drawn > 0, drawn.ceil(), drawn.floor())
             needs = (frozenset(operands) if needs is None else needs) - {source}  # a count has no gradient
         operands[source] = drawn.to(value)
-        touched = True
-    if not touched:
+    if all(operands[source] is value for source, value in base.operands.items()):
         return []
     return [Case(replace(base, operands=operands, inputs={}, needs=needs), Role.HEALTHY, f"{label} ordinary")]
 

@@ -7,7 +7,7 @@ import torch
 from stablelint.catalog.errors import RuleError
 from stablelint.runtime.rules import operands as pages
 from stablelint.runtime.verify.replay.compare import Case, Replayer, Role
-from stablelint.runtime.verify.replay.values import Call, Context, Value
+from stablelint.runtime.verify.replay.values import Call, Context, Value, floating
 from stablelint.runtime.verify.site import Site
 
 
@@ -51,7 +51,7 @@ def drawn(site: Site, metavariable: str, dtype: torch.dtype) -> Value | None:
 
 
 def _cast(value: Value, dtype: torch.dtype) -> Value:
-    return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+    return value.to(dtype) if floating(value) else value
 
 
 def _constant(value: object) -> Value:

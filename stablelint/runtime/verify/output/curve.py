@@ -9,11 +9,12 @@ import torch
 
 from stablelint.catalog import contract as contracts
 from stablelint.numerics.formats import FORMATS
+from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.outcome import Curve
 from stablelint.runtime.verify.replay.accuracy import bits_of
 from stablelint.runtime.verify.replay.compare import Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import Outcome, calm, evaluate, widened
-from stablelint.runtime.verify.replay.values import Call, dtype_name
+from stablelint.runtime.verify.replay.values import Call
 
 _POINTS = 61
 _BINS = 36
@@ -38,28 +39,20 @@ def curve_of(replayer: Replayer, calls: Sequence[Call]) -> Curve | None:
     with calm():
         rest = _healthy(replayer, call, source, value)
         rows = [_at(replayer, call, source, rest, point) for point in points]
-    rows = [row for row in rows if row is not None]
-    if len(rows) < len(points) // 2:
+    known = [row for row in rows if row is not None]
+    if len(known) < len(points) // 2:
         return None
     edges, counts = _histogram(usable, source)
-    swept, original, fixed, failing = zip(*(row for row in rows if row), strict=True)
+    swept, original, fixed, failing = zip(*known, strict=True)
     return Curve(source, dtype_name(value.dtype), swept, original, fixed, failing, edges, counts)
 
 
 def _small(call: Call) -> Call:
     """The call's first rows, where all its tensors have equally many: a curve needs no more."""
-    tensors = [
-        value for value in call.operands.values() if isinstance(value, torch.Tensor) and value.ndim > 1
-    ]
-    if len({tensor.shape[0] for tensor in tensors}) != 1 or any(
-        isinstance(value, torch.Tensor) and value.ndim == 1 for value in call.operands.values()
-    ):
+    tensors = {n: v for n, v in call.operands.items() if isinstance(v, torch.Tensor) and v.ndim}
+    if len({v.shape[0] for v in tensors.values()}) != 1 or any(v.ndim == 1 for v in tensors.values()):
         return call
-    rows = {
-        name: value[:2] if isinstance(value, torch.Tensor) and value.ndim > 1 else value
-        for name, value in call.operands.items()
-    }
-    return Call(rows, call.context)
+    return Call({**call.operands, **{n: v[:2] for n, v in tensors.items()}}, call.context)
 
 
 def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | None:
@@ -70,9 +63,7 @@ def _operand(replayer: Replayer, calls: Sequence[Call]) -> tuple[Call, str] | No
         for variable in sorted(contracts.parse(text).variables)
         if variable in replayer.metavariables
     ]
-    needed = (
-        set(replayer.fixed.operands.values()) if replayer.fixed else set(replayer.original.operands.values())
-    )
+    needed = set((replayer.fixed or replayer.original).operands.values())
     for call in calls:
         for source in (*named, *needed):
             value = call.operands.get(source)
@@ -100,10 +91,8 @@ def _is_positive(replayer: Replayer, calls: Sequence[Call], source: str) -> bool
 
 def _points(dtype: torch.dtype, positive: bool) -> list[float]:
     info = torch.finfo(dtype)
-    low, high = (
-        math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2),
-        min(math.log10(info.max), 6.0),
-    )
+    low = math.log10(info.smallest_normal) / (1 if dtype.itemsize == 2 else 2)
+    high = min(math.log10(info.max), 6.0)
     sizes = [10 ** (low + (high - low) * index / (_POINTS - 1)) for index in range(_POINTS)]
     # 1 itself is among them: many an edge lies there
     if positive:
@@ -142,9 +131,8 @@ def _healthy(replayer: Replayer, call: Call, source: str, value: torch.Tensor) -
     ones = torch.ones_like(value)
     for rest in (ones, ones * 0.5, ones * 2.0, value):
         changed = Call({**call.operands, source: rest}, call.context)
-        outcome = evaluate(
-            replayer.original_for(Case(changed, Role.STRESS, "curve")), changed, replayer.names
-        )
+        expression = replayer.original_for(Case(changed, Role.STRESS, "curve"))
+        outcome = evaluate(expression, changed, replayer.names)
         if not (outcome.error or outcome.forward.bad or outcome.backward.bad):
             return rest
     return ones
@@ -170,22 +158,22 @@ def _histogram(calls: Sequence[Call], source: str) -> tuple[tuple[float, ...], t
         for call in calls
         if call.origin == "captured" and isinstance(value := call.operands.get(source), torch.Tensor)
     ]
-    if not parts:
-        return (), ()
-    joined = torch.cat(parts)
+    joined = torch.cat(parts) if parts else torch.empty(0)
     joined = joined[torch.isfinite(joined)]
     if not joined.numel():
         return (), ()
     low, high = float(joined.min()), float(joined.max())
     if low >= 0 and high > 0:
-        floor = max(float(joined[joined > 0].min()), high * 1e-30)
-        edges = torch.logspace(
-            math.log10(floor) - 0.05, math.log10(high) + 0.05, _BINS + 1, dtype=torch.float64
-        )
-        counts = torch.histogram(joined[joined > 0], bins=edges).hist
+        joined = joined[joined > 0]
+        floor = max(float(joined.min()), high * 1e-30)
+        edges = _powers(math.log10(floor) - 0.05, high, _BINS + 1)
     else:
-        most = max(-low, high, 1e-3)
-        side = torch.logspace(_LEAST, math.log10(most) + 0.05, _BINS // 2, dtype=torch.float64)
+        side = _powers(_LEAST, max(-low, high, 1e-3), _BINS // 2)
         edges = torch.cat([-side.flip(0), side])
-        counts = torch.histogram(joined, bins=edges).hist
+    counts = torch.histogram(joined, bins=edges).hist
     return tuple(edges.tolist()), tuple(int(count) for count in counts.tolist())
+
+
+def _powers(least: float, most: float, steps: int) -> torch.Tensor:
+    """Numbers from a power of ten to a little more than the largest, at equal ratios."""
+    return torch.logspace(least, math.log10(most) + 0.05, steps, dtype=torch.float64)

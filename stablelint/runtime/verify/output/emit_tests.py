@@ -11,12 +11,13 @@ from pathlib import Path
 
 import torch
 
+from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.compare import Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
 from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.namespace import ALLOWED, imported
-from stablelint.runtime.verify.replay.values import Opaque, Value, dtype_name
+from stablelint.runtime.verify.replay.values import Opaque, Value
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import Verification
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 
 import torch
 
-from stablelint.runtime.tensors.measure import FINE, Badness, badness_of
-from stablelint.runtime.verify.replay.values import Context, dtype_name
+from stablelint.runtime.tensors.measure import FINE, Badness, badness_of, dtype_name
+from stablelint.runtime.verify.replay.values import Context
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from unittest.mock import NonCallableMock
 
 import torch
 
+from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.probe.frames import Frame, Frames
 from stablelint.runtime.verify.probe.look import (
     Extent,
@@ -28,7 +29,7 @@ from stablelint.runtime.verify.probe.look import (
 from stablelint.runtime.verify.probe.plan import REGISTRY
 from stablelint.runtime.verify.probe.sample import Sample, kept
 from stablelint.runtime.verify.probe.scope import Scope, kept_scope
-from stablelint.runtime.verify.replay.values import Call, Context, dtype_name, stored_call, write
+from stablelint.runtime.verify.replay.values import Call, Context, stored_call, write
 
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in
 _ALWAYS = 16  # calls of a site that are looked at in full, whatever it costs

@@ -19,7 +19,7 @@ from stablelint.runtime.verify.probe.look import all_finite
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.probe.sample import kept
 from stablelint.runtime.verify.probe.scope import Scope, copied_arguments
-from stablelint.runtime.verify.replay.values import Call, Context
+from stablelint.runtime.verify.replay.values import Call, Context, floating
 
 Inputs = Mapping[str, object]
 
@@ -59,9 +59,7 @@ def _search(watched: Watched, deadline: float) -> Call | None:
 
 
 def _floating(inputs: Inputs) -> dict[str, torch.Tensor]:
-    return {
-        n: v for n, v in inputs.items() if isinstance(v, torch.Tensor) and v.is_floating_point() and v.numel()
-    }
+    return {name: value for name, value in inputs.items() if floating(value) and value.numel()}
 
 
 def _candidates(inputs: Inputs) -> Iterator[Inputs]:

@@ -23,7 +23,7 @@ from stablelint.runtime.verify.replay.expression import (
 )
 from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.namespace import namespace_of
-from stablelint.runtime.verify.replay.values import Call, Opaque
+from stablelint.runtime.verify.replay.values import Call, Opaque, floating
 from stablelint.runtime.verify.site import Kind, Site
 
 _SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it
@@ -185,9 +185,7 @@ def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> 
 
 def _alike(one: Outcome, other: Outcome) -> bool:
     """Whether two evaluations gave the same values, NaN and Inf included."""
-    if len(one.values) != len(other.values):
-        return False
-    return all(
+    return len(one.values) == len(other.values) and all(
         first.shape == second.shape and torch.allclose(first, second, rtol=1e-3, equal_nan=True)
         for first, second in zip(one.values, other.values, strict=True)
     )
@@ -199,10 +197,8 @@ def _has_infinite(call: Call) -> bool:
 
 def poisoned(call: Call) -> bool:
     """Whether an operand was NaN already, so that nothing here is the site's doing."""
-    return any(
-        isinstance(v, torch.Tensor) and v.is_floating_point() and bool(torch.isnan(v).any())
-        for v in call.operands.values()
-    ) or any(isinstance(v, float) and math.isnan(v) for v in call.operands.values())
+    values = call.operands.values()
+    return any(v != v if isinstance(v, float) else floating(v) and bool(v.isnan().any()) for v in values)
 
 
 def unusable(call: Call, replayer: Replayer) -> Opaque | None:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
+
+from stablelint.runtime.tensors.measure import dtype_name
 
 Value = object
 _CONTAINERS = (torch.nn.ParameterDict, torch.nn.ParameterList)  # more than their parameters
@@ -41,9 +43,9 @@ class Call:
     needs: frozenset[str] | None = None  # operands whose gradient was asked for (None: unknown, so all)
 
 
-def dtype_name(dtype: torch.dtype) -> str:
-    """`float32` for `torch.float32`."""
-    return str(dtype).removeprefix("torch.")
+def floating(value: Value) -> TypeGuard[torch.Tensor]:
+    """Whether a value is a tensor of floating-point numbers."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def dtype_of(name: str) -> torch.dtype:

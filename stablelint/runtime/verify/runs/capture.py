@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stablelint.runtime.process.start import told
 from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
@@ -34,9 +34,8 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
     )
     records = read_records(folder / "capture")
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
-    for path in sorted((folder / "capture").glob("unguarded-*.json")):
-        error = json.loads(path.read_text(encoding="utf-8"))["error"]
-        problems.append(f"the losses of a process were not watched: {error}")
+    unwatched = told(folder / "capture", "unguarded")
+    problems += [f"the losses of a process were not watched: {one['error']}" for one in unwatched]
     return run, records
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stablelint.runtime.process.start import told
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.look import Extent, Seen
 from stablelint.runtime.verify.probe.series import Series
@@ -66,17 +66,11 @@ def _join(captured: Captured, target: Mapping[str, Any]) -> None:
 
 def series_of(folder: Path) -> Series | None:
     """The series of the process that took most steps."""
-    found = []
-    for path in folder.glob("series-*.json"):
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            found.append(Series(**json.loads(path.read_text(encoding="utf-8"))))
+    found = (Series(**fields) for fields in told(folder, "series"))
     return max(found, key=lambda series: (series.backwards, series.steps), default=None)
 
 
 def failed_tests(folder: Path) -> frozenset[str] | None:
     """The tests that failed; None where the command ran none."""
-    found = []
-    for path in folder.glob("tests-*.json"):
-        with contextlib.suppress(OSError, ValueError):
-            found.append(json.loads(path.read_text(encoding="utf-8")))
+    found = told(folder, "tests")
     return frozenset().union(*found) if found else None
