@@ -14,6 +14,7 @@ from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import bound, scales
 from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
+from stablelint.codemod.guards.recurring import guarded_once
 from stablelint.codemod.proof.handled import check_cast_back, check_not_empty, check_unhandled
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
@@ -139,6 +140,7 @@ class Rewriter:
                 taken = [one for one in origins if isinstance(one, ast.expr)]
                 edits = replace_expression(self._file, proposal, node, moved=taken)
                 return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
+            proposal = bound.of_mean(self._file.tree, proposal, node)
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = scales.where_made(self._file.tree, proposal, node)
             if made:
@@ -155,11 +157,18 @@ class Rewriter:
             if single is not None:
                 with contextlib.suppress(Withheld):
                     return replace_expression(self._file, *single)
+            proposal, node = bound.of_view(self._file.tree, proposal, node)
+            recurring = guarded_once(self._file, proposal, node)
+            if recurring is not None:
+                with contextlib.suppress(Withheld):
+                    given = statements.insert(self._file, recurring[0], before=True)
+                    return [*given, *draft.edits(self._file.tree, recurring[1])]
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition
-                with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, moved, value, inline=True)
+                if not bound.REPLACED.match(moved.template):
+                    with contextlib.suppress(Withheld):
+                        return replace_expression(self._file, moved, value, inline=True)
                 with contextlib.suppress(Withheld):
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)

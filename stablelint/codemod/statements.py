@@ -11,8 +11,8 @@ from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.calls import delete_item
 from stablelint.codemod.replace import operands_for
+from stablelint.codemod.templates import limits
 from stablelint.codemod.templates.instantiate import instantiate, uses
-from stablelint.codemod.templates.limits import sized
 from stablelint.codemod.templates.operand import check_computed_once, check_evaluation
 from stablelint.codemod.templates.spelling import File, spell_names
 from stablelint.codemod.text import draft
@@ -104,7 +104,7 @@ def _statements(
     file: File, proposal: Proposal, site: ast.stmt
 ) -> tuple[list[Edit], list[str], list[ast.stmt]]:
     operands = operands_for(file, proposal, site)
-    template = sized(proposal.template, operands, file.is_scripted)
+    template = limits.sized(proposal.template, operands, file.is_scripted)
     try:
         module = ast.parse(encode(template)[0].strip())
     except (SyntaxError, RuleError) as error:
@@ -113,7 +113,21 @@ def _statements(
     text, tree = instantiate(code, operands)
     if any("\n" in operand.text and '"""' in operand.text for operand in operands.values()):
         raise Withheld("an operand holds a string of several lines")
-    return imports, re.split(r"\r\n|\n|\r", text), tree.body
+    lines = [one for line in re.split(r"\r\n|\n|\r", text) for one in _with_limits(file, line, site)]
+    return (
+        imports,
+        lines,
+        tree.body if len(lines) == len(text.splitlines()) else ast.parse("\n".join(lines)).body,
+    )
+
+
+def _with_limits(file: File, line: str, site: ast.stmt) -> list[str]:
+    """A line, behind one that names the limits of an element type for which it asks twice."""
+    repeated = limits.repeated(line, lambda name: name in file.scope.names_at(site))
+    if repeated is None:
+        return [line]
+    code, asked, name = repeated
+    return [f"{name} = {asked}", code.replace(limits.LIMITS, name)]
 
 
 def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> draft.Change:

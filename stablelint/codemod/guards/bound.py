@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
-from stablelint.codemod.flow.nodes import is_name, root_name
+from stablelint.codemod.flow.effects import is_cheap
+from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
@@ -20,16 +21,18 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.syntax.names import called_name, last_name
 
 _LOWER = ("clamp_min", "clamp", "clip")
-_TINIEST = ".tiny"
-_OF_LOGARITHM, _OF_QUOTIENT = f"{_TINIEST})", f"{_TINIEST} ** 0.5)"
-_TERM = "term"
+TINIEST = ".tiny"
+_OF_LOGARITHM, _OF_QUOTIENT = f"{TINIEST})", f"{TINIEST} ** 0.5)"
+TERM = "term"
 _COMPUTED = ast.Call | ast.BinOp | ast.Subscript
-_QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
-_OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
-_SINGULAR = _OF_POSITIVE | {"reciprocal"}
+QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
+OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
+_SINGULAR = OF_POSITIVE | {"reciprocal"}
 _CALLED_MASK = re.compile(r"(^|_)masks?(_|\d|$)", re.IGNORECASE)
 _SOFT = re.compile(r"soft|sigmoid|prob", re.IGNORECASE)
-_REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
+REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
+_MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
+_BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
 
 def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -53,11 +56,11 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     A maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
     to less than 1.
     """
-    bounded = replace(proposal, template=_REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
+    bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
-    if operand is None or _sides(bounded.template) != {"min"} or _role(tree, node) != "div":
+    if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal
     summed = _summed(total)
     if summed is None:
@@ -66,6 +69,29 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     made_of = "" if named is None else ast.unparse(named.value)
     is_mask = _CALLED_MASK.search(last_name(summed)) and not _SOFT.search(last_name(summed) + made_of)
     return replace(bounded, template=f"${operand}.clamp_min(1)") if is_mask else proposal
+
+
+def of_mean(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
+    """The proposal for the mean of an empty selection as one by 1 where the mean is divided by: 0 helps no more."""
+    statement, function = tree.statement(node), function_of(tree, node)
+    found = _MEAN.match(proposal.template)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is node else None
+    if found is None or function is None or not isinstance(target, ast.Name):
+        return proposal
+    roles = {role_of(tree, one) for one in readers(function, target.id) if one.lineno > statement.lineno}
+    if roles != {"div"}:
+        return proposal
+    selected = f"${found[1]}"
+    return replace(proposal, template=f"{selected}.mean() if {selected}.numel() > 0 else 1.0")
+
+
+def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
+    """The guard of a view of a name as one of the name."""
+    operand, inner = operand_of_guard(proposal), viewed(node)
+    binding = proposal.bindings.get(operand or "")
+    if operand is None or binding is None or binding.span != proposal.span or not is_cheap(inner):
+        return proposal, node
+    return moved(tree, proposal, operand, inner), inner
 
 
 def _is_excess(difference: ast.expr) -> bool:
@@ -106,7 +132,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     so that a logarithm is of what is divided by; where one is a root or logarithm, what a quotient takes for a number of
     either sign is one above 0.
     """
-    bounded = replace(proposal, template=_REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
+    bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = operand_of_clamp(bounded, node)
     if operand is None or not isinstance(node, ast.Name) or _sides(bounded.template) != {"min"}:
         return None
@@ -119,13 +145,13 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     value = given.value if given is not None and isinstance(given.value, _COMPUTED) else None
     if value is None or len(named) != len(readers) + 1:
         return None
-    roles = [_role(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]
-    terms = roles.count(_TERM)
-    if None in roles or len(roles) - terms < 2 or (terms and _TINIEST not in bounded.template):
+    roles = [role_of(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]
+    terms = roles.count(TERM)
+    if None in roles or len(roles) - terms < 2 or (terms and TINIEST not in bounded.template):
         return None
-    if bounded != proposal and not _OF_POSITIVE.intersection(roles):
-        return None
-    if _QUOTIENTS.intersection(roles):
+    if bounded != proposal and not OF_POSITIVE.intersection(roles):
+        bounded = proposal
+    if QUOTIENTS.intersection(roles):
         bounded = replace(bounded, template=bounded.template.replace(_OF_LOGARITHM, _OF_QUOTIENT))
     return moved(tree, bounded, operand, value), value
 
@@ -187,7 +213,7 @@ def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
     return behind_definition(tree, proposal, node, given.value) if len(named) == 2 else None
 
 
-def _role(tree: Tree, reader: ast.expr) -> str | None:
+def role_of(tree: Tree, reader: ast.expr) -> str | None:
     """The operation for which a name is read: one that divides by it, takes its root or logarithm, or a term of a sum.
 
     A function of the name may stand in between, as in ``x.sinh().log()``. None for a reader that is no arithmetic.
@@ -213,13 +239,13 @@ def _role(tree: Tree, reader: ast.expr) -> str | None:
 
 
 def _role_in(parent: ast.BinOp, child: ast.AST) -> str | None:
-    """As `_role`, of an operand: a denominator, the base of a power that need not be whole, or a term or factor."""
+    """As `role_of`, of an operand: a denominator, the base of a power that need not be whole, or a term or factor."""
     if isinstance(parent.op, ast.Div) and parent.right is child:
         return "div"
     is_whole = isinstance(parent.right, ast.Constant) and isinstance(parent.right.value, int)
     if isinstance(parent.op, ast.Pow):
         return "pow" if parent.left is child and not is_whole else None
-    return _TERM
+    return TERM
 
 
 def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Proposal:
@@ -237,6 +263,12 @@ def operand_of_clamp(proposal: Proposal, node: ast.expr) -> str | None:
         if clamps and binding.span == proposal.span:
             return name
     return None
+
+
+def operand_of_guard(proposal: Proposal) -> str | None:
+    """The metavariable that the template bounds, on one side or near 0, where it does nothing else."""
+    found = REPLACED.match(proposal.template) or _BOUNDED.match(proposal.template)
+    return found[1] if found is not None else None
 
 
 def _sides(template: str) -> frozenset[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import VIEWS, loads, readers, stores, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
+from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.templates.spelling import File
@@ -178,42 +178,11 @@ def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[dra
     is_set = any(not isinstance(one.ctx, ast.Load) for one in reads)
     if is_set or not any(_is_beside(tree, one, exponent) for one in reads):
         return None
-    suite = _suite_around(tree, reads)
-    reading = [one for one in suite if set(ast.walk(one)) & set(reads)]
+    suite = suite_around(tree, reads)
+    reading = next(one for one in suite if set(ast.walk(one)) & set(reads))
     name = file.scope.fresh(node.attr.strip("_"), node)
     line = f"{name} = {tree.text(node)}{_limits_of_name(node.attr)}"
-    first = draft.whole_lines(tree, reading[0])
-    changes = [(first.start, first.start, f"{first.indent}{line}{tree.source.newline}")]
-    changes += [(tree.start(one), tree.end(one), name) for one in reads]
-    for statement in reading:
-        region = draft.whole_lines(tree, statement)
-        own = [one for one in changes if region.start <= one[0] < region.end]
-        before = ast.parse(line).body if statement is reading[0] else []
-        named = _Named(node, name).visit(copy.deepcopy(statement))
-        if not draft.lawful(tree, region, own, [*before, named]):
-            raise Withheld("the bounded value cannot be given a name here")
-    return changes
-
-
-def _suite_around(tree: Tree, nodes: list[ast.Attribute]) -> list[ast.stmt]:
-    """The innermost suite that holds all nodes."""
-    statement = tree.statement(nodes[0])
-    while True:
-        suite = tree.siblings(statement)
-        within = {inner for one in suite for inner in ast.walk(one)}
-        if all(node in within for node in nodes):
-            return suite
-        statement = tree.statement(tree.link(statement).parent)
-
-
-class _Named(ast.NodeTransformer):
-    """A tree with a name in place of an expression."""
-
-    def __init__(self, node: ast.expr, name: str) -> None:
-        self._node, self._name = node, name
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        return ast.Name(self._name, ast.Load()) if same(node, self._node) else self.generic_visit(node)
+    return renamed(tree, suite, (node, reads), name, [(reading, line)])
 
 
 def _logarithms(node: ast.expr) -> list[str]:

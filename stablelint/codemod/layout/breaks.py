@@ -120,8 +120,8 @@ def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change
     """The change with its line broken, in several ways, the best first; nothing where it needs no break.
 
     The value of a statement, if a break at its last brackets would part it in the middle, goes into parentheses: ``y =
-    (⏎ a - b * x.clamp_min(...).log()⏎)``. A line within brackets is parted. Else the last outermost brackets that the
-    change touches are opened.
+    (⏎ a - b * x.clamp_min(...).log()⏎)``; of two operands the second is opened, where it ends in brackets. A line within
+    brackets is parted. Else the last outermost brackets that the change touches are opened.
     """
     line = _line(tree.source, change)
     if line is None:
@@ -131,6 +131,15 @@ def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change
     if value is not None:
         first, last = value
         inner, newline = line.deeper(line.indent), source.newline
+        tail = next((one for one in line.brackets if one.end + 1 == last and first < one.start), None)
+        if (
+            tail is not None
+            and len(line.cuts(first, last, inner)) == 1
+            and tail.end - tail.start >= _WORTH_A_LINE
+        ):
+            breaks = list(line.opened(tail, line.indent))
+            if line.is_cut_to_fit(breaks):
+                yield line.broken(breaks)
         breaks = [(first, f"({newline}{inner}"), (last, f"{newline}{line.indent})")]
         if len(inner) + last - first > line.longest:
             breaks += line.lines(line.cuts(first, last, inner), inner)

@@ -30,7 +30,7 @@ def by_name(tree: Tree, site: ast.AST, operand: Operand) -> Operand:
             if name in changed or name in read or read & changed:
                 return operand
             return replace(operand, text=name, tree=ast.Name(name, ast.Load()), span=None)
-        changed.update(_written_by(statement))
+        changed.update(written_by(statement))
     return operand
 
 
@@ -52,7 +52,7 @@ def _given(statement: ast.stmt) -> str | None:
     return None
 
 
-def _written_by(statement: ast.stmt) -> Iterator[str]:
+def written_by(statement: ast.stmt) -> Iterator[str]:
     """Names that a statement binds, or whose value it may change in place."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -135,7 +135,7 @@ def test_what_has_a_logarithm_is_kept_above_0_where_it_is_divided_by(other: str,
     assert fixed == (
         body.replace("m[0]", "m[0].clamp_min(1e-12)")
         if is_above
-        else body.replace("a / n", "a / n.masked_fill(n.abs() < 1e-12, 1e-12)")
+        else body.replace("m[0]\n", "m[0]\n    n = n.masked_fill(n.abs() < 1e-12, 1e-12)\n")
     )
 
 
@@ -224,3 +224,29 @@ def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> Non
     fixed = _fixed(body, read="return long")
     assert f"{given}\n    d = d.clamp_min(torch.finfo(d.dtype).tiny)\n    long = " in fixed
     assert f"{given}\n    return" in _fixed(given, read=read)
+
+
+def test_a_mean_that_is_divided_by_is_1_of_nothing() -> None:
+    source = "import torch\n\n\ndef f(d):\n    m = d[d > 0].mean()\n    return d / m\n"
+    change = proposal(source, "d[d > 0].mean()", "$s.sum() / max($s.numel(), 1)", s="d[d > 0]")
+    assert rewritten(source, change) == source.replace(
+        "    m = d[d > 0].mean()\n",
+        "    selected = d[d > 0]\n    m = selected.mean() if selected.numel() > 0 else 1.0\n",
+    )
+    added = source.replace("d / m", "d + m")
+    assert "m = selected.sum() / max(selected.numel(), 1)" in rewritten(
+        added, proposal(added, "d[d > 0].mean()", "$s.sum() / max($s.numel(), 1)", s="d[d > 0]")
+    )
+
+
+def test_the_guard_of_a_view_is_one_of_what_is_viewed() -> None:
+    source = "import torch\n\n\ndef f(d, n):\n    return d / n.unsqueeze(1)\n"
+    change = proposal(source, "n.unsqueeze(1)", "$x.masked_fill($x.abs() < 1e-12, 1e-12)", x="n.unsqueeze(1)")
+    assert "d / n.masked_fill(n.abs() < 1e-12, 1e-12).unsqueeze(1)" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(("target", "name"), [("log_odds", "odds"), ("y", "ratio"), ("log_a", "ratio")])
+def test_what_has_a_logarithm_is_called_by_the_name_of_that(target: str, name: str) -> None:
+    source = f"import torch\n\n\ndef f(a, b):\n    {target} = torch.log(a / b)\n    return {target}\n"
+    change = proposal(source, "a / b", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="a / b")
+    assert f"    {name} = a / b\n    {target} = torch.log({name}.clamp_min(" in rewritten(source, change)

@@ -278,3 +278,15 @@ def test_spaces_within_brackets_do_not_move_what_is_put_on_lines_of_its_own() ->
     assert "    return -0.5 * (\n        x.sum()\n" in after
     assert after.endswith("\n    )\n")
     assert [line for line in after.splitlines() if line != line.rstrip()] == []
+
+
+def test_the_second_of_two_operands_is_opened_where_it_ends_in_brackets() -> None:
+    source = (
+        "import torch\ndef f(scale, weights):\n"
+        "    return scale.exp() * torch.cat([weights, weights.flip(0), weights], dim=1)\n"
+    )
+    after = rewritten(source, proposal(source, "scale", "$x.clamp(-20.0, 20.0)", occurrence=1, x="scale"))
+    assert after.endswith(
+        "    return scale.clamp(-20.0, 20.0).exp() * torch.cat(\n"
+        "        [weights, weights.flip(0), weights], dim=1\n    )\n"
+    )

@@ -1,0 +1,114 @@
+"""An expression that stands at several places of a function: its guard is written once, under a name that all take."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stablelint.codemod.flow.definition import function_of
+from stablelint.codemod.flow.effects import Effect, effect, evaluated_before, is_cheap
+from stablelint.codemod.guards.bound import TERM, TINIEST, operand_of_guard, role_of
+from stablelint.codemod.templates.hoist import name_for
+from stablelint.codemod.templates.names import written_by
+from stablelint.codemod.templates.operand import flat
+from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import same
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Proposal
+
+
+def guarded_once(
+    file: File, proposal: Proposal, node: ast.expr
+) -> tuple[Proposal, list[draft.Change]] | None:
+    """The guard of `node` as statements before the first equal expression, and the changes that all are its name by.
+
+    None where it stands alone, where nothing is divided by another or its root or logarithm taken, or where what it is
+    made of may change on the way.
+    """
+    tree, function, operand = file.tree, function_of(file.tree, node), operand_of_guard(proposal)
+    binding = proposal.bindings.get(operand or "")
+    if operand is None or function is None or binding is None or binding.span != proposal.span:
+        return None
+    if is_cheap(node) or effect(node) is Effect.ACTS:
+        return None
+    alike = [one for one in ast.walk(function) if isinstance(one, ast.expr) and same(one, node)]
+    roles = [role_of(tree, one) for one in alike]
+    is_tiny = TINIEST in proposal.template
+    if len(roles) - roles.count(TERM) < 2 or None in roles or (TERM in roles and not is_tiny):
+        return None
+    suite = suite_around(tree, alike)
+    reading = [one for one in suite if set(ast.walk(one)) & set(alike)]
+    run = suite[suite.index(reading[0]) : suite.index(reading[-1]) + 1]
+    read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    first = min(alike, key=lambda one: (one.lineno, one.col_offset))
+    if tree.statement(first) is not reading[0] or evaluated_before(tree, first) is None:
+        return None
+    if any(read.intersection(written_by(one)) for one in run):
+        return None
+    name = file.scope.fresh(name_for(node), node)
+    text = flat(tree.text(node))
+    given = binding._replace(text=name, span=None)
+    bound = proposal.template.replace(f"${operand}", "$given")
+    lines = f"{name} = $made\n{name} = {bound}"
+    bindings = {**proposal.bindings, "made": binding._replace(text=text, span=None), "given": given}
+    anchor = tree.source.span(tree.start(reading[0]), tree.end(reading[0]))
+    statement = replace(proposal, template=lines, kind="insert-before", anchor=anchor, bindings=bindings)
+    return statement, renamed(tree, suite, (node, alike), name, [])
+
+
+def suite_around(tree: Tree, nodes: Sequence[ast.expr]) -> list[ast.stmt]:
+    """The innermost suite that holds all nodes."""
+    statement = tree.statement(nodes[0])
+    while True:
+        suite = tree.siblings(statement)
+        within = {inner for one in suite for inner in ast.walk(one)}
+        if all(node in within for node in nodes):
+            return suite
+        statement = tree.statement(tree.link(statement).parent)
+
+
+def renamed(
+    tree: Tree,
+    suite: Sequence[ast.stmt],
+    found: tuple[ast.expr, Sequence[ast.expr]],
+    name: str,
+    lines: Sequence[tuple[ast.stmt, str]],
+) -> list[draft.Change]:
+    """The changes that put a name in place of expressions equal to one, and lines before statements of the suite."""
+    node, alike = found
+    changes: list[draft.Change] = []
+    for statement, line in lines:
+        region = draft.whole_lines(tree, statement)
+        changes.append((region.start, region.start, f"{region.indent}{line}{tree.source.newline}"))
+    changes += [(*_extent(tree, one), name) for one in alike]
+    for statement in suite:
+        region = tree.region(statement)
+        own = [one for one in changes if region.start <= one[0] < region.end]
+        before = [one for at, line in lines if at is statement for one in ast.parse(line).body]
+        expected = [_Named(node, name).visit(copy.deepcopy(one)) for one in region.statements]
+        if own and not draft.lawful(tree, region, own, [*before, *expected]):
+            raise Withheld("the bounded value cannot be given a name here")
+    return changes
+
+
+def _extent(tree: Tree, node: ast.expr) -> tuple[int, int]:
+    """Where an expression stands, with the brackets that a name needs no more."""
+    start, end, text = tree.start(node), tree.end(node), tree.source.text
+    is_operand = isinstance(tree.link(node).parent, ast.BinOp | ast.UnaryOp)
+    return (
+        (start - 1, end + 1) if is_operand and text[start - 1] + text[end : end + 1] == "()" else (start, end)
+    )
+
+
+class _Named(ast.NodeTransformer):
+    """A tree with a name in place of an expression."""
+
+    def __init__(self, node: ast.expr, name: str) -> None:
+        self._node, self._name = node, name
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return ast.Name(self._name, ast.Load()) if same(node, self._node) else self.generic_visit(node)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.diagnostic import Binding
+from tests.codemod.support import HEAD, body, proposal, rewritten, span_of
+
+NEAR_ZERO = "$x.masked_fill($x.abs() < torch.finfo($x.dtype).tiny ** 0.5, torch.finfo($x.dtype).tiny ** 0.5)"
+FLOOR = "$x.clamp_min(1e-12)"
+
+
+def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
+    source = (
+        f"{HEAD}def f(t, w):\n    a = t / torch.sin(w)\n    b = w / (2 * torch.sin(w))\n    return a, b\n"
+    )
+    assert body(rewritten(source, proposal(source, "torch.sin(w)", NEAR_ZERO, x="torch.sin(w)"))) == (
+        "def f(t, w):\n    w_sin = torch.sin(w)\n    tiny = torch.finfo(w_sin.dtype).tiny\n"
+        "    w_sin = w_sin.masked_fill(w_sin.abs() < tiny ** 0.5, tiny ** 0.5)\n"
+        "    a = t / w_sin\n    b = w / (2 * w_sin)\n    return a, b\n"
+    )
+
+
+def test_the_second_of_two_is_guarded_at_the_first() -> None:
+    source = f"{HEAD}def f(t, s):\n    a = t / (s * s)\n    if t:\n        a = a / (s * s)\n    return a\n"
+    second = Binding("s * s", span_of(source, "s * s", 1))
+    change = proposal(source, "s * s", FLOOR, occurrence=1, x=second)
+    assert body(rewritten(source, change)) == (
+        "def f(t, s):\n    product = s * s\n    product = product.clamp_min(1e-12)\n"
+        "    a = t / product\n    if t:\n        a = a / product\n    return a\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "w = w + 1\n    b = t / torch.sin(w)",
+        "w.add_(1)\n    b = t / torch.sin(w)",
+        "b = t.where(torch.sin(w) > 0, w)",
+        "b = [t / torch.sin(w) for w in t]",
+    ],
+)
+def test_what_is_not_the_same_divisor_keeps_its_own(other: str) -> None:
+    source = f"{HEAD}def f(t, w):\n    a = t / torch.sin(w)\n    {other}\n    return a, b\n"
+    fixed = rewritten(source, proposal(source, "torch.sin(w)", FLOOR, x="torch.sin(w)"))
+    assert "    a = t / torch.sin(w).clamp_min(1e-12)\n" in fixed
+    assert other in fixed
