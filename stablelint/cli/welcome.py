@@ -41,7 +41,8 @@ def _lines(style: Style) -> Iterator[str]:
     yield from (f"  stablelint {style.bold(f'{name:<{width}}')}  {does}" for name, does in _COMMANDS)
     yield ""
     yield from wrap(_first_step(style), width_of(sys.stdout))
-    yield style.dim("`stablelint --help` lists every command, `stablelint check --help` its options.")
+    more = "`stablelint --help` lists every command, `stablelint check --help` its options."
+    yield from map(style.dim, wrap(more, width_of(sys.stdout)))
 
 
 def _first_step(style: Style) -> str:

@@ -104,23 +104,30 @@ def _painted(line: str, context: Context) -> str:
 
 
 def summary(
-    fixes: Sequence[FileFix], known: int, written: bool, context: Context, writable: bool = True
+    fixes: Sequence[FileFix],
+    known: int,
+    written: bool,
+    context: Context,
+    writable: bool = True,
+    verified: bool = False,
 ) -> Iterator[str]:
     """What was fixed, what was withheld and why, what is left for the user, and how many were `known` before.
 
-    `writable` tells that there are files for `--apply` to write.
+    `writable` tells that there are files for `--apply` to write, `verified` that only proved fixes were asked for.
     """
     style = context.style
     changed = [item for item in fixes if item.before != item.after]
     kept = {_name(finding) for item in fixes for finding in item.withheld}
     left = [finding for item in fixes for finding in item.left if _name(finding) not in kept]
     ways = Counter(item.fix.applicability if item.fix else Applicability.DISPLAY for item in left)
-    yield from _made(changed, bool(ways[Applicability.UNSAFE]), written, writable, style)
+    unsafe = ways[Applicability.UNSAFE]
+    yield from _made(changed, bool(unsafe) and not verified, written, writable, style)
     yield from _withheld(fixes, context)
-    if unsafe := ways[Applicability.UNSAFE]:
+    if offered := unsafe + ways[Applicability.SAFE] if verified else unsafe:
         more = "more " if changed else ""
-        verb = "has" if unsafe == 1 else "have"
-        yield f"{plural(unsafe, f'{more}finding')} {verb} a rewrite that can change values: `--unsafe-fixes`."
+        verb = "has" if offered == 1 else "have"
+        which = "no run has proved: `stablelint verify`" if verified else "can change values: `--unsafe-fixes`"
+        yield f"{plural(offered, f'{more}finding')} {verb} a rewrite that {which}."
     if without := ways[Applicability.DISPLAY]:
         verb = "has" if without == 1 else "have"
         yield f"{plural(without, 'finding')} {verb} no rewrite: `stablelint check` shows what is wrong."

@@ -32,11 +32,15 @@ def decode(data: bytes, filename: str) -> str:
     Raises:
         SourceError: unknown encoding, or bytes that do not belong to it.
     """
+    if b"\0" in data:
+        before = data.partition(b"\0")[0].split(b"\n")
+        place = Position(len(before), len(before[-1]) + 1)
+        hint = "a text in UTF-16 holds them, too: save it as UTF-8"
+        raise SourceError(Problem("cannot parse: null bytes, as in a binary file", filename, place, hint))
     try:
         return data.decode(_encoding(data))
     except SyntaxError as error:
-        what = "parse" if b"\0" in data else "decode"  # some versions of Python look for null bytes first
-        raise SourceError(Problem(f"cannot {what}: {error}", filename, Position(1, 1))) from None
+        raise SourceError(Problem(f"cannot decode: {error}", filename, Position(1, 1))) from None
     except UnicodeDecodeError as error:
         before = data[: error.start].split(b"\n")
         message = f"cannot decode: byte 0x{data[error.start]:02x} is not {error.encoding}"
@@ -50,7 +54,7 @@ def _encoding(data: bytes) -> str:
     try:
         return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     except SyntaxError:
-        if b"coding" in b"".join(data.splitlines()[:2]) or b"\0" in data:
+        if b"coding" in b"".join(data.splitlines()[:2]):
             raise
         return "utf-8"  # decoding will name the byte
 

@@ -31,3 +31,9 @@ def test_what_was_withheld_is_not_offered() -> None:
     assert (
         "1 finding has a rewrite that can change values: `--unsafe-fixes`." in lines(first, first, second)[-1]
     )
+
+
+def test_where_only_proved_fixes_are_asked_for_the_others_are_counted() -> None:
+    item = FileFix("f.py", b"x", b"x", left=(unsafe("log(x)"),))
+    told = list(summary([item], 0, False, CONTEXT, verified=True))
+    assert told == ["Nothing to fix.", "1 finding has a rewrite that no run has proved: `stablelint verify`."]

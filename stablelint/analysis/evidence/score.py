@@ -70,7 +70,7 @@ def _of_rule(code: str) -> Reason:
     measured = weights()
     rate = measured.rates.get(code, Rate(measured.unread, 0, 0))
     sentence = (
-        f"{rate.worth} of {rate.read} such findings were worth a change to readers; maintainers repair fewer"
+        f"about {rate.share:.0%} of such findings are worth a repair"
         if rate.read >= ENOUGH
         else "few findings of this rule have been read so far"
     )

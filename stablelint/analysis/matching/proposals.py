@@ -183,7 +183,7 @@ def _place_of(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | Non
     node = _target(fix, site, module)
     value = site.match.bindings[fix.target] if fix.target is not None else site.value
     if node is None and (value.module in (None, module) or not isinstance(value.node, ast.expr)):
-        raise _WithheldError("the expression to change stands in another function")
+        raise _WithheldError("the expression to change stands outside of this function")
     return node
 
 
@@ -196,8 +196,7 @@ def _binding(name: str, fix: FixTemplate, target: ast.AST, site: Site, module: M
     if binding.text is not None:
         return binding
     if value.node is not None and not _inside_function(value.node, site):
-        why = "the expression to change stands in another function, which others may call"
-        raise _WithheldError(why)
+        raise _WithheldError("the rewrite needs a value from outside of this function, which has no name in it")
     origin = _origin(value, fix, site, module)
     return Binding(None, None, binding.dtype, origin) if origin is not None else None
 

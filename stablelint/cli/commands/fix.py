@@ -232,6 +232,7 @@ def _summarise(options: argparse.Namespace, fixes: list[FileFix], known: int, wr
             written,
             context_of(sys.stdout, plain=options.diff),
             writable=not reads_stdin(options),
+            verified=options.verified,
         )
         print("\n".join(lines), file=stream)
         stream.flush()

@@ -95,11 +95,9 @@ def test_a_flaw_is_as_sure_as_its_rule(code: str, share: float) -> None:
     assert [reason.fact for reason in told if reason.weight] == [RULE]
 
 
-def test_a_flaw_says_how_many_of_its_rule_were_read() -> None:
+def test_a_flaw_says_what_share_of_its_rule_is_worth_a_repair() -> None:
     reason, *_ = score.reasons(subject(bad=False, flaw_of="SL205"))  # type: ignore[arg-type]
-    assert (
-        reason.sentence == "17 of 20 such findings were worth a change to readers; maintainers repair fewer"
-    )
+    assert reason.sentence == "about 80% of such findings are worth a repair"
 
 
 def test_a_fact_that_tells_on_flaws_lowers_what_their_rule_says() -> None:
