@@ -142,5 +142,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setitem(sys.modules, "stablelint.analysis.check", engine)
     catalog = ModuleType("stablelint.catalog")
-    vars(catalog).update(__path__=stablelint.catalog.__path__, load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog)
+    vars(catalog).update(
+        __path__=stablelint.catalog.__path__, load_catalog=lambda **_: CATALOG, Catalog=FakeCatalog
+    )
     monkeypatch.setitem(sys.modules, "stablelint.catalog", catalog)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stablelint.catalog.predicates import DTYPES, FORMS, SIGNATURES
+from stablelint.catalog.predicates import FORMS, SIGNATURES
 from stablelint.diagnostic import Applicability, Severity
+from stablelint.numerics.formats import DTYPES
 
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")

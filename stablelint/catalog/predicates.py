@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError, nearest
+from stablelint.numerics.formats import DTYPES
 
-DTYPES = ("float16", "bfloat16", "float32", "float64")
 # What the value of a metavariable may be: the words of `form(x) == word`.
 FORMS: Mapping[str, str] = {
     "fractional": "a number known to be no integer",

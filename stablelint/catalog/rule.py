@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from stablelint.catalog import page
 from stablelint.diagnostic import Applicability, Severity
-
-DTYPES = ("float32", "float64", "float16", "bfloat16")
+from stablelint.numerics.formats import DTYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,8 @@ _OPERATIONS = ("add", "sub", "clamp", "maximum", "minimum")  # a factor of nearl
 @observes("1-eps add|sub|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Sites:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
-    reported = set[
-        ast.AST | None
-    ]()  # where the constants were written: one that is used again is the same slip
+    # Where the constants were written: one that is used again is the same slip.
+    reported = set[ast.AST | None]()
     for value, frame in observed(review, *_OPERATIONS):
         if value.kind in (Kind.NUMBER, Kind.ARRAY) or value.dtype == "float64":
             continue

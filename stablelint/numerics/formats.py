@@ -42,6 +42,8 @@ FLOAT32 = FloatFormat("float32", 32, 2.0**-126, 2.0**-149, 2.0**-23, (2.0 - 2.0*
 FLOAT64 = FloatFormat("float64", 64, 2.0**-1022, 5e-324, 2.0**-52, (2.0 - 2.0**-52) * 2.0**1023)
 
 FORMATS: dict[str, FloatFormat] = {each.name: each for each in (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)}
+DTYPES = tuple(FORMATS)
+"""The names of the formats, as torch has them."""
 
 # The least and the greatest number of each type of whole numbers; what is beyond wraps around.
 INTEGERS: dict[str, tuple[float, float]] = {

@@ -54,9 +54,7 @@ def without_type_parameters(text: str) -> str | None:
         return None
     rows = list(io.StringIO(text))
     found = False
-    for statement in reversed(
-        list(_statements(tokens))
-    ):  # the last first: what stands before keeps its column
+    for statement in reversed(list(_statements(tokens))):  # so that what stands before keeps its column
         found |= _blank_alias(rows, statement) or _blank_parameters(rows, statement)
     return "".join(rows) if found else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.syntax.names import last_name
 
 
 def places(module: ModuleInfo) -> list[str]:
@@ -14,8 +15,7 @@ def places(module: ModuleInfo) -> list[str]:
 
 def base_names(info: ClassInfo) -> list[str]:
     """The last names of a class's bases, as they are written."""
-    names = (getattr(base, "attr", None) or getattr(base, "id", None) for base in info.node.bases)
-    return [name for name in names if isinstance(name, str)]
+    return list(filter(None, map(last_name, info.node.bases)))
 
 
 def scopes(function: FunctionInfo | None) -> list[str]:

@@ -41,9 +41,8 @@ class Weights:
     flaws: Mapping[str, float] = field(default_factory=dict)  # the facts that tell on a flaw too
     rates: Mapping[str, Rate] = field(default_factory=dict)  # of flaws, by rule
     unread: float = 0.5  # the share of a rule of which nobody has read a finding
-    reliability: tuple[
-        tuple[float, float, float, float], ...
-    ] = ()  # tenth, mean said, share worth it, number read
+    # By tenths: which, the mean that was said, the share that was worth it, how many were read.
+    reliability: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @cache

@@ -38,19 +38,18 @@ def numbers_passed(function: FunctionInfo, parameter: str) -> list[Number] | Non
 def _calls_of(function: FunctionInfo) -> Iterator[tuple[CallSite, int]]:
     """The calls of a function that its file shows, and how many of their arguments stand for no parameter."""
     module, owner, name = function.module, function.owner, function.name
-    if owner is None or name not in ("__init__", "__post_init__", "__new__"):
-        if _is_spelled_again(name, module):
-            for site in module.sights.calls_of(name):
-                yield site, int(called_name(site.call) == "partial")
-        return
-    if _is_spelled_again(owner.name, module):
-        for site in module.sights.calls_of(owner.name):
+    builds = owner is not None and name in ("__init__", "__post_init__", "__new__")
+    called = owner.name if owner is not None and builds else name
+    if _is_spelled_again(called, module):
+        for site in module.sights.calls_of(called):
             yield site, int(called_name(site.call) == "partial")
+    if owner is None or not builds:
+        return
     below = [subclass.node for subclass in owner.subclasses]
     for site in module.sights.calls_of(name) if below else ():
         if site.owner in below:
             receiver = site.call.func.value if isinstance(site.call.func, ast.Attribute) else None
-            yield site, int(called_name(receiver) == owner.name if receiver is not None else False)
+            yield site, int(receiver is not None and called_name(receiver) == owner.name)
 
 
 def _is_spelled_again(name: str, module: ModuleInfo) -> bool:
@@ -88,11 +87,8 @@ def _number(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: in
         if site.function is not None and node.id in parameters_of(site.function):
             return _number(default_of(site.function, node.id), site, module, depth - 1)
         values = module.assignments.get(node.id, [])
-        return (
-            _number(values[0], CallSite(site.call, None, None), module, depth - 1)
-            if len(values) == 1
-            else None
-        )
+        alone = values[0] if len(values) == 1 else None
+        return _number(alone, CallSite(site.call, None, None), module, depth - 1)
     if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self" and site.owner is not None:
         return _kept(node.attr, site, module, depth - 1)
     return None

@@ -35,9 +35,7 @@ class Interface:
         self._starts = array("l", accumulate((len(line) + 1 for line in lines), initial=0))
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
         self._digests: dict[frozenset[str], str] = {}
-        self._defined = frozenset().union(
-            module.functions, module.classes, module.imports, module.assignments
-        )
+        self._defined = {*module.functions, *module.classes, *module.imports, *module.assignments}
         self._facts = (module.mentions_torch, module.search_path, sorted(module.rebound), module.stars)
 
     def digest_of(self, names: Iterable[str]) -> str:
@@ -61,7 +59,10 @@ class Interface:
             module, text = self._module, "\n".join(self._text_of(name))
             info = module.classes.get(name)
             below = (one.name for one in info.subclasses) if info is not None else ()
-            self._seen[name] = _digest(text), self._defined.intersection(words_of(text)).union(below)
+            self._seen[name] = (
+                _digest(text),
+                frozenset(self._defined.intersection(words_of(text)).union(below)),
+            )
         return self._seen[name]
 
     def _text_of(self, name: str) -> Iterator[str]:

@@ -240,23 +240,23 @@ class Sights:
 
     def functions_naming(self, *names: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Those in which, or around which, one of the names is read or written."""
-        naming = (
-            nodes
+        return [
+            node
             for seen, nodes in self._definitions
             if any(name in seen.loads or name in seen.written for name in names)
-        )
-        return [node for nodes in naming for node in nodes]
+            for node in nodes
+        ]
 
     @cached_property
     def _definitions(self) -> list[tuple[Glance, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
         """The functions that each glance has told of, each once."""
         outer = {function for _, function, _ in self.parts}
-        inner = (
-            (seen, [function, *(n for n in seen.nested if n not in outer)])
-            for seen, function, _ in self.parts
-        )
         kinds = ast.FunctionDef | ast.AsyncFunctionDef
-        return [(seen, [node for node in nodes if isinstance(node, kinds)]) for seen, nodes in inner]
+        found = []
+        for seen, function, _ in self.parts:
+            nodes = (function, *(n for n in seen.nested if n not in outer))
+            found.append((seen, [node for node in nodes if isinstance(node, kinds)]))
+        return found
 
     def calls(self, *names: str) -> list[ast.Call]:
         """The calls of what has one of the names; all for no name."""
@@ -364,9 +364,7 @@ class ModuleInfo:
 
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
-        return (
-            name in self.functions or name in self.classes or name in self.imports or name in self.assignments
-        )
+        return any(name in table for table in (self.functions, self.classes, self.imports, self.assignments))
 
 
 def _written(tree: ast.AST) -> frozenset[str]:
@@ -474,10 +472,9 @@ def _entered(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             if type(node.ctx) is ast.Store and called_name(node.value) == "globals":
                 yield str(node.slice.value)
-        elif (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "update"
-        ):
-            yield from (k.arg for k in node.keywords if k.arg and called_name(node.func.value) == "globals")
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "update" and called_name(node.func.value) == "globals":
+                yield from (k.arg for k in node.keywords if k.arg)
 
 
 def _added_to_search_path(tree: ast.Module) -> Iterator[str]:
@@ -503,14 +500,9 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
                 _index_assignment(target, statement.value, module)
-        elif (
-            isinstance(statement, ast.AnnAssign)
-            and isinstance(statement.target, ast.Name)
-            and statement.value
-        ):
-            module.assignments.setdefault(statement.target.id, []).append(statement.value)
-        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            module.assignments.setdefault(statement.target.id, []).append(statement.value)
+        elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and isinstance(statement.target, ast.Name):
+            if statement.value is not None:
+                module.assignments.setdefault(statement.target.id, []).append(statement.value)
         elif isinstance(statement, ast.If):
             _index(statement.body, module)
             _index(statement.orelse, module)

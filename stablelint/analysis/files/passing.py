@@ -49,7 +49,8 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
 
 
 def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    texts = {arg: text for arg in _arguments(site.call) if (text := _telling(arg, site, module, _DEPTH))}
+    given = (*site.call.args, *(keyword.value for keyword in site.call.keywords))
+    texts = {arg: text for arg in given if (text := _telling(arg, site, module, _DEPTH))}
     private = called_name(site.call).startswith("_")
     callee, skipped = _callee(site, module, project) if texts or private else (None, 0)
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
@@ -57,20 +58,15 @@ def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator
         if function.name.startswith("_") and function.module is not module:
             yield (target_of(function), CALLED), site.call.lineno, ""
         for name in parameters_of(function.node) if function.module is not module else ():
-            given = argument_of(site.call, function, name, skipped)
+            passed = argument_of(site.call, function, name, skipped)
             default = default_of(function.node, name)
-            if given in texts and (default is None or texts[given] != ast.unparse(default)):
-                yield (target_of(function), name), site.call.lineno, texts[given]
+            if passed in texts and (default is None or texts[passed] != ast.unparse(default)):
+                yield (target_of(function), name), site.call.lineno, texts[passed]
     elif isinstance(callee, ClassInfo):
         for above in (callee, *_bases(callee, project)):
             for keyword in site.call.keywords if above.module is not module else ():
                 if keyword.arg and keyword.value in texts:
                     yield (target_of(above), keyword.arg), site.call.lineno, texts[keyword.value]
-
-
-def _arguments(call: ast.Call) -> Iterator[ast.expr]:
-    yield from call.args
-    yield from (keyword.value for keyword in call.keywords)
 
 
 def _callee(site: CallSite, module: ModuleInfo, project: Project) -> tuple[Found | None, int]:
@@ -116,14 +112,9 @@ def _registered(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int,
 
 def _tables(function: FunctionInfo) -> set[str]:
     """The top-level mappings of its file that a function adds to."""
-    stored = (
-        n.value
-        for n in descendants(function.node)
-        if isinstance(n, ast.Subscript) and type(n.ctx) is ast.Store
-    )
-    return {
-        node.id for node in stored if isinstance(node, ast.Name) and node.id in function.module.assignments
-    }
+    subscripts = (n for n in descendants(function.node) if isinstance(n, ast.Subscript))
+    stored = {n.value.id for n in subscripts if type(n.ctx) is ast.Store and isinstance(n.value, ast.Name)}
+    return stored & function.module.assignments.keys()
 
 
 def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
@@ -148,9 +139,8 @@ def _telling(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: i
         return ast.unparse(node)
     if isinstance(node, ast.Name):
         return _of_name(node.id, site, module, depth)
-    made = isinstance(node, ast.Call) and (
-        called_name(node)[:1].isupper() or called_name(node) in module.imports
-    )
+    called = called_name(node) if isinstance(node, ast.Call) else ""
+    made = called[:1].isupper() or called in module.imports
     if not made and not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
         return ""
     if node.lineno != node.end_lineno or (node.end_col_offset or 0) - node.col_offset > _LONGEST:

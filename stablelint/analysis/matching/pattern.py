@@ -62,9 +62,8 @@ class Match:
     tests: Tests = field(default_factory=dict)  # what the matched path has tested
     where: int = 0  # the function in which the match is made
     branches: int = 0  # joins of paths that the match has gone through
-    elsewhere: bool = (
-        False  # one lies in another function, whose caller may exclude it, or off the defaults' path
-    )
+    # One lies in another function, whose caller may exclude it, or off the defaults' path.
+    elsewhere: bool = False
     literals: list[Value] = field(default_factory=list)  # numbers that the pattern asks for
 
     def copy(self) -> Match:

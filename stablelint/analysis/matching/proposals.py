@@ -17,6 +17,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Applicability, Binding, Proposal, Span
+from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
@@ -136,8 +137,7 @@ def _are_keywords(text: str, names: frozenset[str]) -> bool:
 
 
 def _suits_dtype(fix: FixTemplate, site: Site) -> bool:
-    known = {v.dtype for v in site.match.bindings.values() if v.dtype is not None}
-    known &= {"float16", "bfloat16", "float32", "float64"}
+    known = {v.dtype for v in site.match.bindings.values() if v.dtype in FORMATS}
     return (known or {"float32"}) <= set(fix.dtypes)
 
 

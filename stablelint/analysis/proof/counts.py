@@ -21,14 +21,7 @@ _LENGTH = 8  # operations looked through
 
 def is_counted(operand: Value) -> bool:
     """Whether a value counts, or sums up, something of which there is at least one by what it is made of."""
-    return any(
-        counts(operand)
-        for counts in (
-            counts_its_extreme,
-            counts_its_support,
-            counts_itself,
-        )
-    )
+    return counts_its_extreme(operand) or counts_its_support(operand) or counts_itself(operand)
 
 
 def counts_its_extreme(operand: Value) -> bool:
@@ -41,9 +34,13 @@ def counts_its_extreme(operand: Value) -> bool:
         if len(vanishing) != 1:
             return False
         total = stripped(vanishing[0])
-    if total.op not in _TOTALS or total.first is None:
-        return False
-    return meets_its_extreme(total.first)
+    test = _summed(total)
+    return test is not None and meets_its_extreme(test)
+
+
+def _summed(total: Value) -> Value | None:
+    """What a sum, a mean or a count is taken of."""
+    return stripped(total.first) if total.op in _TOTALS and total.first is not None else None
 
 
 def meets_its_extreme(mask: Value) -> bool:
@@ -62,10 +59,8 @@ def _reaches(value: Value, comparison: str, bound: Value) -> bool:
     inner = stripped(bound)
     if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
         factor = inner.operands["other"].constant()
-        if (
-            not isinstance(factor, int | float)
-            or not 0 < (factor if inner.op == "mul" else 1 / (factor or 1)) <= 1
-        ):
+        number = factor if isinstance(factor, int | float) else 0.0
+        if not 0 < (1 / number if inner.op == "div" and number else number) <= 1:
             return False
         inner = stripped(inner.operands["input"])
     while inner.op in ("part", "index") and inner.first is not None:
@@ -95,11 +90,8 @@ def counts_its_support(operand: Value) -> bool:
 
     So the support of a projection on the simplex is found, and the largest element is always in it.
     """
-    total = stripped(operand)
-    if total.op not in _TOTALS or total.first is None:
-        return False
-    test = stripped(total.first)
-    if test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
+    test = _summed(stripped(operand))
+    if test is None or test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
         return False
     parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
     running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
@@ -112,9 +104,9 @@ def counts_itself(operand: Value) -> bool:
     So is what a scatter of a positive literal has marked among what is not negative: one in each row.
     """
     total = stripped(operand)
-    if total.op not in _TOTALS or total.first is None:
+    test = _summed(total)
+    if test is None:
         return False
-    test = stripped(total.first)
     if test.op == "scatter":
         marked = test.operands.get("src") or test.operands.get("value")
         along, summed = (_number(v.operands.get("dim")) for v in (test, total))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from stablelint.syntax.operations import having
 NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}
 GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole") | {"const", "detach"}
 TRAINED = having("trained")
+_REARRANGING = frozenset("view float to unsqueeze squeeze expand".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,34 +144,22 @@ def differentiable(value: Value, gradient: bool) -> bool:
     if not gradient or value.kind in (Kind.NUMBER, Kind.ARRAY) or value.dtype in NOT_DIFFERENTIABLE:
         return False
     seen = value
-    while seen.first is not None and seen.op in (
-        "view",
-        "float",
-        "to",
-        "unsqueeze",
-        "squeeze",
-        "expand",
-        "detach",
-    ):
-        if seen.op == "detach":
-            return False
+    while seen.first is not None and seen.op in _REARRANGING:
         seen = seen.first
+    if seen.op == "detach":
+        return False
     return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value, 12)
 
 
 def _may_carry_gradient(value: Value, depth: int) -> bool:
     """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
-    if (
-        value.op in GRADIENT_FREE
-        or value.kind in (Kind.NUMBER, Kind.ARRAY)
-        or value.dtype in NOT_DIFFERENTIABLE
-    ):
+    free = value.op in GRADIENT_FREE or value.kind in (Kind.NUMBER, Kind.ARRAY)
+    if free or value.dtype in NOT_DIFFERENTIABLE:
         return False
     if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
         return True
-    return any(
-        _may_carry_gradient(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.FOREIGN
-    )
+    parts = (v for v in value.operands.values() if v.kind is not Kind.FOREIGN)
+    return any(_may_carry_gradient(part, depth - 1) for part in parts)
 
 
 def _failure(
@@ -189,11 +177,7 @@ def _failure(
 
 def is_polluted(interval: Interval) -> bool:
     """Whether NaN or an infinity is already among the values: something before it has gone wrong."""
-    return (
-        interval.nan
-        or (math.isinf(interval.lo) and not interval.lo_open)
-        or (math.isinf(interval.hi) and not interval.hi_open)
-    )
+    return interval.nan or interval.reaches_infinity
 
 
 def _beside_nan(attained: Attained, interval: Interval) -> Attained:

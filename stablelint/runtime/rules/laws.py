@@ -16,14 +16,10 @@ from stablelint.catalog.pattern import Pattern
 from stablelint.catalog.predicates import is_of_dtype, parse_predicate
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.catalog.template import parse_template
+from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.rules import gate
 
-DTYPES = {
-    "float16": torch.float16,
-    "bfloat16": torch.bfloat16,
-    "float32": torch.float32,
-    "float64": torch.float64,
-}
+DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS}
 
 
 @dataclass(frozen=True, slots=True)

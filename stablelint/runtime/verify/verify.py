@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.enclosing import consumes
 from stablelint.runtime.verify.examine import Examination, examine
@@ -119,9 +120,7 @@ def _examined(
 ) -> tuple[Examination, SiteReport]:
     source = request.sources[site.filename]
     if ran and captured.dtypes and not site.dtypes:
-        site = replace(
-            site, dtypes=tuple(sorted(captured.dtypes & {"float16", "bfloat16", "float32", "float64"}))
-        )
+        site = replace(site, dtypes=tuple(sorted(captured.dtypes & FORMATS.keys())))
     reached = bool(captured.calls or captured.raised or captured.compiled)
     examination = examine(site, source, captured.kept, ran=ran, reached=reached, prepared=prepared)
     original, fixed = sides(examination)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from stablelint.catalog import load_catalog
-from stablelint.catalog.rule import DTYPES
 from stablelint.codemod.templates.limits import sized, widest
 from stablelint.codemod.templates.operand import Operand, placeholder
 from stablelint.diagnostic import Binding
+from stablelint.numerics.formats import DTYPES
 from stablelint.runtime.rules.laws import Law, laws
 from tests.codemod.support import CLAMPED_LOG, HEAD, proposal, rewritten, span_of
 

@@ -37,13 +37,9 @@ def is_own_logarithm(value: Value) -> bool:
 
 
 def _is_logarithm_of(logarithm: Value, share: Value) -> bool:
-    if (
-        logarithm.op not in LOGARITHMS
-        or logarithm.first is None
-        or share.kind is Kind.NUMBER
-        or _is_above_zero(share)
-        or _is_lifted(share)
-    ):
+    if logarithm.op not in LOGARITHMS or logarithm.first is None:
+        return False
+    if share.kind is Kind.NUMBER or _is_above_zero(share) or _is_lifted(share):
         return False
     inside = stripped(logarithm.first)
     whole = stripped(inside.operands["input"]) if inside.op == "div" else inside
@@ -76,11 +72,8 @@ def is_half_lifted(value: Value) -> bool:
 def _is_sign_moved(value: Value) -> bool:
     """`sign(sign(x) + 0.5)`: a sign that 0 has, too."""
     taken = stripped(value.first) if value.op == "sign" and value.first is not None else None
-    return (
-        taken is not None
-        and taken.op in ("add", "sub")
-        and any(v.is_constant for v in taken.operands.values())
-    )
+    moved = taken is not None and taken.op in ("add", "sub")
+    return moved and taken is not None and any(v.is_constant for v in taken.operands.values())
 
 
 def _is_lifted(value: Value) -> bool:
@@ -124,10 +117,8 @@ def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator
 
 def _fused_factors(value: Value) -> tuple[float, float]:
     """What multiplies the first operand and the product; in old code both stand before the matrices."""
-    after, before = (
-        [value.operands.get(name) for name in ("beta", "alpha")],
-        list(value.operands.values())[1:3],
-    )
+    after = [value.operands.get(name) for name in ("beta", "alpha")]
+    before = list(value.operands.values())[1:3]
     old = len(before) == 2 and all(v.kind is Kind.NUMBER for v in before)
     beta, alpha = (1.0 if v is None else v.constant() for v in (before if old else after))
     known = isinstance(beta, int | float) and isinstance(alpha, int | float)

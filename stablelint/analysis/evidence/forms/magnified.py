@@ -10,6 +10,7 @@ from stablelint.analysis.evidence.forms.cancelling import summands
 from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import children, descendants
 
@@ -49,9 +50,7 @@ def _magnifies(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         return any(isinstance(part, ast.Name) for part in descendants(other))
     if isinstance(outer, ast.Attribute):
         return outer.attr in _ROOTS and isinstance(parents.get(outer), ast.Call)
-    if not isinstance(outer, ast.Call) or node not in outer.args:
-        return False
-    return getattr(outer.func, "attr", getattr(outer.func, "id", "")) in _ROOTS
+    return isinstance(outer, ast.Call) and node in outer.args and called_name(outer) in _ROOTS
 
 
 def is_variance_by_difference(value: Value) -> bool:

@@ -101,9 +101,8 @@ def distance(result: torch.Tensor, exact: torch.Tensor) -> float:
     if result.numel() == 0:
         return 0.0
     values, exact = result.detach().double(), exact.detach()
-    rounded = exact.to(
-        result.dtype
-    ).double()  # an overflow that rounding itself makes is none of the operation's
+    # an overflow that rounding itself makes is none of the operation's
+    rounded = exact.to(result.dtype).double()
     same = (values == rounded) | (values.isnan() & rounded.isnan())
     error = torch.where(same, 0.0, (values - exact).abs())
     if bool(torch.isnan(error).any() | torch.isinf(error).any()):

@@ -66,9 +66,8 @@ class Record:
     numbers: tuple[object, ...]  # Python numbers among the arguments
     operands: frozenset[int]  # indices of the records that made what it reads
     results: tuple[Result, ...]
-    local: tuple[float, float] | None = (
-        None  # error against float64 on the same operands, and what rounding allows
-    )
+    # Error against float64 on the same operands, and what rounding allows.
+    local: tuple[float, float] | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:

@@ -79,9 +79,8 @@ class Registry:
     plan: Plan | None = None
     placed: dict[int, Placed] = field(default_factory=dict)
     functions: dict[int, Function] = field(default_factory=dict)
-    trees: dict[str, ast.Module] = field(
-        default_factory=dict
-    )  # of files that are loaded for their definitions
+    # Of files that are loaded for their definitions.
+    trees: dict[str, ast.Module] = field(default_factory=dict)
 
 
 REGISTRY = Registry()

@@ -43,9 +43,8 @@ def run_command(
     """
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    seeded = {
-        "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")
-    }  # or each run would order its sets anew
+    # or each run would order its sets anew
+    seeded = {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")}
     began = time.perf_counter()
     process = started(
         command, plan.for_processes(), directory=directory, output=output, extra=seeded, apart=True
