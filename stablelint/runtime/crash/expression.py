@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
+from torch import nn
 
 from stablelint.runtime.program.frames import Site, parse_file, raw_position
 from stablelint.runtime.program.nodes import call_that_ends_at, operands_of
 
-_UNKNOWN = object()
+UNKNOWN = object()
+_CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Methods of tensors that compute nothing but a view or a copy.
 _PURE = frozenset(
     "view reshape transpose permute t flatten squeeze unsqueeze expand float double half bfloat16 long int bool "
@@ -34,19 +36,20 @@ def node_at(site: Site) -> ast.expr | ast.stmt | None:
     return statement or call_that_ends_at(tree, end_row, end_column)
 
 
-def operands(node: ast.AST | None, scope: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors that an operation takes, with the text of each."""
+def operands(
+    node: ast.AST | None,
+    scope: dict[str, Any],
+    otherwise: Callable[[ast.expr, dict[str, Any]], torch.Tensor | None] | None = None,
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that an operation takes, with the text of each; `otherwise` is asked for what has no value any more."""
     for one in _items(operands_of(node)):
-        value = value_of(one, scope)
-        if isinstance(value, torch.Tensor):
-            yield ast.unparse(one), value
-        elif type(value) in (list, tuple):
-            text = ast.unparse(one)
-            yield from (
-                (f"{text}[{index}]", item)
-                for index, item in enumerate(value)
-                if isinstance(item, torch.Tensor)
-            )
+        value, text = value_of(one, scope), ast.unparse(one)
+        if value is UNKNOWN and otherwise is not None:
+            value = otherwise(one, scope)
+        several = type(value) in (list, tuple)
+        for index, item in enumerate(value if several else [value]):
+            if isinstance(item, torch.Tensor):
+                yield f"{text}[{index}]" if several else text, item
 
 
 def _items(operands: Iterable[ast.expr]) -> Iterator[ast.expr]:
@@ -59,7 +62,7 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
     """The value that an expression had, where that can be told without the program's code; else a mark."""
     match node:
         case ast.Name(name):
-            return scope.get(name, _UNKNOWN)
+            return scope.get(name, UNKNOWN)
         case ast.Constant(value):
             return value
         case ast.UnaryOp(ast.USub(), ast.Constant(value)) if isinstance(value, (int, float)):
@@ -68,11 +71,11 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             return _attribute(value_of(value, scope), name)
         case ast.Subscript(value, index):
             whole, key = value_of(value, scope), value_of(index, scope)
-            if type(whole) in (list, tuple, dict) and isinstance(key, (int, str)):
+            if type(whole) in _CONTAINERS and isinstance(key, (int, str)):
                 try:
                     return whole[key]
                 except LookupError:
-                    return _UNKNOWN
+                    return UNKNOWN
         case ast.Call(ast.Attribute(value, name), arguments, []) if name in _PURE:
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
@@ -80,15 +83,15 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
                     with torch.no_grad():
                         return getattr(tensor, name)(*taken)
                 except (RuntimeError, TypeError, IndexError):
-                    return _UNKNOWN
-    return _UNKNOWN
+                    return UNKNOWN
+    return UNKNOWN
 
 
 def _attribute(value: Any, name: str) -> Any:
     if isinstance(value, torch.Tensor):
-        return getattr(value, name) if name in ("T", "mT", "data", "grad", "shape") else _UNKNOWN
+        return getattr(value, name) if name in ("T", "mT", "data", "grad", "shape") else UNKNOWN
     if isinstance(value, torch.nn.Module):
         for table in (value._parameters, value._buffers, value._modules):
             if name in table:
                 return table[name]
-    return getattr(value, "__dict__", {}).get(name, _UNKNOWN)
+    return getattr(value, "__dict__", {}).get(name, UNKNOWN)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, TracebackType
@@ -13,12 +15,16 @@ import torch
 from torch import nn
 
 from stablelint.diagnostic import Span
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import owner_of
+
+_PYTHON = sysconfig.get_path("stdlib")
+_NUMPY = f"{os.sep}site-packages{os.sep}numpy{os.sep}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,15 @@ class Frame:
 
     @property
     def mine(self) -> bool:
-        """Whether it is the program's own code."""
-        return not is_library(self.site.code.co_filename)
+        """Whether it is the program's own code: neither torch's, nor Python's, nor NumPy's."""
+        name = self.site.code.co_filename
+        of_python = name.startswith(_PYTHON) and "site-packages" not in name
+        return not (is_library(name) or of_python or self.of_numpy)
+
+    @property
+    def of_numpy(self) -> bool:
+        """Whether it is code of NumPy."""
+        return _NUMPY in self.site.code.co_filename
 
 
 @dataclass(slots=True)
@@ -111,7 +124,8 @@ class Scene:
         """The tensors of the failing operation, named as the program names them."""
         for frame in self._inner_frames():
             found: dict[int, tuple[str, torch.Tensor]] = {}
-            for text, tensor in operands(node_at(frame.site), frame.names):
+            gone = deduced if frame.mine else None
+            for text, tensor in operands(node_at(frame.site), frame.names, gone):
                 found.setdefault(id(tensor), (text, tensor))
             if found:
                 return tuple(self.operand(tensor, text) for text, tensor in found.values())
@@ -155,7 +169,8 @@ class Scene:
         taken = list(inspect.signature(module.forward).parameters) if module is not None else []
         place = taken.index(text) if text in taken else 0
         if isinstance(node, ast.Call) and (len(node.args) == 1 or place < len(node.args) == len(taken)):
-            return Operand.of(tensor, ast.unparse(node.args[place]))
+            if not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
+                return Operand.of(tensor, ast.unparse(node.args[place]))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
 
     def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:

@@ -107,7 +107,15 @@ def is_without_gradients(filename: str, row: int) -> bool:
 
 
 def cuts_in(text: str) -> list[str]:
-    """The operations in an expression that cut a value off its graph."""
+    """The operations in an expression that cut a value off its graph; numbers that are written out have none to lose."""
     tree = ast.parse(text)
-    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)]
+    plain = {call.func for call in ast.walk(tree) if isinstance(call, ast.Call) and not _names(call)}
+    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one not in plain]
     return [one for one in dict.fromkeys(names) if one in _CUTS]
+
+
+def _names(call: ast.Call) -> bool:
+    """Whether a call is one of a value, or is given a name."""
+    given = [*call.args, call.func.value] if isinstance(call.func, ast.Attribute) else call.args
+    inner = [node for one in given for node in ast.walk(one)]
+    return any(isinstance(one, ast.Name) and one.id not in ("torch", "np", "numpy") for one in inner)

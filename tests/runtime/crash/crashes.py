@@ -539,7 +539,6 @@ UNKNOWN = (
     "import torch\nraise RuntimeError('mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)')",
     "import torch\nraise IndexError('Target 7 is out of bounds.')",
     "raise RuntimeError('Boolean value of Tensor with more than one value is ambiguous')",
-    "import torch\nif torch.ones(2) > 0:\n    pass",
     "import torch\ntorch.optim.SGD([], lr=0.1)",
     "import torch\ntorch.nn.Linear()",
     "raise TypeError(\"linear(): argument 'input' (position 1) must be Tensor, not NoneType\")",

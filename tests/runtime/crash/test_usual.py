@@ -67,6 +67,59 @@ CASES = (
         "module",
         "Net has no method `forward`",
     ),
+    (X + "x + torch.ones(2, 3).repeat(1, 2)", "shape", "torch.ones(2, 3).repeat(1, 2) (2, 6) differ"),
+    (X + "h = nn.Linear(3, 5)\nF.relu(h(x)) + x", "shape", "F.relu(h(x)) (4, 5) and x (4, 3)"),
+    (X + "t = x.new_zeros(2, 9)\nt[:, :6] - x", "shape", "t[:, :6] (2, 6) and x (4, 3)"),
+    (X + "F.kl_div(x, torch.ones(4, 5))", "shape", "3 against 5"),
+    (HEAD + "nn.Conv2d(1, 2, 3)(torch.ones(8, 9, 9))", "shape", "takes 1 channel, and is given 8: (8, 9, 9)"),
+    (
+        X + "torch.autograd.grad(x.requires_grad_().sum(), torch.ones(1).requires_grad_())",
+        "no-graph",
+        "not computed from",
+    ),
+    (X + "import copy\ny = x.requires_grad_() * 2\ncopy.deepcopy(y)", "module", "cannot be copied"),
+    (
+        X + "torch.einsum('ijk,ik->ij', x, x)",
+        "shape",
+        "x (4, 3) has 2 dimensions, and the equation gives it 3 letters",
+    ),
+    (X + "x.to('gpu')", "device", "`gpu` is no device"),
+    (
+        TRAIN + "model[0].weight.grad.norm()",
+        "no-graph",
+        "model[0].weight.grad is None: no backward call has reached",
+    ),
+    (X + "F.interpolate(x[None], size=(8, 8))", "shape", "batch and channels come first, then [3]"),
+    (HEAD + "nn.MultiheadAttention(10, 3)", "shape", "10 features do not divide into 3 heads"),
+    (TRAIN + "path = 'm.pt'\nmodel.load_state_dict(path)", "state", "path is a path"),
+    (TRAIN + "gone = model.parameters()\nlist(gone)\ntorch.optim.SGD(gone)", "module", "gone is a generator"),
+    (TRAIN + "y = model(inputs)\ny.requires_grad = False", "no-graph", "y is the result of an operation"),
+    (X + "x.scatter(1, x, 1.0)", "dtype", "the index is no int64 tensor"),
+    (X + "import numpy as np\nnp.mean(x.requires_grad_() * 2)", "no-array", "NumPy calls its mean"),
+    (HEAD + "rows = [[1, 2], [3]]\ntorch.tensor(rows)", "shape", "rows is ragged"),
+    (
+        HEAD + "torch.ones(2, requires_grad=True, dtype=torch.int64)",
+        "dtype",
+        "an integer tensor has no gradient",
+    ),
+    (
+        LSTM + "h = torch.zeros(1, 2, 8)\nrnn(torch.randn(5, 2, 4), h)",
+        "module",
+        "takes its state as a pair (h, c)",
+    ),
+    (
+        HEAD
+        + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc1 = nn.Linear(1, 1)\n"
+        "    def forward(self, x):\n        return self.fc2(x)\nNet()(torch.ones(1))",
+        "module",
+        "Net has no fc2; it has fc1",
+    ),
+    (
+        HEAD
+        + "class Data(torch.utils.data.Dataset):\n    pass\ntorch.utils.data.DataLoader(Data(), shuffle=True)",
+        "data",
+        "RandomSampler asks a Data for its length",
+    ),
 )
 
 UNTOLD = (
@@ -74,6 +127,9 @@ UNTOLD = (
     X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
     "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
     "a, b = 'one'",
+    "len(object())",
+    "class Model:\n    fc1 = 1\nModel().fc2",
+    "import torch\ndef show(value):\n    print(value)\n    return torch.ones(2)\nshow(3) + torch.ones(3)",
     "(1, 2).shape",
 )
 

@@ -13,8 +13,9 @@ from stablelint.runtime.audit.graph import nodes_of, row_of
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import carried_name, cuts_in, is_without_gradients, writer_behind
+from stablelint.runtime.program.location import Location
 
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 
@@ -177,8 +178,11 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
             "gradients are disabled where it is made: it stands under no_grad, or something like it"
         )
         advice = ["leave that block before the loss is computed"]
-    elif made is not None and (cuts := cuts_in(made.expression)):
-        because.append(f"`{made.expression}` cuts it off: {', '.join(cuts)}")
+    else:
+        for one in _behind(made, user):
+            if cuts := cuts_in(one.expression):
+                because.append(f"`{one.expression}` cuts it off: {', '.join(cuts)}")
+                break
     models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
     frozen = [
         one for one in models if (held := list(one.parameters())) and not any(p.requires_grad for p in held)
@@ -193,6 +197,19 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         tuple(advice),
         other=tuple(other),
     )
+
+
+def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
+    """The assignment of a loss, and those of the tensors without a graph that it names."""
+    if made is None:
+        return
+    yield made
+    for one in ast.walk(ast.parse(made.expression)):
+        value = user.names.get(one.id) if isinstance(one, ast.Name) else None
+        if isinstance(value, torch.Tensor) and isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+            found = assigned(user.site.code, one.id, made.row)
+            if not value.requires_grad and found is not None:
+                yield found
 
 
 @explains(r"grad can be implicitly created only for scalar outputs")

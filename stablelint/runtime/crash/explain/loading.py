@@ -18,7 +18,6 @@ _SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
 @explains(r"Caught (\w+) in DataLoader worker process (\d+)")
 def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     """An exception that a worker handed on: its own place, and the sample."""
-    places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
     sample = _SAMPLE.search(scene.message)
     raised = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
     what = raised[-1] if raised else match[1]
@@ -33,17 +32,25 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     if "stack expects each tensor to be equal size" in scene.message:
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
         advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
+    return _elsewhere(scene, "data", summary, advice, "the loop waited here")
+
+
+@explains(r"-- Process (\d+) terminated with the following error:\n(?:.*\n)+?(\w[\w.]*: .*)")
+def spawned(scene: Scene, match: re.Match[str]) -> Explanation:
+    """An exception in a process that `torch.multiprocessing` started."""
+    advice = [f"call the function with {match[1]} in this process to debug it"]
+    return _elsewhere(scene, "process", f"process {match[1]}: {match[2]}", advice, "the parent waited here")
+
+
+def _elsewhere(scene: Scene, kind: str, summary: str, advice: list[str], waiting: str) -> Explanation:
+    """The explanation of an exception whose message holds the traceback of another process."""
+    places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
     at = None
     if places:
         filename, row = places[-1][1], int(places[-1][2])
         at = Location(filename, row, None, linecache.getline(filename, row).strip(), places[-1][3])
-    return Explanation(
-        "data",
-        summary,
-        advice=tuple(advice),
-        location=at,
-        other=(("the loop waited here", scene.location),) if at and scene.location else (),
-    )
+    other = ((waiting, scene.location),) if at and scene.location else ()
+    return Explanation(kind, summary, advice=tuple(advice), location=at, other=other)
 
 
 @explains(

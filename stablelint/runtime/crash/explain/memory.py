@@ -39,7 +39,8 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []
-    advice = ["a smaller batch"]
+    made = "CPUAllocator" in scene.message and not operands
+    advice = ["see the sizes that are given"] if made else ["a smaller batch"]
     for name in graphs:
         advice.insert(0, f"keep values in {name}: .item() or .detach()")
         at = filled_at(name, _files(held))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
+import torch
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
@@ -61,20 +63,58 @@ def _source(scene: Scene) -> str | None:
     return None
 
 
+@explains(r"hx and cx should also be|index 1 is out of bounds for dimension 0 with size 1$")
+def state_of_lstm(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """The state of an LSTM, given as one tensor and not as a pair."""
+    frame, call = scene.called("forward"), _call(scene)
+    given = frame.frame.f_locals.get("hx") if frame is not None else None
+    if not isinstance(scene.module, nn.LSTM) or not isinstance(given, torch.Tensor) or call is None:
+        return None
+    name = scene.operand(given, "hx").name
+    summary = f"{scene.module_name()} takes its state as a pair (h, c), and is given one tensor, {name}"
+    return Explanation("module", summary, advice=(f"({name}, torch.zeros_like({name}))",))
+
+
+@explains(r"^'(\w+)' object has no attribute '(\w+)'$")
+def misspelled(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """An attribute that a module does not have, and one that is spelled much like it."""
+    owner = scene.frames[-1].frame.f_locals.get("self")
+    if not isinstance(owner, nn.Module) or scene.frames[-1].site.code.co_name != "__getattr__":
+        return None
+    held = [
+        name
+        for name in (*vars(owner), *owner._modules, *owner._parameters, *owner._buffers)
+        if name[:1] != "_"
+    ]
+    near = difflib.get_close_matches(match[2], held, 1) or difflib.get_close_matches(match[2], dir(owner), 1)
+    if not near:
+        return None
+    return Explanation("module", f"{match[1]} has no {match[2]}; it has {near[0]}", advice=(near[0],))
+
+
 @explains(r"optimizer got an empty parameter list")
 def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """A model without parameters: its layers stand in plain lists, or nowhere."""
-    call = _call(scene)
+    """A model without parameters: its layers stand in plain lists, or nowhere; or a generator that was used up."""
+    call, names = _call(scene), scene.user.names if scene.user is not None else {}
+    if call is not None and call.args and isinstance(value_of(call.args[0], names), Generator):
+        name = ast.unparse(call.args[0])
+        return Explanation(
+            "module", f"{name} is a generator, and has nothing left", advice=(f"list({name})",)
+        )
     parts = list(ast.walk(call)) if call is not None else []
     given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr == "parameters"), None)
-    model = value_of(given, scene.user.names) if given is not None and scene.user is not None else None
-    if given is None or not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
+    model = value_of(given, names) if given is not None else None
+    if given is None:
         return None
+    if not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
+        advice = ("layers in a plain list are not registered: nn.ModuleList",)
+        return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=advice)
     hidden = list(_hidden(model))
     summary = f"{ast.unparse(given)} ({type(model).__name__}) has no parameters"
     because = tuple(f"{name} is a plain {kind.__name__} of modules" for name, kind in hidden)
-    advice = tuple(f"{name} = {_LISTS[kind]}(…)" for name, kind in hidden)
-    return Explanation("module", summary, because, advice)
+    return Explanation(
+        "module", summary, because, tuple(f"{name} = {_LISTS[kind]}(…)" for name, kind in hidden)
+    )
 
 
 def _hidden(model: nn.Module) -> Iterator[tuple[str, type]]:

@@ -89,9 +89,15 @@ def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if len(operands) < 2:
         return None
     left, right = operands[:2]
+    sizes = (match[1], match[2])
+    back = max(len(left.shape), len(right.shape)) - int(
+        match[3]
+    )  # counted from the end, as broadcasting does
+    if back <= len(left.shape) and left.shape[-back] == int(match[2]):
+        sizes = sizes[::-1]
     summary = (
         f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {match[3]}: "
-        f"{match[1]} against {match[2]}"
+        f"{sizes[0]} against {sizes[1]}"
     )
     return _explained(scene, summary, *_fitting(left, right))
 
@@ -162,7 +168,7 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
     advice = []
-    if given.shape and len(wanted) > 1:
+    if given.shape and len(wanted) == 2:
         rest = math.prod(given.shape[1:])
         advice.append(
             f"{given.name}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
@@ -175,15 +181,26 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
 )
 def channels(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution and the channels of its input."""
-    given, wanted, got = _numbers(match[2]), int(match[3]), int(match[4])
-    summary = f"{scene.module_name()} takes {wanted} channels, and is given {got}: {given}"
-    if given[-1] == wanted and len(given) > 3:
+    weight, given, wanted, got = _numbers(match[1]), _numbers(match[2]), int(match[3]), int(match[4])
+    operand = next(iter(scene.operands()), None)
+    if operand is not None and operand.shape == given[1:]:  # torch took it for one sample
+        given = operand.shape
+    summary = (
+        f"{scene.module_name()} takes {wanted} channel{'s' * (wanted != 1)}, and is given {got}: {given}"
+    )
+    if wanted == 1 and len(given) == len(weight) - 1:
+        return _explained(scene, summary, f"{_called(operand)}.unsqueeze(1), if {got} counts the samples")
+    if given[-1] == wanted and len(given) == len(weight):
         order = (0, len(given) - 1, *range(1, len(given) - 1))
-        return _explained(scene, summary, f"the channels come last: .permute{order}")
+        return _explained(scene, summary, f"the channels come last: {_called(operand)}.permute{order}")
     advice = (
         f"in_channels={got}" if got != given[-1] else f"see which dimension of {given} counts the channels"
     )
     return _explained(scene, summary, advice)
+
+
+def _called(operand: Operand | None) -> str:
+    return operand.name if operand is not None and operand.name.isidentifier() else ""
 
 
 @explains(
@@ -206,6 +223,11 @@ def layer_normalised(scene: Scene, match: re.Match[str]) -> Explanation:
     """A layer norm and the last dimensions of its input."""
     wanted, given = _numbers(match[1]), _numbers(match[2])
     summary = f"{scene.module_name()} normalises over {wanted}, and is given {given}"
+    if len(wanted) == 1 and wanted[0] in given[1:-1]:
+        place = given.index(wanted[0], 1)
+        return _explained(
+            scene, summary, f"the {wanted[0]} stand in dimension {place}: .movedim({place}, -1) before"
+        )
     return _explained(scene, summary, f"normalized_shape={list(given[-len(wanted) :])}")
 
 

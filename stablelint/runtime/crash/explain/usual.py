@@ -3,8 +3,9 @@
 Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{b.shape}` … the first
 operand and the second of two, `{sole}` the only one, `{bool}` the bool one; `{truth}` what a truth value was asked of;
 `{on}` what a method or attribute was asked of, and `{returned}` the call of a module that gave it; `{given}` the call's
-first argument; `{size}` and `{result}` a shape and a module's result that are unpacked; `{named}` the argument that the
-message names first; any other the tensor given for the argument of that name.
+first argument; `{inner}` the class of torch whose method failed; `{gradient}` the `.grad` that is None, and `{leaf}` what
+it is one of; `{size}` and `{result}` a shape and a module's result that are unpacked; `{named}` the argument that the
+message names first; any other the tensor given for the argument of that name, or a number that torch took under it.
 """
 
 from __future__ import annotations
@@ -93,6 +94,13 @@ class _Known(dict[str, object]):
             case "given":
                 known = self._call is not None and self._call.args and self.is_direct()
                 found = ast.unparse(self._call.args[0]) if self._call is not None and known else None
+            case "inner":
+                owner = (
+                    None if self._scene.frames[-1].mine else self._scene.frames[-1].frame.f_locals.get("self")
+                )
+                found = type(owner).__name__ if owner is not None else None
+            case "gradient" | "leaf":
+                found = self._gradient(field)
             case "truth":
                 found = self._truth()
             case "returned":
@@ -110,7 +118,7 @@ class _Known(dict[str, object]):
         """Whether what failed is the program's own call, and not one further below with other operands."""
         below = list(takewhile(lambda one: not one.mine, reversed(self._scene.frames)))
         owners = [one.frame.f_locals.get("self") for one in (*below[:1], *below[-1:])]
-        return not below or (owners[0] is not None and owners[0] is owners[-1])
+        return all(one.of_numpy for one in below) or (owners[0] is not None and owners[0] is owners[-1])
 
     def _operand(self, field: str) -> Operand | None:
         """The first operand, the second of two, the only one, or the one that is a bool tensor."""
@@ -151,6 +159,13 @@ class _Known(dict[str, object]):
         node = self._call.func if self._call is not None else self._node
         return node.value if isinstance(node, ast.Attribute) else None
 
+    def _gradient(self, field: str) -> str | None:
+        """The `.grad` that the failing expression reads and that is None, or the tensor whose it is."""
+        for one in ast.walk(self._node) if self._node is not None else ():
+            if isinstance(one, ast.Attribute) and one.attr == "grad" and value_of(one, self._names) is None:
+                return ast.unparse(one if field == "gradient" else one.value)
+        return None
+
     def _result(self, node: ast.AST | None) -> str | None:
         """The call of a module, as it is written."""
         if isinstance(node, ast.Call) and isinstance(value_of(node.func, self._names), nn.Module):
@@ -179,8 +194,8 @@ class _Known(dict[str, object]):
                 return f"{ast.unparse(one.value)} {tuple(size)}" if isinstance(size, torch.Size) else None
         return None
 
-    def _argument(self, name: str) -> Operand | None:
-        """The tensor of the program that was given for an argument of torch."""
+    def _argument(self, name: str) -> Operand | int | None:
+        """The tensor of the program that was given for an argument of torch, or a number there."""
         for one in self._call.keywords if self._call is not None else ():
             value = value_of(one.value, self._names)
             if one.arg == name and isinstance(value, torch.Tensor):
@@ -188,6 +203,8 @@ class _Known(dict[str, object]):
         below = reversed(self._scene.frames)
         for frame in takewhile(lambda one: not one.mine, below):
             value = frame.frame.f_locals.get(name)
+            if isinstance(value, int):
+                return value
             if isinstance(value, torch.Tensor) and any(value is one for one in self._names.values()):
                 return self._scene.operand(value, name)
         return None

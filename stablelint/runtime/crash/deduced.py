@@ -1,0 +1,109 @@
+"""The shape, dtype and device of a value that has no name, computed anew by torch's code alone, without an element.
+
+The operands of `self.norm(self.conv(x)) + x` are gone with the exception. Functions and modules of torch tell their shapes
+on tensors of the device `meta`, which hold nothing, draw nothing and change nothing; the program's code is not called.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import BuiltinFunctionType
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.audit.replayed import undisturbed
+from stablelint.runtime.crash.expression import UNKNOWN, value_of
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
+}  # fmt: skip
+_HOMES = ("torch.nn.functional", "torch.functional")
+_BUILTIN = ("torch", "torch._C._nn")
+
+
+def deduced(node: ast.expr, scope: dict[str, Any]) -> torch.Tensor | None:
+    """A tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
+    try:
+        with undisturbed(), torch.no_grad():
+            found = _value(node, scope)
+            devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
+            if isinstance(found, torch.Tensor) and len(devices) == 1:
+                return torch.empty((), dtype=found.dtype, device=devices.pop()).expand(found.shape)
+    except Exception:  # whatever torch says of operands that do not fit here either
+        return None
+    return None
+
+
+def _leaves(node: ast.expr, scope: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors in an expression that have names."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name | ast.Attribute):
+            value = value_of(one, scope)
+            held = list(value.parameters())[:1] if isinstance(value, nn.Module) else [value]
+            yield from (tensor for tensor in held if isinstance(tensor, torch.Tensor))
+
+
+def _value(node: ast.expr, scope: dict[str, Any]) -> Any:
+    """The value of an expression, with tensors on `meta`; LookupError where only the program's code can tell."""
+    match node:
+        case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
+            return _OPERATORS[type(operation)](_value(left, scope), _value(right, scope))
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_value(operand, scope)
+        case ast.Tuple(parts):
+            return tuple(_value(one, scope) for one in parts)
+        case ast.List(parts):
+            return [_value(one, scope) for one in parts]
+        case ast.Slice():
+            bounds = (node.lower, node.upper, node.step)
+            return slice(*(None if one is None else _value(one, scope) for one in bounds))
+        case ast.Subscript(value, index):
+            return _value(value, scope)[_value(index, scope)]
+        case ast.Call(function, arguments, keywords):
+            given = [_value(one, scope) for one in arguments]
+            return _called(
+                function, given, {str(one.arg): _value(one.value, scope) for one in keywords}, scope
+            )
+    found = value_of(node, scope)
+    if found is UNKNOWN:
+        raise LookupError
+    return found.to("meta") if isinstance(found, torch.Tensor) else found
+
+
+def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: dict[str, Any]) -> Any:
+    """What a method of a tensor, or a function or module of torch, returns."""
+    if isinstance(function, ast.Attribute) and not function.attr.endswith("_"):
+        with suppress(LookupError):
+            owner = _value(function.value, scope)
+            if isinstance(owner, torch.Tensor):
+                return getattr(owner, function.attr)(*given, **named)
+    called = value_of(function, scope)
+    if isinstance(called, nn.Module) and all(map(_is_plain, called.modules())):
+        held = {key: one.to("meta") for key, one in called.state_dict().items()}
+        return torch.func.functional_call(called, held, tuple(given), named)
+    home, name = getattr(called, "__module__", ""), getattr(called, "__name__", "_")
+    if name.startswith("set_") or name.endswith("_") or not (home in _HOMES or _is_builtin(called)):
+        raise LookupError
+    tensors = any(isinstance(one, torch.Tensor) for one in (*_flat(given), *named.values()))
+    return called(*given, **(named if tensors else {**named, "device": "meta"}))
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether a module is one of torch, and calls no hook of the program."""
+    hooked = module._forward_hooks or module._forward_pre_hooks
+    return type(module).__module__.startswith("torch.nn.") and not hooked
+
+
+def _is_builtin(called: Any) -> bool:
+    return isinstance(called, BuiltinFunctionType) and called.__module__ in _BUILTIN
+
+
+def _flat(values: list[Any]) -> Iterator[Any]:
+    for one in values:
+        yield from one if isinstance(one, list | tuple) else (one,)
