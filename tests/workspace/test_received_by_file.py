@@ -282,3 +282,52 @@ def test_what_another_file_makes_for_a_call_is_no_operation_of_it(project: Path)
     use = "import torch\nfrom torch import nn\nfrom lib.net import block\n\ndef f(x):\n    layer = nn.Linear(3, 3)\n"
     (project / "use.py").write_text(use + "    return block(layer.in_features)(layer(x))\n")
     assert run(project).problems == ()
+
+
+CONFIG = """import torch
+
+EPS = 1e-3
+TABLE = {"eps": 1e-3}
+
+def clear(x):
+    x.zero_()
+
+def by_constant(x):
+    return 1 / (x.abs() + EPS)
+
+def by_table(x):
+    return 1 / (x.abs() + TABLE["eps"])
+
+class Base:
+    def _scaled(self, x, n):
+        return x / n
+
+    def scaled(self, x):
+        return self._scaled(x, 2)
+"""
+WRITTEN = {
+    "a constant": ("from lib import config\nconfig.EPS = 0\n", 10),
+    "a constant by its module": ("import lib.config as c\n\ndef f():\n    c.EPS = 0\n", 10),
+    "an entry": ('from lib.config import TABLE\nTABLE["eps"] = 0\n', 13),
+    "an entry by its module": ('from lib import config\nconfig.TABLE["eps"] = 0\n', 13),
+    "a private method of the base": (
+        "from lib.config import Base\n\nclass A(Base):\n    def f(self, x):\n        return self._scaled(x, 0)\n", 17,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_another_file_writes_is_not_proved(name: str, project: Path) -> None:
+    text, row = WRITTEN[name]
+    (project / "lib/config.py").write_text(CONFIG)
+    (project / "pyproject.toml").write_text("")
+    assert [d.span.start.row for d in run(project, "lib").diagnostics if "config" in d.filename] == []
+    (project / "train.py").write_text("import torch\n" + text)
+    assert [d.span.start.row for d in run(project, "lib").diagnostics if "config" in d.filename] == [row]
+
+
+def test_what_a_function_of_another_file_writes_into_is_not_proved(project: Path) -> None:
+    (project / "lib/config.py").write_text(CONFIG)
+    code = "import torch\nfrom lib.config import clear\n\ndef f(x):\n    y = x.abs() + 1\n    clear(y)\n    return 1 / y\n"
+    (project / "train.py").write_text(code)
+    assert [d.span.start.row for d in run(project, "train.py").diagnostics] == [7]

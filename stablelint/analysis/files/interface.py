@@ -104,7 +104,7 @@ def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
     touched = function.owner.touched.get(function.name) if function.owner is not None else None
     attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others))) if touched else ()
-    return repr((function.name, function.outline, attributes))
+    return repr((function.name, function.outline, attributes, sorted(function.writes)))
 
 
 def _digest(text: str) -> str:

@@ -111,6 +111,10 @@ class FunctionInfo:
         if self.owner is not None and self.owner.methods.get(self.name) is self:
             self.owner.touched.setdefault(self.name, self.touches)
 
+    def outlive(self) -> None:
+        """Keeps what its body writes into, for when that is dropped."""
+        _ = self.writes, self.touches
+
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
         decorators = getattr(self.node, "decorator_list", ())
@@ -576,7 +580,6 @@ def abridge(module: ModuleInfo, largest: int) -> None:
         builders = info.builders
         for name, function in info.methods.items():
             if not _is_kept(function, largest, name in builders):
-                info.touches(name)  # which outlives the body
                 _drop_body(function)
     for function in module.functions.values():
         if not _is_kept(function, largest, False):
@@ -603,5 +606,6 @@ def _is_kept(function: FunctionInfo, largest: int, builds: bool) -> bool:
 
 
 def _drop_body(function: FunctionInfo) -> None:
+    function.outlive()
     function.outline = replace(function.outline, dropped=True)
     function.node.body = []

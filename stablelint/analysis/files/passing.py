@@ -23,6 +23,9 @@ from stablelint.syntax.walk import descendants
 CALLED = "()"
 """What is passed to a private function that another file calls, whatever its arguments."""
 
+WRITTEN = "="
+"""What is passed to a top-level name into which another file writes."""
+
 _DEPTH = 4  # names that lead on to others
 _LONGEST = 120  # characters of an argument
 _LINEAGE = 8
@@ -41,6 +44,7 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
     shown = project.shown if speaks_for(project.root, str(module.path)) else ()
     found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in shown}
     pairs = [_passed_in(site, module, project) for site in calls]
+    pairs.append(_written(module, project))
     for info in module.classes.values():
         pairs += [_registered(info, project), _overridden(info, project)]
     for place, row, text in chain.from_iterable(pairs):
@@ -69,6 +73,18 @@ def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator
                     yield (target_of(above), keyword.arg), site.call.lineno, texts[keyword.value]
 
 
+def _written(module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
+    """The top-level names of other files into which a file writes: `config.EPS = 0`, `TABLE["eps"] = 0`."""
+    for seen, function, _ in module.sights.parts:
+        row = function.lineno if function is not None else 1
+        for name in sorted(seen.changed & module.imports.keys()):
+            qualified = module.imports[name]
+            found = project.names_in(qualified, {*seen.written, *seen.loads}, module)
+            for place in (project.find(qualified, module), *found):
+                if isinstance(place, tuple):
+                    yield (target_of(place), WRITTEN), row, ""
+
+
 def _callee(site: CallSite, module: ModuleInfo, project: Project) -> tuple[Found | None, int]:
     """What is called, and how many of the arguments stand for none of its parameters."""
     function = site.call.func
@@ -81,6 +97,9 @@ def _callee(site: CallSite, module: ModuleInfo, project: Project) -> tuple[Found
         info = module.classes.get(site.owner.name) if site.owner is not None else None
         above = _bases(info, project) if info is not None else iter(())
         return next((b.methods["__init__"] for b in above if "__init__" in b.methods), None), 0
+    if is_of_self(function) and site.owner is not None:
+        info = module.classes.get(site.owner.name)
+        return project.method(info, last_name(function)) if info is not None else None, 0
     found = project.resolve(function, module)
     if isinstance(found, FunctionInfo) and found.owner is not None:
         return found, int(not found.has_decorator("staticmethod", "classmethod"))

@@ -219,6 +219,15 @@ class Project:
             self._found[key] = self._search(qualified_name, origin, _RE_EXPORTS)
         return self._found[key]
 
+    def names_in(self, qualified_name: str, named: Collection[str], origin: ModuleInfo) -> list[Found]:
+        """What those of the names that are `named` stand for in the file that a qualified name leads to, if it does."""
+        located = self._locate(f"{qualified_name}.", origin) if origin.path is not None else None
+        if located is None or located[1]:
+            return []
+        known = sorted(located[0].assignments.keys() & set(named))
+        self._sought[located[0]].update(known)
+        return [(located[0], name) for name in known]
+
     def resolve(self, node: ast.expr, origin: ModuleInfo) -> Found | None:
         """What a dotted name at the top level of a file stands for, there or in the files that it imports."""
         names: list[str] = []

@@ -15,6 +15,9 @@ from stablelint.syntax.operations import VIEWS, having
 _DEPTH = 12
 # Applied to each element, or to each row that was selected: of nothing they make nothing.
 _ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row")
+_OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
+FILLED = "filled"  # the operand that a tensor of one number has as many elements as
+_TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _LOSSES = having("loss")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
 
@@ -46,21 +49,26 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
         return selecting_mask(value.operands["input"], depth - 1) if of_rows else mask  # `x[mask][:, 0]`
     if value.op in _BY_ROW and keeps_rows(value.operands) and value.first is not None:
         return None if _is_laid_out(value.first) else selecting_mask(value.first, depth - 1)
+    if FILLED in value.operands:
+        return selecting_mask(value.operands[FILLED], depth - 1)
     if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
         return None
-    tensors = [v for v in _elements(value) if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    tensors = [v for v in _elements(value) if v.kind in _TENSORS]
     masks = [selecting_mask(v, depth - 1) for v in tensors]
     if value.op == "where" and None in masks:
         return None  # `x[mask] = y[mask]`: the whole of x
     return next((mask for mask in masks if mask is not None), None)
 
 
-def can_be_empty(value: Value, state: State) -> bool:
+def can_be_empty(value: Value, state: State, depth: int = _DEPTH) -> bool:
     """Whether a value may have no element: a mask has selected it, and the path does not show that it is true anywhere."""
     value = stripped(value)
     if value.op == "cat" and "tensor0" in value.operands:
         return all(can_be_empty(part, state) for part in value.operands.values())
     mask = selecting_mask(value)
+    if mask is None and depth and value.op in _OF_PATHS:
+        of_any = all if value.op == "where" else any
+        return of_any(can_be_empty(v, state, depth - 1) for v in _elements(value) if v.kind in _TENSORS)
     if mask is None or value.guard == NONEMPTY or value.key in state.nonempty:
         return False
     return truth_of(mask).key not in state.selecting

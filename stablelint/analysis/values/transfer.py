@@ -110,7 +110,8 @@ def wraps(op: str, dtype: str | None, interval: Interval) -> bool:
     least, greatest = INTEGERS[dtype]
     if least <= interval.lo and interval.hi <= greatest:
         return False
-    return dtype in _SHORT or (dtype == "int32" and op in _MULTIPLYING)  # no other comes to its ends
+    # What else there is does not come to the ends of its type, but for powers.
+    return dtype in _SHORT or op == "pow" or (dtype == "int32" and op in _MULTIPLYING)
 
 
 def _benign_divisor(divisor: Value, interval: Interval) -> Interval:

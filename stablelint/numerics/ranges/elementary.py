@@ -105,9 +105,9 @@ def _erf(call: Call) -> Interval:
 
 
 def _rsqrt(call: Call) -> Interval:
-    """1 / sqrt(x); the zero that ends a negative range is -0, and gives -inf."""
+    """1 / sqrt(x); the zero of a range with negative numbers may be -0, and gives -inf."""
     result = SHAPES["rsqrt"].image(call.x, call.fmt)
-    negative_zero = call.x.lo < 0 == call.x.hi and not call.x.hi_open
+    negative_zero = call.x.lo < 0 and call.x.contains(0.0)
     return result.join(Interval.point(-math.inf)) if negative_zero else result
 
 

@@ -472,7 +472,40 @@ def test_what_is_written_at_some_places_is_assumed_to_be_written_at_all() -> Non
     assert statuses(code) == {"assumed"}
 
 
-@pytest.mark.parametrize("cast", ["to(x.dtype)", "type_as(x)", "to(dtype=x.dtype)"])
+@pytest.mark.parametrize("cast", ["to(x.dtype)", "type_as(x)", "to(dtype=x.dtype)", "to(x)", "to(dtype=x)"])
 def test_the_type_of_another_is_assumed_to_hold_a_bound(cast: str) -> None:
     assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 1e-8).{cast}") == {"assumed"}
-    assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 1e-3).{cast}") == {"discharged"}
+    assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 0.5).{cast}") == {"assumed"}
+    assert statuses(f"def f(x, z):\n    return 1 / (z.abs() + 1.5).{cast}") == {"discharged"}
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["torch.full((3,), 0.5, dtype=dtype)", "torch.full_like(x, 1e-12)", "torch.tensor(0.5, dtype=dtype)"],
+)
+def test_a_type_that_is_handed_over_is_assumed_to_hold_a_number(made: str) -> None:
+    assert statuses(f"def f(x, dtype):\n    return 1 / {made}") == {"assumed"}
+
+
+def test_the_device_of_a_tensor_is_no_type() -> None:
+    code = "def f(x, z):\n    y = z.half()\n    return 1 / (x.abs() + 1e-10).to(y.device)"
+    assert statuses(code) == {"discharged"}
+
+
+@pytest.mark.parametrize("square", ["i * i", "i ** 2", "i.square()"])
+def test_the_square_of_a_whole_number_may_leave_its_type(square: str) -> None:
+    assert statuses(f"def f(x):\n    i = x.clamp(1, 2**32).long()\n    return 1 / ({square})") == {
+        "unguarded"
+    }
+    assert statuses(f"def f(x):\n    i = x.clamp(1, 2**31).long()\n    return 1 / ({square})") == {
+        "discharged"
+    }
+
+
+@pytest.mark.parametrize("write", ["Net.forward = raw", 'setattr(Net, "forward", raw)'])
+def test_a_method_whose_place_another_takes_is_not_believed(write: str) -> None:
+    code = (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x.abs() + 1\n\n"
+        f"def raw(self, x):\n    return x\n\n{write}\n\ndef f(x):\n    return 1 / Net()(x)"
+    )
+    assert statuses(code) == {"unguarded"}

@@ -295,3 +295,19 @@ def test_a_sum_of_nothing_is_not_positive(selected: str) -> None:
 )
 def test_a_sum_of_something_positive_is(code: str) -> None:
     assert open_(HEAD + code) == []
+
+
+EMPTY = {
+    "a selection that is filled": "    s = x[mask].fill_(2.0)\n    return 1 / s.sum()\n",
+    "ones like a selection": "    s = torch.ones_like(x[mask])\n    return 1 / s.sum()\n",
+    "a selection on one path": "    s = x.abs() + 1\n    if flag:\n        s = s[mask]\n    return 1 / s.sum()\n",
+    "a selection on each path": (
+        "    s = x[mask] if flag else x[~mask]\n    s = s.abs() + 1\n    return 1 / s.sum()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", EMPTY.values(), ids=EMPTY)
+def test_the_sum_of_what_may_be_empty_may_be_zero(body: str) -> None:
+    head = HEAD.replace("torch.Tensor)", "torch.Tensor, flag)")
+    assert "SL102" in [rule for _, rule in open_(head + body)]

@@ -58,6 +58,7 @@ MASKED = Interval(-INF, INF, hi_open=True)
         ("log1p", [NONNEGATIVE], {}, "[0, inf)"),
         ("sqrt", [POSITIVE], {}, "(0, inf)"),
         ("rsqrt", [NONNEGATIVE], {}, "(0, inf]"),
+        ("rsqrt", [Interval(-1, 4)], {}, "[-inf, inf] without 0 or NaN"),
         ("acos", [Interval(-1.5, 0)], {}, "[1.571, 3.142] or NaN"),
         ("pow", [TOP.without_zero() or TOP, P(2.0)], {}, "(0, inf)"),
         ("clamp", [TOP], {"min": 1e-8}, "[1e-08, inf)"),

@@ -62,14 +62,16 @@ def call_function(
         result = _result_of_writing(function, bound, tensors, receiver, node, frame)
     else:
         result = _result_of(function, bound, receiver, node, frame)
-    if function.outline.checks and not function.outline.dropped:
+    if function.outline.checks:
         _pass_check(function, bound, receiver, frame)
     for name in function.writes & bound.keys() - given.keys():
         disowned(bound[name], "", frame)
-    wrapper = function.wrapper
-    if wrapper or function.module.sights.writes(function.name):
-        said = f"{function.name}() by @{wrapper}" if wrapper else f"{function.name}()"
+    if function.wrapper:
+        said = f"{function.name}() by @{function.wrapper}"
         result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
+    if function.module.sights.writes(function.name):
+        kind = result.kind if result.kind in STORED else Kind.UNKNOWN
+        result = frame.graph.unknown(node=node, kind=kind)  # another function has taken its place
     for container in (given[name] for name in given.keys() - tensors.keys()):
         replaced(container, forgotten(container, node, frame), frame)
     return result
@@ -158,7 +160,7 @@ def _build(
     function: FunctionInfo, bound: dict[str, Value], receiver: Value, node: ast.AST, frame: Frame
 ) -> Value:
     """A method called while its object is constructed: what it sets is there from then on."""
-    inner = None if function.outline.dropped else run_function(function, bound, receiver, frame)
+    inner = run_function(function, bound, receiver, frame)
     if inner is None:
         return frame.graph.unknown(node=node)
     frame.state.attributes.update(
@@ -224,7 +226,8 @@ def run_function(
 ) -> Frame | None:
     """Interprets a body quietly; None where depth or budget forbids. No arguments: nobody is seen to call."""
     session = frame.session
-    if frame.depth >= MAX_DEPTH or session.budget <= 0 or id(function.node) in session.running:
+    exhausted = frame.depth >= MAX_DEPTH or session.budget <= 0
+    if exhausted or function.outline.dropped or id(function.node) in session.running:
         return None
     if arguments is None:
         arguments = settings(function, frame)

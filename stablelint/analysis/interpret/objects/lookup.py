@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.passing import WRITTEN, target_of
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
@@ -129,7 +130,7 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     place = (id(module), identifier)
     values = frame.session.globals
     values[place] = Value("unknown", frame.graph.fresh(), name=identifier)
-    if module.is_constant(identifier):
+    if _is_constant(identifier, frame, module):
         quiet = quiet_frame(module, frame)
         value = frame.session.interpreter.evaluate(module.assignments[identifier][0], quiet)
         values[place] = settled(identifier, value, quiet)
@@ -139,13 +140,19 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
     return values[place]
 
 
+def _is_constant(identifier: str, frame: Frame, module: ModuleInfo) -> bool:
+    """Whether nobody binds a top-level name anew, or writes into what it stands for from another file."""
+    passed = frame.session.project.passed_to
+    return module.is_constant(identifier) and not passed(target_of((module, identifier)), WRITTEN)
+
+
 def settled(identifier: str, value: Value, frame: Frame) -> Value:
     """What functions see of a top-level name that stands for `value` at the end of its file's body."""
     module = frame.module
-    if value.kind in _NUMERIC and not module.is_constant(identifier):
+    if value.kind in _NUMERIC and not _is_constant(identifier, frame, module):
         return frame.graph.unknown(identifier, kind=value.kind)
     if value.kind in (Kind.MAPPING, Kind.SEQUENCE):
-        if module.is_written_into(identifier):
+        if module.is_written_into(identifier) or not _is_constant(identifier, frame, module):
             return forgotten(value, value.node or module.source.tree, frame)
         mutable = value.kind is Kind.MAPPING or value.name == "list"
         if mutable and (not module.is_script or module.is_lent(identifier)):
@@ -223,7 +230,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         return parameter
     if attr in ("indices", "dtype", "device", "layout"):
         key = frame.graph.part("attribute", base.key, attr)
-        return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=base.dtype, name=attr)
+        dtype = base.dtype if attr == "dtype" else None
+        return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=dtype, name=attr)
     if (
         attr in operations.VIEWING
         and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))

@@ -14,7 +14,9 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
@@ -75,29 +77,34 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         return None
     source = operands.get("dtype") or operands.get("input")
     dtype = source.dtype if source is not None else None
-    kept = {"fill_value": fill, **_extents(operands)}
+    kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
     zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
     value = Value(
         "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module
     )  # fmt: skip
-    return of_any(value, [fill]) if held == fill.interval else value
+    if held != fill.interval:
+        return value
+    of_unknown = source is not None and dtype is None and op != "fill_"
+    return _held(of_any(value, [fill])) if of_unknown else of_any(value, [fill])
 
 
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     value = 0.0 if op.startswith("zero") else 1.0
     zero = Attained.EXACT if value == 0.0 else Attained.NONE
     dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
-    name = "zeros" if value == 0.0 else "ones"
+    name, kept = "zeros" if value == 0.0 else "ones", _extents(operands, frame)
     return Value(
-        name, frame.graph.fresh(), Kind.TENSOR, _extents(operands), Interval.point(value), zero, Attained.EXACT, dtype,
-        node, frame.module,
+        name, frame.graph.fresh(), Kind.TENSOR, kept, Interval.point(value), zero, Attained.EXACT, dtype, node, frame.module
     )  # fmt: skip
 
 
-def _extents(operands: dict[str, Value]) -> dict[str, Value]:
-    """How large a filled tensor is and where it lies: nothing of what it is like."""
-    return {n: v for n, v in operands.items() if n in ("size", "device") or n.startswith("more")}
+def _extents(operands: dict[str, Value], frame: Frame) -> dict[str, Value]:
+    """How large a filled tensor is and where it lies: nothing of what it is like, but that this may be empty."""
+    like = operands.get("input")
+    emptiable = {FILLED: like} if like is not None and can_be_empty(like, frame.state) else {}
+    sizes = {n: v for n, v in operands.items() if n in ("size", "device") or n.startswith("more")}
+    return sizes | emptiable
 
 
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -124,7 +131,8 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         "tensor", frame.graph.key("tensor", dtype, data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
     )  # fmt: skip
-    return of_any(value, parts)
+    of_unknown = "dtype" in operands and dtype is None
+    return _held(of_any(value, parts)) if of_unknown else of_any(value, parts)
 
 
 def _leaves(value: Value) -> list[Value]:
@@ -183,13 +191,20 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
     result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
-    unnamed = like_other or any(v.op == "attribute" and v.name == "dtype" for v in operands.values())
+    unnamed = like_other or any(map(_names_type, (v for n, v in operands.items() if n != "input")))
     return result if typed or not unnamed else _held(result)
+
+
+def _names_type(value: Value) -> bool:
+    """Whether an argument may be a type that is not known, or a tensor of one: somebody else chooses it."""
+    return (
+        value.op in SETTINGS and (value.kind is Kind.UNKNOWN or value.name == "dtype") and value.dtype is None
+    )
 
 
 def _held(value: Value) -> Value:
     """What is cast to a type that nobody names: the shortest may hold less of it, and is assumed to hold it."""
-    least = held_in("float16", value.interval)
+    least = held_in("float16", value.interval).join(held_in("int64", value.interval))
     if least.contains(0.0) and not value.interval.contains(0.0):
         known, on = believed(value), value.belief.on if value.belief is not None else ()
         on = (*on, Assumption(f"{value.name or 'the cast'} is of a type that holds numbers as small"))
