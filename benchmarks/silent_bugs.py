@@ -43,7 +43,10 @@ _LOSSES = (*(f"SL{number}" for number in range(301, 320)), "SL612", "SL637", "SL
 _PATTERNS = (
     ("model initialisation", ("SL607", "SL610", "SL641")),
     ("model evaluation", ("SL615", "SL622", "SL623")),
-    ("optimizer and loss", "SL408 SL601 SL603 SL604 SL605 SL608 SL614 SL617 SL620 SL628 SL629 SL640 SL642".split()),
+    (
+        "optimizer and loss",
+        "SL408 SL601 SL603 SL604 SL605 SL608 SL614 SL617 SL620 SL628 SL629 SL640 SL642".split(),
+    ),
     ("model storage", ("SL613", "SL634", "SL644")),
     ("computational graph", "SL605 SL609 SL614 SL620 SL629 SL643".split()),
     ("loading data", ("SL624", "SL630")),

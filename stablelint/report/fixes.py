@@ -126,7 +126,9 @@ def summary(
     if offered := unsafe + ways[Applicability.SAFE] if verified else unsafe:
         more = "more " if changed else ""
         verb = "has" if offered == 1 else "have"
-        which = "no run has proved: `stablelint verify`" if verified else "can change values: `--unsafe-fixes`"
+        which = (
+            "no run has proved: `stablelint verify`" if verified else "can change values: `--unsafe-fixes`"
+        )
         yield f"{plural(offered, f'{more}finding')} {verb} a rewrite that {which}."
     if without := ways[Applicability.DISPLAY]:
         verb = "has" if without == 1 else "have"

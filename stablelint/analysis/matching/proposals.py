@@ -196,7 +196,9 @@ def _binding(name: str, fix: FixTemplate, target: ast.AST, site: Site, module: M
     if binding.text is not None:
         return binding
     if value.node is not None and not _inside_function(value.node, site):
-        raise _WithheldError("the rewrite needs a value from outside of this function, which has no name in it")
+        raise _WithheldError(
+            "the rewrite needs a value from outside of this function, which has no name in it"
+        )
     origin = _origin(value, fix, site, module)
     return Binding(None, None, binding.dtype, origin) if origin is not None else None
 

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before, is_cheap
@@ -110,5 +111,5 @@ class _Named(ast.NodeTransformer):
     def __init__(self, node: ast.expr, name: str) -> None:
         self._node, self._name = node, name
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         return ast.Name(self._name, ast.Load()) if same(node, self._node) else self.generic_visit(node)
