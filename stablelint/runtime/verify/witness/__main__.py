@@ -15,15 +15,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+
+import torch
 
 from stablelint.runtime.verify.probe.plan import REGISTRY, Plan, Target
-
-if TYPE_CHECKING:
-    from stablelint.runtime.verify.witness.project import Project
+from stablelint.runtime.verify.probe.recorder import RECORDER
+from stablelint.runtime.verify.witness import surroundings
+from stablelint.runtime.verify.witness.confined import confine, in_child
+from stablelint.runtime.verify.witness.project import Project, read_project
+from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
+from stablelint.runtime.verify.witness.trial import UNENDED, try_sites, without_call
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
 _FILE_SECONDS = 60  # of the processor
@@ -34,13 +37,9 @@ _WAITING = 4  # times its share of the processor that a file may take, for the m
 
 def main(seconds: float) -> int:
     """Try all targets of the plan; what a child could not do, its report says. Returns 0."""
-    import torch
-
     torch.set_num_threads(1)
     # what the first optimizer loads takes longer than a call may: it is there for all files
     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.5)
-    from stablelint.runtime.verify.witness.project import read_project
-
     plan = REGISTRY.plan
     assert plan is not None
     project = read_project(plan.targets, plan.definitions)
@@ -58,9 +57,6 @@ def main(seconds: float) -> int:
 
 def _apart(path: str, plan: Plan, project: Project, deadline: float) -> None:
     """Try one file in a child, and once more without the functions of which a call did not end."""
-    from stablelint.runtime.verify.witness.confined import in_child
-    from stablelint.runtime.verify.witness.trial import UNENDED
-
     targets = plan.targets[path]
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
@@ -100,12 +96,6 @@ def _bounded() -> None:
 def _try_file(
     path: str, targets: Sequence[Target], plan: Plan, project: Project, deadline: float, report: Path
 ) -> None:
-    from stablelint.runtime.verify.outcome import FunctionShown
-    from stablelint.runtime.verify.probe.recorder import RECORDER
-    from stablelint.runtime.verify.witness import surroundings
-    from stablelint.runtime.verify.witness.confined import confine
-    from stablelint.runtime.verify.witness.trial import try_sites
-
     root = plan.definitions
     confine(os.getcwd(), plan.folder)
     surroundings.stand_in_for_gpu()
@@ -119,8 +109,7 @@ def _try_file(
     except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"
-        shown = dict.fromkeys((target.id for target in targets), asdict(FunctionShown(why=why)))
-        report.write_text(json.dumps(shown), encoding="utf-8")
+        report.write_text(json.dumps(without_call(targets, why)), encoding="utf-8")
     RECORDER.flush()
 
 
@@ -144,8 +133,6 @@ def load(path: str, root: str) -> ModuleType:
 
     Modules beside it are found, and those in the folders up to `root`: a script there may be what imports it.
     """
-    from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
-
     folder, names = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder, name = os.path.split(folder)

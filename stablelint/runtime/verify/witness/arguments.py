@@ -72,18 +72,7 @@ class Argument:
         if self.given:
             return self.given
         sides = ", ".join(map(str, self.shape)) if self.shape else "()"
-        match self.kind:
-            case "tensor":
-                return f"torch.rand({sides})"
-            case "mask":
-                return f"torch.ones({sides}, dtype=torch.bool)"
-            case "weights":
-                return f"torch.ones({sides})"
-            case "labels":
-                return f"torch.zeros({sides}, dtype=torch.long)"
-            case "several":
-                return f"[torch.rand({sides}), torch.rand({sides})]"
-        return _PLAIN[self.kind]
+        return _SHAPED[self.kind].format(sides) if self.kind in _SHAPED else _PLAIN[self.kind]
 
     @property
     def floating(self) -> bool:
@@ -95,6 +84,13 @@ class Argument:
         return f"{self.name}={self.text}" if self.keyword else self.text
 
 
+_SHAPED = {
+    "tensor": "torch.rand({0})",
+    "mask": "torch.ones({0}, dtype=torch.bool)",
+    "weights": "torch.ones({0})",
+    "labels": "torch.zeros({0}, dtype=torch.long)",
+    "several": "[torch.rand({0}), torch.rand({0})]",
+}
 _PLAIN = {
     "int": "4",
     "odd": "3",
@@ -219,9 +215,8 @@ def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
         own = not hasattr(builtins, text)
         found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
     if "callable" in uses.kinds:
-        found.append(
-            "callable" if uses.results == 1 else f"=lambda *x, **k: ({', '.join(['x[0]'] * uses.results)})"
-        )
+        several = f"=lambda *x, **k: ({', '.join(['x[0]'] * uses.results)})"
+        found.append("callable" if uses.results == 1 else several)
     if uses.parts and "batches" not in uses.kinds:
         found.append(f"=({', '.join(['torch.rand(2, 4)'] * uses.parts)})")
     found += [kind for kind in ("batches", "mask", "labels", "int", "dict") if kind in uses.kinds]

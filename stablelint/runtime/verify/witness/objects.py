@@ -80,10 +80,8 @@ class Maker:
         for text, kind in self._classes(name, uses):
             if issubclass(kind, enum.Enum):
                 yield from (f"{text}.{member}" for member in kind.__members__)
-            elif (
-                given := _INSTANCES.get(f"{kind.__module__.partition('._')[0]}.{kind.__name__}")
-            ) is not None:
-                yield given
+            elif (name := f"{kind.__module__.partition('._')[0]}.{kind.__name__}") in _INSTANCES:
+                yield _INSTANCES[name]
             elif _is_of_program(kind):
                 for concrete in self.concrete(kind):
                     own = text if concrete is kind else concrete.__name__
@@ -103,13 +101,11 @@ class Maker:
         if uses.annotation or uses.kinds & {"tensor", "mask", "labels", "int"}:
             return
         plain = re.sub(r"[\d_]", "", name).lower()
-        own = {
-            text: kind for text, kind in self.scope.items() if isinstance(kind, type) and _is_of_program(kind)
-        }
-        for text, kind in own.items():
-            special = uses.attributes - set(dir(torch.nn.Module))
-            if text.lower() == plain or (special and special <= _attributes(kind)):
-                yield text, kind
+        special = uses.attributes - set(dir(torch.nn.Module))
+        for text, kind in list(self.scope.items()):
+            if isinstance(kind, type) and _is_of_program(kind):
+                if text.lower() == plain or (special and special <= _attributes(kind)):
+                    yield text, kind
 
     def concrete(self, kind: type) -> list[type]:
         """The class, unless it is abstract, and those of its subclasses that the module knows by their names."""
@@ -174,10 +170,8 @@ def _is_of_program(kind: type) -> bool:
 def _tree(kind: type) -> ast.ClassDef | None:
     """The text of a class of the program."""
     try:
-        if (
-            "site-packages" in (inspect.getsourcefile(kind) or "site-packages")
-            or kind.__module__.partition(".")[0] in _BUILT_IN
-        ):
+        installed = "site-packages" in (inspect.getsourcefile(kind) or "site-packages")
+        if installed or kind.__module__.partition(".")[0] in _BUILT_IN:
             return None
         (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -188,13 +182,8 @@ def _tree(kind: type) -> ast.ClassDef | None:
 def _attributes(kind: type) -> set[str]:
     """What objects of the class have: of its classes, and of what they write to `self`."""
     trees = [tree for each in kind.__mro__ if (tree := _tree(each)) is not None]
-    written_ones = {
-        node.attr
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    }
-    return written_ones | set(dir(kind))
+    named = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return {node.attr for node in named if isinstance(node.ctx, ast.Store)} | set(dir(kind))
 
 
 def parameters_of(kind: type) -> dict[str, Uses]:

@@ -54,9 +54,8 @@ def part_around(
     there = {*known, *dir(builtins), *HELPERS.values()} - own
     body = [each for each in (scope or tree).body if scope is not None or not isinstance(each, _LOADED)]
     statements, _ = _sliced(deepcopy(body), row, there)
-    statements = [
-        each for each in statements if _holds(each, row) or not any(_holds(each, one) for one in failing)
-    ]
+    fails = [each for each in statements if any(_holds(each, one) for one in failing)]
+    statements = [each for each in statements if _holds(each, row) or each not in fails]
     if not statements:
         return None
     left_out = _LeftOut(there, _stored(statements))
@@ -82,10 +81,8 @@ def _sliced(body: Sequence[ast.stmt], row: int, known: Collection[str]) -> tuple
         case ast.If(test=test) if inner is not None and names_read(test) & needed:
             taken = any(_holds(each, row) for each in at.body)
             met = test if taken else ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
-            kept, needed = (
-                [ast.copy_location(ast.If(met, kept, []), at)],
-                needed | names_read(test).difference(known),
-            )
+            kept = [ast.copy_location(ast.If(met, kept, []), at)]
+            needed = needed | names_read(test).difference(known)
         case ast.With(items=items) if inner is not None and not any(item.optional_vars for item in items):
             if set().union(*(names_read(item.context_expr) for item in items)) <= {*known}:
                 kept = [ast.copy_location(ast.With(items, kept), at)]
@@ -169,12 +166,8 @@ def names_read(node: ast.AST) -> set[str]:
         if isinstance(name, ast.Name)
     }
     loaded = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-    changed = {
-        each.target.id
-        for each in nodes
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-    }
-    return (loaded | changed) - own
+    changed = (each.target for each in nodes if isinstance(each, ast.AugAssign))
+    return (loaded | {each.id for each in changed if isinstance(each, ast.Name)}) - own
 
 
 def _stored(body: Sequence[ast.AST]) -> set[str]:

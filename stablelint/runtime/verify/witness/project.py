@@ -41,9 +41,10 @@ class Project:
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self.sources = sources
-        self.trees = {
-            path: tree for path in _ordered(sources) if (tree := _parsed(path, sources[path])) is not None
-        }
+        # Pages first, then tests, then the others.
+        paths = sorted(sources, key=lambda path: (path.endswith(".py"), "test" not in path, path))
+        parsed = ((path, _parsed(path, sources[path])) for path in paths)
+        self.trees = {path: tree for path, tree in parsed if tree is not None}
         self.settings = _settings(self.trees.values())
         self.lines = {path: text.splitlines() for path, text in sources.items()}
         self._examples: dict[str, list[Example]] = {}
@@ -96,11 +97,6 @@ def _texts(top: str) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".md")))
 
 
-def _ordered(paths: Iterable[str]) -> list[str]:
-    """Pages first, then tests, then the others."""
-    return sorted(paths, key=lambda path: (path.endswith(".py"), "test" not in path, path))
-
-
 def _settings(trees: Iterable[ast.Module]) -> dict[str, str]:
     """The values, as text, that the options of the project's command lines have where nobody gives them.
 
@@ -135,15 +131,11 @@ def _examples(tree: ast.Module, name: str) -> Iterator[Example]:
         values = _bound_once(own)
         for node in own:
             if isinstance(node, ast.Call) and _is_call_of(node.func, owner, method, values):
-                parts = [*node.args, *(word.value for word in node.keywords)]
                 starred = any(isinstance(part, ast.Starred) for part in node.args)
                 if not starred and all(word.arg for word in node.keywords):
-                    spelled = [_spelled(part, values) for part in parts]
-                    names = [str(word.arg) for word in node.keywords]
-                    texts = list(map(ast.unparse, spelled))
                     yield Example(
-                        tuple(texts[: len(node.args)]),
-                        tuple(zip(names, texts[len(node.args) :], strict=True)),
+                        tuple(_spelled(part, values) for part in node.args),
+                        tuple((str(word.arg), _spelled(word.value, values)) for word in node.keywords),
                     )
 
 
@@ -165,10 +157,11 @@ def _bound_once(nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
     return {name: value for name, value in values.items() if stored.count(name) == 1}
 
 
-def _spelled(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+def _spelled(node: ast.expr, values: Mapping[str, ast.expr]) -> str:
+    """The text of an expression with names replaced by what they stand for."""
     for _ in range(_FOLLOWED):
         node = substituted(deepcopy(node), values)
-    return node
+    return ast.unparse(node)
 
 
 def _is_call_of(called: ast.expr, owner: str, method: str, values: Mapping[str, ast.expr]) -> bool:

@@ -38,15 +38,7 @@ _MOCK = "=unittest.mock.MagicMock()"
 _ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
 # Values for one part of a container.
-_PARTS = (
-    "'a'",
-    "0.5",
-    "3",
-    "None",
-    "[4, 4]",
-    "True",
-    "torch.rand(2, 4)",
-)
+_PARTS = ("'a'", "0.5", "3", "None", "[4, 4]", "True", "torch.rand(2, 4)")
 _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.empty(0), "tensor"),
     (torch.empty(0).numpy(), "=torch.rand(2, 4).numpy()"),
@@ -151,9 +143,8 @@ def changes(
     if asked is not None:
         yield asked
     held = {each.name for each in arguments}
-    for name in sorted(
-        name for name in uses.keys() - held if _speaks_of(failure, name)
-    ):  # its default may not do there
+    # a default may not do there
+    for name in sorted(name for name in uses.keys() - held if _speaks_of(failure, name)):
         for kind in islice((*_meant(failure.message), *kinds_of(name, uses[name], known)), _OTHERS):
             yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
     together = _together(arguments, failure, uses)
@@ -177,13 +168,7 @@ def _each_changed(
     spoken = [one for one in arguments if _speaks_of(failure, one.name) is named]
     # what is said of a tensor is said of those first; then one other value of each, and one more of each
     spoken.sort(key=lambda one: "Tensor" in failure.message and one.kind not in _TENSORS)
-    waiting = deque(
-        (
-            one,
-            _others(one, failure, uses.get(one.name, Uses()), known),
-        )
-        for one in spoken
-    )
+    waiting = deque((one, _others(one, failure, uses.get(one.name, Uses()), known)) for one in spoken)
     while waiting:
         one, others = waiting.popleft()
         if (other := next(others, None)) is not None:
@@ -196,18 +181,16 @@ def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) 
     shape = _shape_of(arguments)
     sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
     ranks = _ranks(failure.message)
-    for other in (each for each in SHAPES if len(each) in ranks):
-        yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
+    shapes: list[Shape] = [each for each in SHAPES if len(each) in ranks]
     for index, side in re.findall(_BEYOND, failure.message):
         if int(side) < len(shape) and int(index) < _LARGEST:
-            other = (*shape[: int(side)], int(index) + 1, *shape[int(side) + 1 :])
-            yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
+            shapes.append((*shape[: int(side)], int(index) + 1, *shape[int(side) + 1 :]))
     viewed = [math.prod(map(int, _numbers(text))) for text in re.findall(_VIEWED, failure.message)]
-    shapes: list[Shape] = [(size,) for size in viewed if 0 < size <= _LARGEST]
+    shapes += [(size,) for size in viewed if 0 < size <= _LARGEST]
     shapes += [(*shape[:-1], size) for size in sizes]
     shapes += [(*shape[:-2], size, size) for size in sizes if len(shape) > 2]
-    images = _IMAGES if len(shape) == len(_IMAGES[0]) else ()
-    for other in (*shapes, *images, *(each for each in SHAPES if len(each) != len(shape))):
+    shapes += _IMAGES if len(shape) == len(_IMAGES[0]) else ()
+    for other in (*shapes, *(each for each in SHAPES if len(each) != len(shape))):
         yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
     for text in _WIDE:
         yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
@@ -285,10 +268,8 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
             case ast.Call():
                 pairs = [(word.arg, word.value) for word in node.keywords]
             case ast.Dict():
-                pairs = [
-                    (getattr(key, "value", None), value)
-                    for key, value in zip(node.keys, node.values, strict=True)
-                ]
+                keys = (getattr(key, "value", None) for key in node.keys)
+                pairs = list(zip(keys, node.values, strict=True))
         yield from ((name, value.col_offset, value.end_col_offset or 0) for name, value in pairs)
 
 

@@ -64,11 +64,9 @@ def absent(name: str) -> type:
         return held
 
     def call(self: Any, *arguments: object, **named: object) -> object:
-        return (
-            answer(arguments, named)
-            if type(self) is kind
-            else torch.nn.Module.__call__(self, *arguments, **named)
-        )
+        if type(self) is kind:
+            return answer(arguments, named)
+        return torch.nn.Module.__call__(self, *arguments, **named)
 
     def attribute(self: Any, wanted: str) -> object:
         if type(self) is kind and not wanted.startswith("__"):

@@ -108,15 +108,18 @@ def try_sites(
     for target in targets:
         groups.setdefault(around(tree, target.start[0]), []).append(target)
     for place, group in groups.items():
-        unended = dict.fromkeys((target.id for target in group), asdict(FunctionShown(why=UNENDED)))
-        report.write_text(json.dumps(shown | unended), encoding="utf-8")
+        report.write_text(json.dumps(shown | without_call(group, UNENDED)), encoding="utf-8")
         try:
             shown |= _Trial(module, source, place, group, fixes, maker, deadline).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
-            why = f"internal error: {type(error).__name__}: {error}"
-            shown |= dict.fromkeys((target.id for target in group), asdict(FunctionShown(why=why)))
+            shown |= without_call(group, f"internal error: {type(error).__name__}: {error}")
         report.write_text(json.dumps(shown), encoding="utf-8")
         RECORDER.flush()
+
+
+def without_call(targets: Sequence[Target], why: str) -> dict[str, object]:
+    """What is shown of sites for which nothing was called."""
+    return {target.id: asdict(FunctionShown(why=why)) for target in targets}
 
 
 class _Trial:
@@ -237,11 +240,8 @@ class _Trial:
         RECORDER.origin, RECORDER.mocked = origin, False
         error = None
         try:
-            with (
-                limited(_CALL_SECONDS, call.line),
-                contextlib.redirect_stdout(io.StringIO()),
-                _in_new_folder(),
-            ):
+            silent = contextlib.redirect_stdout(io.StringIO())
+            with limited(_CALL_SECONDS, call.line), silent, _in_new_folder():
                 _feel(call(call.subject.function)[0])
         except (Exception, SystemExit) as raised:
             error = failure_of(raised, self._maker.project.lines)
@@ -295,11 +295,8 @@ class _Trial:
         """The witness with ones for what was drawn, where the function gives the same with it."""
         simple = replace(witness, arguments=simplified(witness.arguments))
         same = judged(original, None, simple, ())
-        return (
-            simple
-            if same.original == shown.original != "finite" and same.original_text == shown.original_text
-            else None
-        )
+        alike = (same.original, same.original_text) == (shown.original, shown.original_text)
+        return simple if alike and shown.original != "finite" else None
 
 
 @contextlib.contextmanager
