@@ -19,22 +19,18 @@ def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
     kept: list[ast.stmt] = []
     for node in body:
         match node:
-            case ast.ImportFrom(module="__future__"):
+            case ast.ImportFrom(module="__future__") | ast.Expr(value=ast.Constant()):
                 kept.append(node)
-            case ast.Import() | ast.ImportFrom() | ast.Assign() | ast.AnnAssign() | ast.ClassDef():
+            case ast.Import() | ast.ImportFrom() | ast.Assign() | ast.AnnAssign():
                 kept.append(_suppressed(node))
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 kept.append(_suppressed(node))
-            case ast.Expr(value=ast.Constant()):
-                kept.append(node)
             case ast.If() if _is_main(node):
                 named = [each for each in node.body if isinstance(each, ast.Assign | ast.Expr)]
                 kept += _definitions([each for each in named if not _calls_own(each, body)], False)
             case ast.If():
-                node.body, node.orelse = (
-                    _definitions(node.body, whole) or [_nothing(node)],
-                    _definitions(node.orelse, whole),
-                )
+                node.body = _definitions(node.body, whole) or [_nothing(node)]
+                node.orelse = _definitions(node.orelse, whole)
                 kept.append(_suppressed(node))  # its test may ask for what was left out
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr="add_argument" | "set_defaults"))):
                 kept.append(_suppressed(node))  # the options of a command line are constants, too
@@ -51,9 +47,8 @@ def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
 
 def _calls_own(node: ast.stmt, body: list[ast.stmt]) -> bool:
     """Whether a statement calls a function or a class that the module defines."""
-    own = {
-        each.name for each in body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    own = {each.name for each in body if isinstance(each, kinds)}
     return any(isinstance(part, ast.Name) and part.id in own for part in ast.walk(node))
 
 

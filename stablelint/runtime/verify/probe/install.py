@@ -69,7 +69,7 @@ def code_of(path: str, plan: Plan) -> CodeType:
     if not targets:
         return compile(_defining(ast.parse(source, path), plan, name, True), path, "exec", dont_inherit=True)
     first = max(REGISTRY.functions, default=-1) + 1
-    probed = insert_probes(source, path, targets, _next_number(), first)
+    probed = insert_probes(source, path, targets, max(REGISTRY.placed, default=-1) + 1, first)
     for placed in probed.placed:
         REGISTRY.placed[placed.number] = placed
     for offset, function in enumerate(probed.functions):
@@ -85,10 +85,6 @@ def _defining(tree: ast.Module, plan: Plan, name: str, whole: bool = False) -> a
 
         only_definitions(tree, whole)
     return tree
-
-
-def _next_number() -> int:
-    return max(REGISTRY.placed, default=-1) + 1
 
 
 def _hook_loader(plan: Plan) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 
@@ -46,20 +46,21 @@ def extent_of(value: object) -> Extent | None:
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
         return None
     plain = value.detach()
-    low, high = torch.aminmax(plain)
-    size = plain.abs()
-    smallest, zeros = size.min(), plain.numel() - torch.count_nonzero(plain)
-    bounds = torch.stack([low.double(), high.double(), smallest.double(), zeros.double()]).tolist()
-    if math.isfinite(bounds[0]) and math.isfinite(bounds[1]):
-        return Extent(bounds[0], bounds[1], bounds[2], int(bounds[3]), elements=plain.numel())
-    nan = int(torch.isnan(plain).sum())
-    inf = int(torch.isinf(plain).sum())
+    found = _finite_extent(plain)
+    if math.isfinite(found.low) and math.isfinite(found.high):
+        return found
     finite = plain[torch.isfinite(plain)]
-    if not finite.numel():
-        return Extent(nan=nan, inf=inf, elements=plain.numel())
-    low, high = torch.aminmax(finite)
-    least = float(finite.abs().min())
-    return Extent(float(low), float(high), least, int(bounds[3]), nan, inf, plain.numel())
+    found = _finite_extent(finite) if finite.numel() else Extent()
+    nan, inf = int(torch.isnan(plain).sum()), int(torch.isinf(plain).sum())
+    return replace(found, nan=nan, inf=inf, elements=plain.numel())
+
+
+def _finite_extent(plain: torch.Tensor) -> Extent:
+    """The range of elements all of which are finite, in one synchronisation."""
+    low, high = torch.aminmax(plain)
+    zeros = plain.numel() - torch.count_nonzero(plain)
+    bounds = torch.stack([one.double() for one in (low, high, plain.abs().min(), zeros)]).tolist()
+    return Extent(bounds[0], bounds[1], bounds[2], int(bounds[3]), elements=plain.numel())
 
 
 def all_finite(value: object, nan_only: bool = False) -> bool:

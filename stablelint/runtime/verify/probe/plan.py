@@ -94,7 +94,5 @@ def plan_of(plan: start.Plan) -> Plan:
 
 
 def _target(item: Mapping[str, Any]) -> Target:
-    fields: dict[str, Any] = {
-        key: tuple(each) if isinstance(each, list) else each for key, each in item.items()
-    }
+    fields: dict[str, Any] = {k: tuple(each) if isinstance(each, list) else each for k, each in item.items()}
     return Target(**fields)

@@ -165,10 +165,7 @@ class Recorder:
         target = placed.target
         measured = target.operands if target.measured is None else target.operands[: target.measured]
         watched = Watched(
-            id=target.id,
-            operands=target.operands,
-            function=placed.function,
-            measured=frozenset(measured),
+            id=target.id, operands=target.operands, function=placed.function, measured=frozenset(measured)
         )
         return self.targets.setdefault(number, watched)
 
@@ -195,11 +192,8 @@ class Recorder:
         elif not all_finite(value):
             watched.bad_results += 1
         # the range of a call that is kept is told beside it
-        if (
-            call is None
-            and watched.looked_at >= _ALWAYS
-            and self.spent > _SHARE * (time.perf_counter() - self._started)
-        ):
+        dear = self.spent > _SHARE * (time.perf_counter() - self._started)
+        if call is None and watched.looked_at >= _ALWAYS and dear:
             return
         watched.looked_at += 1
         self._measure(watched, operands, grad, call)
@@ -234,14 +228,9 @@ class Recorder:
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
-        aliases = {
-            name: item.detach() if isinstance(item, torch.Tensor) else item for name, item in operands.items()
-        }
-        versions = {
-            name: item._version
-            for name, item in aliases.items()
-            if isinstance(item, torch.Tensor) and not item.is_inference()
-        }
+        tensors = {name: item.detach() for name, item in operands.items() if isinstance(item, torch.Tensor)}
+        aliases = {**operands, **tensors}
+        versions = {name: one._version for name, one in tensors.items() if not one.is_inference()}
         context = context_of(operands)
         needs = _asked(operands)
         scope = self._scope_of(watched)
@@ -251,10 +240,7 @@ class Recorder:
                 return
             with contextlib.suppress(Exception), self._lock, torch.no_grad():
                 watched.bad_gradients += 1
-                unchanged = all(
-                    aliases[name]._version == version  # type: ignore[attr-defined]
-                    for name, version in versions.items()
-                )
+                unchanged = all(tensors[name]._version == version for name, version in versions.items())
                 if unchanged and watched.sample.room_for_failing():
                     call = Call(kept(aliases), replace(context, grad=True), self.origin, needs=needs)
                     watched.sample.failing.append(call)

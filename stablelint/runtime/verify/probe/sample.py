@@ -79,13 +79,6 @@ class Sample:
 
     def calls(self) -> list[Call]:
         """All kept calls, each once: failing first, then extremes, then random ones, then searched ones."""
-        found: dict[int, Call] = {}
-        for call in (
-            *self.failing,
-            *(call for _, call in self.extreme.values()),
-            *self.modes.values(),
-            *self.drawn,
-            *self.searched,
-        ):
-            found.setdefault(id(call), call)
-        return list(found.values())
+        extremes = (call for _, call in self.extreme.values())
+        every = (*self.failing, *extremes, *self.modes.values(), *self.drawn, *self.searched)
+        return list({id(call): call for call in every}.values())

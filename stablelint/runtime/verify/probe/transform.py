@@ -25,14 +25,8 @@ _MODULE = "stablelint.runtime.verify.probe.calls"
 _MARK = "_stablelint_operands"
 _EARLIER = "_stablelint_earlier"
 _READING = (
-    ast.Name,
-    ast.Attribute,
-    ast.Constant,
-    ast.Subscript,
-    ast.Tuple,
-    ast.UnaryOp,
-    ast.Slice,
-    ast.expr_context,
+    *(ast.Name, ast.Attribute, ast.Constant, ast.Subscript, ast.Tuple, ast.UnaryOp, ast.Slice),
+    *(ast.expr_context, ast.USub, ast.UAdd),
 )
 
 
@@ -55,7 +49,7 @@ def _place(source: Source, node: ast.expr | ast.stmt) -> Place:
 
 def _pure(node: ast.expr) -> bool:
     """Whether evaluating the expression once more does nothing but read."""
-    return all(isinstance(part, (*_READING, ast.USub, ast.UAdd)) for part in ast.walk(node))
+    return all(isinstance(part, _READING) for part in ast.walk(node))
 
 
 def _call(name: str, place: ast.AST, *arguments: ast.expr | int) -> ast.Call:
@@ -73,6 +67,17 @@ def _parsed(text: str) -> ast.expr | None:
         return parse_expression(text)
     except NotReplayableError:
         return None
+
+
+def _by_text(target: Target) -> dict[str, tuple[int, ast.expr]]:
+    """The operands of a target, as they are spelled: which one, and its tree."""
+    trees = ((index, _parsed(text)) for index, text in enumerate(target.operands))
+    return {ast.unparse(tree): (index, tree) for index, tree in trees if tree is not None}
+
+
+def _add_mark(node: ast.expr, name: str, mark: tuple[int, int]) -> None:
+    """Adds a mark, of a target and its operand, to those that a node has under a name."""
+    setattr(node, name, [*getattr(node, name, []), mark])
 
 
 def _overwrites(node: ast.AST) -> bool:
@@ -100,11 +105,8 @@ def _guarded(text: str) -> ast.expr | None:
 
 
 def _loads(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.expr)
-        and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
-        and not isinstance(node, ast.Starred)
-    )
+    written = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+    return isinstance(node, ast.expr) and not written and not isinstance(node, ast.Starred)
 
 
 def _within(node: ast.expr) -> Iterator[ast.expr]:
@@ -149,25 +151,16 @@ class _Insert(ast.NodeTransformer):
         """Mark operands that are computed, with effects or at a cost, in statements before their target."""
         for (start, _), waiting in self._waiting.items():
             for number, target in waiting:
-                keys = {
-                    ast.unparse(operand): index
-                    for index, text in enumerate(target.operands)
-                    if (operand := _parsed(text)) is not None and not _pure(operand)
-                }
+                keys = {key: index for key, (index, tree) in _by_text(target).items() if not _pure(tree)}
                 if not keys:
                     continue
                 for part in ast.walk(enclosing(tree, start[0]) or tree):
                     if isinstance(part, ast.expr) and _loads(part) and part.lineno <= start[0]:
                         index = keys.get(ast.unparse(part))
                         if index is not None and _place(self._source, part)[0] < start:
-                            marks: list[tuple[int, int]] = getattr(part, _EARLIER, [])
-                            setattr(part, _EARLIER, [*marks, (number, index)])
+                            _add_mark(part, _EARLIER, (number, index))
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
+    visit_FunctionDef = visit_AsyncFunctionDef = _function  # noqa: N815
 
     def _enter(self, node: ast.FunctionDef, number: int) -> None:
         first = node.body[0]
@@ -240,18 +233,13 @@ class _Insert(ast.NodeTransformer):
 
     def _mark(self, node: ast.expr, number: int, target: Target) -> frozenset[int]:
         """Mark the operands that are evaluated inside `node`; their indices."""
-        keys = {
-            ast.unparse(tree): index
-            for index, text in enumerate(target.operands)
-            if (tree := _parsed(text)) is not None
-        }
+        keys = {key: index for key, (index, _) in _by_text(target).items()}
         seen = set()
         for part in _within(node):
             index = keys.get(ast.unparse(part)) if _loads(part) else None
             if index is not None:
                 seen.add(index)
-                marks: list[tuple[int, int]] = getattr(part, _MARK, [])
-                setattr(part, _MARK, [*marks, (number, index)])
+                _add_mark(part, _MARK, (number, index))
         return frozenset(seen)
 
 

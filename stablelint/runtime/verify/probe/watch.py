@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
 import time
@@ -14,6 +16,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from stablelint.runtime.process.start import Plan
+from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.verify.probe.series import Series
 
 _FLUSH_SECONDS = 2.0
@@ -44,8 +47,6 @@ def start(plan: Plan) -> None:
 
 
 def _wrap(owner: Any, name: str, before: Callable[..., None]) -> None:
-    import functools
-
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -64,17 +65,13 @@ def _on_backward(tensor: torch.Tensor, *_: Any, **__: Any) -> None:
     SERIES.note("backward")
     if tensor.numel() == 1:
         SERIES.loss(float(tensor.detach()))
-    _flush_sometimes()
+    if time.perf_counter() - _state["flushed"] > _FLUSH_SECONDS:
+        flush()
 
 
 def _on_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
     SERIES.note("step")
-    gradients = [
-        parameter.grad.detach()
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-        if parameter.grad is not None and not parameter.grad.is_sparse
-    ]
+    gradients = [one.detach() for one in gradients_of(parameters_of(optimizer)) if not one.is_sparse]
     if gradients:
         # sums, for they are one pass; an overflow of the sum alone is told apart
         total = torch.stack([gradient.sum().float().cpu() for gradient in gradients])
@@ -86,11 +83,6 @@ def _on_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
     SERIES.steps += 1
 
 
-def _flush_sometimes() -> None:
-    if time.perf_counter() - _state["flushed"] > _FLUSH_SECONDS:
-        flush()
-
-
 def flush() -> None:
     """Write the series; keeps quiet when that fails."""
     folder = _state["folder"]
@@ -98,9 +90,7 @@ def flush() -> None:
     if folder is None or not (SERIES.backwards or SERIES.steps or SERIES.events):
         return
     path = Path(folder) / f"series-{os.getpid()}.json"
-    try:
+    with contextlib.suppress(OSError):
         partial = path.with_suffix(".partial")
         partial.write_text(json.dumps(asdict(SERIES)), encoding="utf-8")
         partial.replace(path)
-    except OSError:
-        return
