@@ -134,9 +134,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
     assert replayer.fixed is not None
     call = witness.case.call
     values = {name: call.operands.get(source) for name, source in replayer.operands.items()}
-    used = {
-        name: value for name, value in values.items() if not isinstance(value, Opaque) and value is not None
-    }
+    used = {name: value for name, value in values.items() if not isinstance(value, Opaque | None)}
     expression = replayer.original_for(witness.case)
     source = Path(site.filename).resolve()
     tree = ast.parse(decode_source(source.read_bytes()))
@@ -161,17 +159,9 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
 
 
 def _imports(tree: ast.Module, code: str) -> Iterator[str]:
-    yield "import ast"
-    yield "from pathlib import Path"
-    yield ""
-    yield "import pytest"
-    yield "import torch"
-    used = {
-        node.id
-        for line in code.splitlines()
-        for node in ast.walk(ast.parse(line))
-        if isinstance(node, ast.Name)
-    }
+    yield from ("import ast", "from pathlib import Path", "", "import pytest", "import torch")
+    parts = (node for line in code.splitlines() for node in ast.walk(ast.parse(line)))
+    used = {node.id for node in parts if isinstance(node, ast.Name)}
     seen = {"torch", "ast", "Path", "pytest"}
     for package, name, alone in imported(tree):
         if name in used - seen and package in ALLOWED:
@@ -185,13 +175,9 @@ def _imports(tree: ast.Module, code: str) -> Iterator[str]:
         if name in used and name not in seen:
             yield line
     for node in tree.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in used - seen
-        ):
-            yield ""
-            yield ast.unparse(node)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name), *_]) if name in used - seen:
+                yield f"\n{ast.unparse(node)}"
 
 
 def _operand_lines(values: Mapping[str, Value], path: Path, sources: Mapping[str, str]) -> Iterator[str]:

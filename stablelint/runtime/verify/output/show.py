@@ -23,11 +23,9 @@ _TEXT = 80  # characters of any other value
 
 def sides(examination: Examination) -> tuple[Side | None, Side | None]:
     """Sums over the cases that decide: original and fixed."""
-    shown = [
-        result
-        for result in examination.results
-        if result.case.decisive and result.role in (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY, Role.HEALTHY)
-    ] or [result for result in examination.results if result.case.decisive]
+    decisive = [result for result in examination.results if result.case.decisive]
+    speaking = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY, Role.HEALTHY)
+    shown = [result for result in decisive if result.role in speaking] or decisive
     if not shown:
         return None, None
     original = _side([r.original for r in shown], [r.original_bits for r in shown])
@@ -111,12 +109,9 @@ def _numbers(counts: Counts) -> str:
 def witness_shown(result: Result, replayer: Replayer, function: FunctionShown | None = None) -> WitnessShown:
     """The case that decided a verdict, and the call of its function, if that was made."""
     digits = result.original_failed == "accuracy"
-    made = result.role in INVENTED and function is not None and function.line is not None
-    line = None
-    if made and function is not None:
-        # A constructor returns nothing.
-        said = f"  # {function.original_text}" if function.original_text else ""
-        line = f"{function.line}{said}"
+    line = function.line if function is not None and result.role in INVENTED else None
+    if line is not None and function is not None and function.original_text:  # a constructor returns nothing
+        line = f"{line}  # {function.original_text}"
     call = result.case.call
     used = {name: value for name, value in call.operands.items() if name in replayer.operands.values()}
     operands = call.inputs if call.origin == "search" and call.inputs else used

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,13 +108,9 @@ def _widened(value: Value) -> Value:
         case torch.dtype() if value.is_floating_point:
             return torch.float64
         case torch.nn.Module():
-            import copy
-
             return copy.deepcopy(value).double()
-        case tuple():
-            return tuple(_widened(item) for item in value)
-        case list():
-            return [_widened(item) for item in value]
+        case tuple() | list():
+            return (tuple if isinstance(value, tuple) else list)(map(_widened, value))
     return value
 
 

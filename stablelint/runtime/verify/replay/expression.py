@@ -138,12 +138,9 @@ class _Atoms(ast.NodeVisitor):
 
     def _callee(self, node: ast.Call) -> str:
         """The atom that a call needs for its function."""
-        func = node.func
-        if isinstance(func, ast.Attribute) and not (
-            isinstance(func.value, ast.Name) and func.value.id == "self"
-        ):
-            func = func.value
-        root: ast.expr = func
+        root = node.func
+        if isinstance(root, ast.Attribute) and getattr(root.value, "id", "") != "self":
+            root = root.value
         while isinstance(root, ast.Attribute | ast.Subscript) and key_of(root) not in self._opaque:
             root = root.value
         return key_of(root)
@@ -158,13 +155,8 @@ class _Atoms(ast.NodeVisitor):
         self._visit_scope(node, (part.arg for part in parts))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        targets = (
-            name.id
-            for generator in node.generators
-            for name in ast.walk(generator.target)
-            if isinstance(name, ast.Name)
-        )
-        self._visit_scope(node, targets)
+        targets = (part for generator in node.generators for part in ast.walk(generator.target))
+        self._visit_scope(node, (part.id for part in targets if isinstance(part, ast.Name)))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
 
@@ -306,9 +298,5 @@ def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:
     except (SyntaxError, ValueError) as error:
         raise NotReplayableError(f"cannot be compiled: {error}") from error
     present = {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
-    return Expression(
-        text,
-        ast.unparse(reduced),
-        code,
-        {name: source for name, source in variables.items() if name in present},
-    )
+    operands = {name: source for name, source in variables.items() if name in present}
+    return Expression(text, ast.unparse(reduced), code, operands)

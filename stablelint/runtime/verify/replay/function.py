@@ -35,21 +35,19 @@ def rebuilt(function: FunctionType, source: bytes) -> FunctionType | None:
         module = compile(source, function.__code__.co_filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    named = [code for code in codes_in(module) if code.co_qualname == function.__code__.co_qualname]
-    code = min(
-        named, key=lambda each: abs(each.co_firstlineno - function.__code__.co_firstlineno), default=None
-    )
-    if code is None or code.co_freevars != function.__code__.co_freevars:
+    own = function.__code__
+    named = [code for code in codes_in(module) if code.co_qualname == own.co_qualname]
+    code = min(named, key=lambda each: abs(each.co_firstlineno - own.co_firstlineno), default=None)
+    if code is None or code.co_freevars != own.co_freevars:
         return None
     return running(function, code, _with_imports(source, function.__globals__))
 
 
 def _with_imports(source: bytes, scope: dict[str, object]) -> dict[str, object]:
     """The module's names, with those that the text imports beyond them: a fix may bring an import of its own."""
-    top = ast.Module(
-        [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)], []
-    )
-    missing = [alone for _, name, alone in imported(top) if name not in scope]
+    kinds = ast.Import | ast.ImportFrom
+    imports: list[ast.stmt] = [node for node in ast.parse(source).body if isinstance(node, kinds)]
+    missing = [alone for _, name, alone in imported(ast.Module(imports, [])) if name not in scope]
     if not missing:
         return scope
     wider = dict(scope)
@@ -142,9 +140,8 @@ def judged(
     moved = None
     if before is not None and after is not None and not (before.outcome.error or before.counts.bad):
         moved = _moved(before, after)
-    return FunctionShown(
-        _word(before), _word(after), number, None if not number else worst, moved, _text(before), _text(after)
-    )
+    changed = worst if number else None
+    return FunctionShown(_word(before), _word(after), number, changed, moved, _text(before), _text(after))
 
 
 def _moved(one: Called, other: Called) -> float:

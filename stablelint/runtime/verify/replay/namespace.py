@@ -22,14 +22,9 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, str, ast.stmt]]:
                     package = alias.name.partition(".")[0]
                     yield package, alias.asname or package, ast.fix_missing_locations(ast.Import([alias]))
             case ast.ImportFrom(module=str(module), names=names, level=0):
-                for alias in names:
-                    if alias.name != "*":
-                        alone = ast.ImportFrom(module, [alias], 0)
-                        yield (
-                            module.partition(".")[0],
-                            alias.asname or alias.name,
-                            ast.fix_missing_locations(alone),
-                        )
+                for alias in (each for each in names if each.name != "*"):
+                    alone = ast.fix_missing_locations(ast.ImportFrom(module, [alias], 0))
+                    yield module.partition(".")[0], alias.asname or alias.name, alone
 
 
 def run_imports(nodes: Iterable[ast.stmt], scope: dict[str, object]) -> None:
