@@ -11,7 +11,7 @@ import torch
 from stablelint.runtime.compare.command import CommandFailedError, Setup, pairs_of
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, RunSummary, Side, describe
 from stablelint.runtime.compare.parting.align import Kind, Parting
-from stablelint.runtime.compare.parting.chain import Followed, follow
+from stablelint.runtime.compare.parting.chain import follow
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.session import Session, losses_agree, summaries_of
 from stablelint.runtime.compare.tensors.tolerance import Tolerances
@@ -68,8 +68,11 @@ def _compare(
         cause = _cause(found.parting, mode, dtype, limit)
         return Comparison(mode, False, difference.summary, runs, difference, cause, chain, notes)
     if not found.links or _losses_agree(runs, dtype):
-        return Comparison(mode, True, _same(found), runs, chain=chain, notes=notes)
-    return _grown(found, runs, mode, chain, notes)
+        agree = "agree within their rounding, and so do the losses"
+        how = agree if found.links else "gave the same numbers, bit for bit"
+        return Comparison(mode, True, f"{found.pairs:,} operations {how}", runs, chain=chain, notes=notes)
+    worst = max(found.links, key=lambda link: link.growth)
+    return Comparison(mode, False, *_grown(worst, runs), chain, notes)
 
 
 def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Cause | None:
@@ -78,10 +81,8 @@ def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Caus
         text = f"a number beyond {limit:.6g}, the largest of {dtype}" if dtype else "a number that overflows"
         return Cause("overflow", text, advice="keep this operation in float32, or scale its operands down")
     if parting.kind is Kind.UNDERFLOW:
-        text = f"numbers below the smallest of {dtype or 'the type'}"
-        return Cause(
-            "underflow", text, advice="keep it in float32; for gradients scale the loss (GradScaler)"
-        )
+        advice = "keep it in float32; for gradients scale the loss (GradScaler)"
+        return Cause("underflow", f"numbers below the smallest of {dtype or 'the type'}", advice=advice)
     if parting.kind is Kind.ROUNDING and one is not None and other is not None:
         worse = max((one, other), key=lambda side: side.local[0] / side.local[1] if side.local else 0.0)
         which = "the first" if worse is one else "the second"
@@ -98,40 +99,23 @@ def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Caus
 def _losses_agree(runs: tuple[RunSummary, RunSummary], dtype: str | None) -> bool:
     kind = getattr(torch, dtype) if dtype else torch.float32
     rtol = 4 * Tolerances().of(kind)[0]
-    atol = rtol * max(
-        (abs(value) for run in runs for _, value in run.losses if math.isfinite(value)), default=0.0
-    )
-    return losses_agree(runs, rtol, atol)
-
-
-def _same(found: Followed) -> str:
-    if not found.links:
-        return f"{found.pairs:,} operations gave the same numbers, bit for bit"
-    return f"{found.pairs:,} operations agree within their rounding, and so do the losses"
+    sizes = (abs(value) for run in runs for _, value in run.losses if math.isfinite(value))
+    return losses_agree(runs, rtol, rtol * max(sizes, default=0.0))
 
 
 def _grown(
-    found: Followed,
-    runs: tuple[RunSummary, RunSummary],
-    mode: str,
-    chain: tuple[Link, ...],
-    notes: tuple[str, ...],
-) -> Comparison:
-    """Every operation is within its rounding: the one that amplifies the error most is the answer."""
-    worst = found.worst
-    assert worst is not None
-    text = "every operation is within its rounding, and the error of its operands grows"
-    side = Side(worst.filename, {"row": worst.row, "column": 0}, None, worst.expression, "")
-    difference = Difference(Kind.GROWTH, worst.step, worst.phase, "", text, side, None)
+    worst: Link, runs: tuple[RunSummary, RunSummary]
+) -> tuple[str, tuple[RunSummary, RunSummary], Difference | None, Cause]:
+    """What there is to say where every operation is within its rounding: that which amplifies the error most."""
     if worst.growth < _TAME:
         cause = Cause("rounding", "roundings add up; no single operation amplifies them")
-        return Comparison(
-            mode, False, "the losses are apart by roundings that add up", runs, None, cause, chain, notes
-        )
+        return "the losses are apart by roundings that add up", runs, None, cause
+    text = "every operation is within its rounding, and the error of its operands grows"
+    side = Side(worst.filename, {"row": worst.row, "column": 0}, None, worst.expression, "")
     cause = Cause(
         "cancellation",
         f"`{worst.expression}` amplifies the error of its operands {worst.growth:.3g} times",
         advice="subtract before rounding, or compute it in float32",
     )
-    summary = f"{text}: most at `{worst.expression}`"
-    return Comparison(mode, False, summary, runs, difference, cause, chain, notes)
+    difference = Difference(Kind.GROWTH, worst.step, worst.phase, "", text, side, None)
+    return f"{text}: most at `{worst.expression}`", runs, difference, cause

@@ -64,14 +64,9 @@ def judge_graph(graph: GraphModule, compiled: Callable[..., Any], inputs: Sequen
         finally:
             state.restore()
     eager, other, exact = sides
-    found = [
-        _judged(place, eager[place], other[place], exact[place])
-        for place in eager
-        if place in other and place in exact
-    ]
-    return max(
-        (one for one in found if one is not None), key=lambda one: one.compiled / one.allowed, default=None
-    )
+    places = [place for place in eager if place in other and place in exact]
+    found = [_judged(place, eager[place], other[place], exact[place]) for place in places]
+    return max(found, key=lambda one: one.compiled / one.allowed, default=None)
 
 
 def without_attributes_shared(graph: GraphModule) -> GraphModule:
@@ -86,13 +81,8 @@ def place_of(node: Node) -> Location:
         match = _FRAME.match(lines[index])
         if match is not None and not is_library(match["file"]):
             marks = lines[index + 2] if index + 2 < len(lines) else ""
-            return expression_at(
-                match["file"],
-                int(match["row"]),
-                _indent(lines[index + 1], marks),
-                _name(node),
-                match["function"],
-            )
+            indent, name = _indent(lines[index + 1], marks), _name(node)
+            return expression_at(match["file"], int(match["row"]), indent, name, match["function"])
     return Location("", 0, None, str(node.name), "")
 
 
@@ -157,7 +147,7 @@ def copied(value: Any, wide: bool = False) -> Any:
     return copied.requires_grad_(value.requires_grad)
 
 
-def _judged(place: str, eager: torch.Tensor, compiled: torch.Tensor, exact: torch.Tensor) -> Judged | None:
+def _judged(place: str, eager: torch.Tensor, compiled: torch.Tensor, exact: torch.Tensor) -> Judged:
     if eager.shape != compiled.shape or eager.dtype != compiled.dtype:
         return Judged(0.0, math.inf, place, (eager, compiled))
     if not eager.is_floating_point():

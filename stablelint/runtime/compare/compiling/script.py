@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -28,9 +29,8 @@ def write(found: Reduced, backend: Any, spec: str | None, path: Path, title: str
     """
     name, imports, source = _backend(backend, spec)
     judged = found.judged
-    verdict = (
-        f"{judged.place}: eager is {judged.eager:.3g} ulps from float64, compiled {judged.compiled:.3g}."
-    )
+    eager, compiled = f"{judged.eager:.3g}", f"{judged.compiled:.3g}"
+    verdict = f"{judged.place}: eager is {eager} ulps from float64, compiled {compiled}."
     text = _TEMPLATE.read_text(encoding="utf-8").format(
         title=title.replace('"""', "'''"),
         version=torch.__version__,
@@ -75,12 +75,7 @@ def _inputs(found: Reduced, path: Path) -> Iterator[str]:
 
 def _literal(tensor: torch.Tensor) -> str:
     text = repr(tensor.detach().cpu().tolist())
-    return (
-        text.replace("-inf", "-math.inf")
-        .replace(" inf", " math.inf")
-        .replace("[inf", "[math.inf")
-        .replace("nan", "math.nan")
-    )
+    return re.sub(r"\b(inf|nan)\b", r"math.\1", text)
 
 
 def _backend(backend: Any, spec: str | None) -> tuple[str, str, str]:
@@ -124,9 +119,8 @@ def _sources(function: FunctionType, module: ModuleType) -> tuple[list[str], lis
         for name in _names(one.__code__):
             value = module.__dict__.get(name)
             if isinstance(value, ModuleType):
-                imports.append(
-                    f"import {value.__name__} as {name}" if value.__name__ != name else f"import {name}"
-                )
+                alias = f" as {name}" if value.__name__ != name else ""
+                imports.append(f"import {value.__name__}{alias}")
             elif isinstance(value, FunctionType) and value.__module__ == "__main__" and value not in seen:
                 seen.add(value)
                 waiting.append(value)

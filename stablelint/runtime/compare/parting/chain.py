@@ -30,11 +30,6 @@ class Followed:
     pairs: int = 0
     links: list[Link] = field(default_factory=list)
 
-    @property
-    def worst(self) -> Link | None:
-        """The operation that amplifies the error of its operands most."""
-        return max(self.links, key=lambda link: link.growth, default=None)
-
 
 def follow(first: Trace, second: Trace) -> Followed:
     """Walk over two traces that were judged; `parting.kind` says why the walk ended, if it did."""

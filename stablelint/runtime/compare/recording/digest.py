@@ -64,6 +64,5 @@ def _statistics(bits: np.ndarray, numbers: np.ndarray) -> Statistics:
     with np.errstate(all="ignore"):
         norm = float(np.linalg.norm(numbers.astype(np.float64)))
         low, high = float(numbers.min()), float(numbers.max())
-    return Statistics(
-        bag, norm, low, high, tuple(numbers[:: max(numbers.size // SAMPLE, 1)][:SAMPLE].tolist())
-    )
+    sample = numbers[:: max(numbers.size // SAMPLE, 1)][:SAMPLE]
+    return Statistics(bag, norm, low, high, tuple(sample.tolist()))

@@ -129,9 +129,8 @@ class Recorder(Observer):
         """A loader handed out a batch: its tensors enter here."""
         if self._active:
             with self.resting():
-                self._write(
-                    "batch", "input", self._where.here()[0]._replace(module=""), list(tensors_in(batch))
-                )
+                here = self._where.here()[0]._replace(module="")
+                self._write("batch", "input", here, list(tensors_in(batch)))
 
     def on_source(self, name: str, code: CodeType, offset: int, value: int) -> None:
         """The program asked a clock, a generator or the system."""

@@ -130,9 +130,8 @@ def _no_workers() -> None:
     original = DataLoader.__init__
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        given = dict(
-            zip(("dataset", "batch_size", "shuffle", "sampler", "batch_sampler"), args, strict=False)
-        )
+        names = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
+        given = dict(zip(names, args, strict=False))
         kwargs = {**given, **kwargs, "num_workers": 0}
         for name in ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context"):
             kwargs.pop(name, None)
