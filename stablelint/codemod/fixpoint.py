@@ -40,12 +40,15 @@ class FixOutcome:
         return bool(self.applied)
 
 
-def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
+def fix_source(
+    source: bytes, diagnose: Diagnose, accept: Accept, unshown: Sequence[Diagnostic] = ()
+) -> FixOutcome:
     """Apply the fixes that `accept` lets through, round by round, until a round changes nothing.
 
     `diagnose` finds what is wrong with a text; a finding it returns without `fix` is given one from its
     proposals. After a fix its finding must be gone and no new one may have come; otherwise the fix is
-    withdrawn and the finding is among `withheld` with the reason. The result always parses.
+    withdrawn and the finding is among `withheld` with the reason. What was `unshown` before is not new.
+    The result always parses.
     """
     applied: list[Diagnostic] = []
     refused: dict[_Site, str] = {}
@@ -67,7 +70,7 @@ def fix_source(source: bytes, diagnose: Diagnose, accept: Accept) -> FixOutcome:
             key=lambda item: item.fix is not None and item.fix.applicability is not Applicability.SAFE
         )
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
-        trial = _Trial(source, current, diagnose)
+        trial = _Trial(source, current, diagnose, unshown)
         kept, failed = trial.largest(without_repeated(source, [wanted[index] for index in taken]))
         for item, reason in failed:
             refused[_site(source, item)] = reason
@@ -85,10 +88,12 @@ def _mended_along(
     promised: list[Diagnostic], applied: list[Diagnostic], before: Counter[str], after: list[Diagnostic]
 ) -> Iterator[Diagnostic]:
     """The findings with a fix that are gone although theirs was not made: another's has mended them as well."""
-    known = {_key(item) for item in (*applied, *after)}
+    known = Counter(_key(item) for item in (*applied, *after))
     gone = before - Counter(item.code for item in (*applied, *after))
     for item in promised:
-        if gone[item.code] and _key(item) not in known:
+        if known[_key(item)]:
+            known[_key(item)] -= 1
+        elif gone[item.code]:
             gone[item.code] -= 1
             yield replace(item, fix=None)
 
@@ -126,12 +131,15 @@ def _proposed(source: bytes, diagnose: Diagnose) -> list[Diagnostic]:
 class _Trial:
     """One round: which of the fixes can stand together."""
 
-    def __init__(self, source: bytes, before: list[Diagnostic], diagnose: Diagnose) -> None:
+    def __init__(
+        self, source: bytes, before: list[Diagnostic], diagnose: Diagnose, unshown: Sequence[Diagnostic]
+    ) -> None:
         self.source = source
         self.after = before
         self._original = source
         self._findings = before
         self._before = Counter(_key(item) for item in before)
+        self._known = self._before + Counter(_key(item) for item in unshown)
         self._diagnose = diagnose
 
     def largest(self, wanted: list[Diagnostic]) -> tuple[list[Diagnostic], list[tuple[Diagnostic, str]]]:
@@ -191,7 +199,7 @@ class _Trial:
         renamed = Counter(item.code for item in others)
         reason = ""
         new: list[Span] = []
-        for code, expression in (now - self._before).elements():
+        for code, expression in (now - self._known).elements():
             renamed[code] -= 1
             spans = [item.span for item in after if _key(item) == (code, expression)]
             if renamed[code] < 0 and not _was_there(items, code, spans):

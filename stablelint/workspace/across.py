@@ -119,7 +119,7 @@ def _objection(
 def _found(paths: Iterable[str], texts: Texts, scope: Scope, received: Mapping[str, Passes]) -> Counter[_Key]:
     examiner = setup(scope, received, texts)
     read = ((path, texts[path] if path in texts else python_at(path)) for path in paths)
-    return Counter(_key(item) for path, data in read for item in examiner.findings(data, path)[0])
+    return Counter(_key(item) for path, data in read for item in examiner.findings(data, path).shown)
 
 
 _Key = tuple[str, str, str]

@@ -100,7 +100,7 @@ class RuleAdviser:
         examiner = Examiner(Scope(root, level=Level.POSSIBLE), self.catalog)
 
         def diagnose(source: bytes) -> list[Diagnostic]:
-            found, _ = examiner.findings(source, text.filename)
+            found = examiner.findings(source, text.filename).shown
             return [item for item in found if self.catalog.rules[item.code].enabled]
 
         outcome = fix_source(text.source, diagnose, _is_made)

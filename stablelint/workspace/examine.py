@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
 from stablelint.syntax.relevance import brings_torch
@@ -64,6 +64,14 @@ def _unanalysed(data: bytes, path: str) -> FileReport:
 
     problem = syntax_problem(data, path)
     return FileReport(path, problems=(problem,) if problem else (), lines=data.count(b"\n"))
+
+
+class Findings(NamedTuple):
+    """What a check finds in a text; those that it shows have their fixes and proposals."""
+
+    shown: list[Diagnostic]
+    unshown: list[Diagnostic]
+    idle: list[Diagnostic]
 
 
 class Examiner:
@@ -133,12 +141,13 @@ class Examiner:
 
         return check_source(data, path, self.catalog, self._options, self._received.get(path, {}))
 
-    def findings(self, data: bytes, path: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """The findings that a check shows in full and no comment silences, with fixes and proposals; idle comments."""
+    def findings(self, data: bytes, path: str) -> Findings:
+        """What no comment silences, by whether a check shows it in full, and the comments that are idle."""
         report = self.report(data, path)
         outcome = suppress(data, path, report.diagnostics)
-        seen = informed(outcome.kept, Path(self._scope.root), {path: data})
-        return self._fixed(data, [item for item in seen if self._is_shown(item)]), list(outcome.unused)
+        seen = list(informed(outcome.kept, Path(self._scope.root), {path: data}))
+        shown = self._fixed(data, [item for item in seen if self._is_shown(item)])
+        return Findings(shown, [item for item in seen if not self._is_shown(item)], list(outcome.unused))
 
     def _is_shown(self, item: Diagnostic) -> bool:
         levels = (Level.LIKELY, self._scope.level)

@@ -17,7 +17,7 @@ from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
+from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Findings, Scope, setup
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
@@ -172,7 +172,7 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
         found = partial(_findings, examined, wanted, path)
         idle = partial(_idle, examined, wanted, path)
         accept = _acceptance(examiner, scope, wanted, before, found(before))
-        first = fix_source(before, _sparing(found, wanted, scope), accept)
+        first = fix_source(before, _sparing(found, wanted, scope), accept, examined(before).unshown)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
         second = fix_source(first.source, _sparing(idle, wanted, scope), accept)
     except UnreadableError as error:
@@ -215,13 +215,12 @@ def _acceptance(
     return lambda item: wanted.accepts(item) and proof_of(item) in passed
 
 
-# What a check of a text finds, and the comments in it that silence nothing.
-_Examined = Callable[[bytes], tuple[Sequence[Diagnostic], Sequence[Diagnostic]]]
+_Examined = Callable[[bytes], Findings]
 
 
 def _findings(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    return [item for item in examined(data)[0] if wanted.selection.enabled(item.code, path)]
+    return [item for item in examined(data).shown if wanted.selection.enabled(item.code, path)]
 
 
 def _idle(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    return examined(data)[1] if wanted.selection.enabled(UNUSED_CODE, path) else []
+    return examined(data).idle if wanted.selection.enabled(UNUSED_CODE, path) else []

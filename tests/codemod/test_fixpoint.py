@@ -114,6 +114,33 @@ def test_a_finding_around_a_fixed_one_is_not_new() -> None:
     assert outcome.source == b"import torch\ny = 1 / torch.log(a.clamp_min(1e-6))\n"
 
 
+def test_what_was_there_unshown_is_not_new() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "clamp_min" not in text:
+            return list(linter(clamp)(source))
+        return [diagnostic(text, proposal(text, "y / b", "y"), code="SL102")]
+
+    source = "import torch\ny = torch.log(a)\nz = y / b\n"
+    unshown = [diagnostic(source, proposal(source, "y / b", "y"), code="SL102")]
+    refused = fix_source(source.encode(), diagnose, lambda item: item.code == "SL101")
+    assert refused.source == source.encode()
+    made = fix_source(source.encode(), diagnose, lambda item: item.code == "SL101", unshown)
+    assert b"torch.log(a.clamp_min(1e-6))" in made.source
+
+
+def test_each_of_equal_findings_that_one_fix_mends_is_counted() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "a = 1" in text:
+            return []
+        made = proposal(text, "b = torch.log(a)", "a = 1", kind="insert-before")
+        return [diagnostic(text, made, finding="torch.log(a)")] * 2
+
+    outcome = fix_source(b"import torch\nb = torch.log(a)\nc = torch.log(a)\n", diagnose, lambda item: True)
+    assert len(outcome.applied) == 2
+
+
 def test_of_two_fixes_that_meet_the_safe_one_is_made_and_mends_what_the_other_was_for() -> None:
     def diagnose(source: bytes) -> list[Diagnostic]:
         text = source.decode()

@@ -66,7 +66,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
     for fix in site.rule.fixes:
         template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
         missing = template.metavariables - site.match.bindings.keys()
-        if missing and not _are_keywords(template.text, missing):
+        if missing and (missing == template.metavariables or not _are_keywords(template.text, missing)):
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
