@@ -24,6 +24,7 @@ from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.joins import joined_paths
 from stablelint.syntax.swap import ordered_pair
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -88,7 +89,15 @@ def _attribute(node: ast.Attribute, frame: Frame) -> Value:
 
 
 def _binop(node: ast.BinOp, frame: Frame) -> Value:
-    return binary(type(node.op), evaluate(node.left, frame), evaluate(node.right, frame), node, frame)
+    left, right = evaluate(node.left, frame), evaluate(node.right, frame)
+    if type(node.op) is ast.Div and _joins_paths(node, frame):
+        return frame.graph.foreign(node)
+    return binary(type(node.op), left, right, node, frame)
+
+
+def _joins_paths(node: ast.BinOp, frame: Frame) -> bool:
+    root = frame.module.source.tree if frame.function is None else frame.function.node
+    return id(node) in joined_paths(root)
 
 
 def _unary(node: ast.UnaryOp, frame: Frame) -> Value:

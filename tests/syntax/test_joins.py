@@ -1,0 +1,53 @@
+"""A quotient that the text shows to be a path."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from stablelint.syntax.joins import joined_paths
+
+
+def joined(text: str) -> list[str]:
+    tree = ast.parse(text)
+    found = joined_paths(tree)
+    return sorted(
+        ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.BinOp) and id(node) in found
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a / b).exists()",
+        "open(a / b)",
+        "os.listdir(a / b)",
+        "torch.load(str(a / b))",
+        "c = a / b\nc.mkdir()",
+        "a.mkdir()\nf(a / b)",
+    ],
+)
+def test_what_is_asked_for_files_is_a_path(text: str) -> None:
+    assert joined(text) == ["a / b"]
+
+
+def test_a_path_is_joined_of_paths() -> None:
+    assert joined("open(a / b / c)") == ["a / b", "a / b / c"]
+    assert joined("open(a / b)\nf(a / c)") == ["a / b", "a / c"]
+    assert joined("open(self.root / b)\nf(self.root / c)") == ["self.root / b", "self.root / c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.save(a / b, path)",
+        "(a / b).sum()",
+        "print(a / b)",
+        "c = a / b\nc = d\nc.mkdir()",
+        "open(f(a / b))",
+        "f(a / b).exists()",
+    ],
+)
+def test_what_can_be_a_number_is_left(text: str) -> None:
+    assert joined(text) == []
