@@ -6,8 +6,10 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 from stablelint.analysis.files.callsites import is_written
+from stablelint.analysis.files.counters import least_count
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
@@ -17,8 +19,8 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_call
 from stablelint.analysis.interpret.statements.writing import exposed, forgotten, replaced, written_into
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Attributes, Kind, Value, join
-from stablelint.numerics.interval import TOP
+from stablelint.analysis.values.value import Attained, Attributes, Kind, Value, join
+from stablelint.numerics.interval import TOP, Interval
 
 _DEPTH = 8
 _REGISTERS = {
@@ -368,10 +370,16 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
 
 
 def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame: Frame) -> Value:
-    """An attribute that other methods assign too: its name is all that is known, unless it started as None."""
-    key = frame.graph.part("attribute", instance.key, attr)
+    """An attribute that other methods assign too: its name is all that is known, or what it is counted up from."""
+    key, info = frame.graph.part("attribute", instance.key, attr), instance.data[0]
     kind = initial.kind if initial.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
-    return Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
+    value = Value("attribute", key, kind, {"input": instance}, node=node, module=frame.module, name=attr)
+    least = None if is_written(info, attr) else least_count(ancestors(info, frame), attr)
+    if least is None:
+        return value
+    zero = Attained.COINCIDENCE if least <= 0 else Attained.NONE
+    counted = replace(value, kind=Kind.NUMBER, interval=Interval(float(least), inf), zero=zero)
+    return open_to_callers(counted, key, f"`{info.name}` alone counts self.{attr}", ())
 
 
 def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
