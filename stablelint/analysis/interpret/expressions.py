@@ -50,6 +50,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 
 
 _OBJECTS = frozenset({Kind.TENSOR, Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MAPPING})
+_WRITTEN_OUT = 8  # elements at most
 _TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", "python.and", "python.or"})
 
 
@@ -283,17 +284,47 @@ def _dict(node: ast.Dict, frame: Frame) -> Value:
 
 
 def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
-    """A list of unknown length; the element is evaluated once."""
+    """A list of unknown length, whose element is evaluated once; of each element where it is over a written tuple."""
     saved = frame.state
     frame.state = saved.copy()
     filtered = _bind_generators(node.generators, frame)
     element = evaluate(node.elt, frame)
+    turns = _turns(node, frame)
+    elements = [_element_of_turn(node, turn, frame) for turn in turns]
     _leave_generators(node.generators, saved, frame)
+    if elements:
+        return frame.graph.sequence(elements, node)
     key = frame.graph.key("list_of", element.key, id(node))
     return Value(
         "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
         zero=Attained.EXACT if filtered else Attained.COINCIDENCE,
     )  # fmt: skip
+
+
+def _turns(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> list[Value]:
+    """What a comprehension loops over, one by one, where that is a short tuple or list that is written out."""
+    generator = node.generators[0]
+    written = isinstance(generator.iter, ast.Tuple | ast.List) and len(generator.iter.elts) <= _WRITTEN_OUT
+    if not written or len(node.generators) > 1 or generator.ifs or isinstance(node, ast.SetComp):
+        return []
+    turns = evaluate(generator.iter, frame)
+    return list(turns.data) if turns.kind is Kind.SEQUENCE else []
+
+
+def _element_of_turn(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, turn: Value, frame: Frame) -> Value:
+    """The element that one turn makes, of which nothing is told: the text is the same in all of them."""
+    target, reporting = node.generators[0].target, frame.reporting
+    if turn.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+        turn = Value(
+            "part", frame.graph.fresh(), turn.kind, {"input": turn}, frame.state.effective(turn), turn.zero, turn.ends,
+            turn.dtype, target, frame.module, belief=turn.belief,
+        )  # fmt: skip
+    bind(target, turn, frame)
+    frame.reporting = False
+    try:
+        return evaluate(node.elt, frame)
+    finally:
+        frame.reporting = reporting
 
 
 def _dictcomp(node: ast.DictComp, frame: Frame) -> Value:

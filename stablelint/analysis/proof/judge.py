@@ -19,8 +19,9 @@ from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import having
 
 NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}
-GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole") | {"const", "detach"}
+GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole", "cut") | {"const"}
 TRAINED = having("trained")
+CUT = having("cut")
 _REARRANGING = frozenset("view float to unsqueeze squeeze expand".split())
 
 
@@ -146,7 +147,7 @@ def differentiable(value: Value, gradient: bool) -> bool:
     seen = value
     while seen.first is not None and seen.op in _REARRANGING:
         seen = seen.first
-    if seen.op == "detach":
+    if seen.op in CUT:
         return False
     return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value, 12)
 

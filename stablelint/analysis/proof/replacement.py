@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
-from stablelint.analysis.proof.judge import NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.relations.results import rows_of
 from stablelint.analysis.values.selections import selector
@@ -377,7 +377,7 @@ def _scales_gradient(value: Value) -> bool:
 
 
 def _passes_gradient(value: Value) -> bool:
-    return value.op != "detach" and value.dtype not in NOT_DIFFERENTIABLE
+    return value.op not in CUT and value.dtype not in NOT_DIFFERENTIABLE
 
 
 def _reach(starts: Sequence[Value], enters: Callable[[Value], bool]) -> frozenset[int]:

@@ -37,17 +37,17 @@ _IN_PLACE = (
     *"add sub mul div pow clamp masked_fill exp sqrt neg abs sigmoid tanh relu zero_ fill_ copy_ overwritten where".split(),
     *"normal_ uniform_ floor round scatter scatter_add index_add index_fill".split(),
 )
-_ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - {"detach"}
+_ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - having("cut")
 _WITHOUT = frozenset({Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN, Kind.ARRAY})
 _WITHOUT_GRAPH = having(
-    "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid"
-) | {"const", "detach", "item", "numpy", "tolist", "sign", "tensor"}
+    "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid", "cut"
+) | {"const", "item", "numpy", "tolist", "sign", "tensor"}
 _LOSSES = having("loss")
 _TOTALS = ("mean", "sum", "dot")
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 _GIVEN = frozenset("argument unknown item batch part".split())
 _TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
-_VARIABLE = "torch.autograd.Variable"
+_VARIABLE = "variable"
 _DEPTH = 16
 _ASKED = "this does nothing for a loss with a graph, and hides the error of one without: no parameter gets a gradient"
 _LEAF = "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
@@ -281,10 +281,9 @@ def _is_returned(node: ast.AST, root: ast.AST) -> bool:
 
 def _copied(value: Value) -> Value | None:
     """The tensor of whose elements a call makes a leaf."""
-    if value.op == _VARIABLE:
-        return value.operands.get("argument0")
     made = value.operands.get("data") if value.op == "parameter" else None
-    return made.operands.get("data") if made is not None and made.op == "tensor" else None
+    leaf = value if made is None else made
+    return leaf.first if leaf.op == _VARIABLE or (made is not None and leaf.op == "tensor") else None
 
 
 def _comes_from(value: Value, modules: frozenset[str]) -> bool:

@@ -28,6 +28,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         # What becomes of the elements of the operand.
         "layout": "they stand elsewhere, or more often",
         "copy": "they stay as they are",
+        "cut": "they stay as they are, and their graph does not",
         "device": "they stay as they are, on a device",
         "cast": "they are rounded to another type",
         "pick": "some of them are taken, as they are",

@@ -27,7 +27,8 @@ repeat          input                     .repeat torch.tile .tile +layout +keep
 repeat_interleave input,repeats,dim       .repeat_interleave torch.repeat_interleave +layout
 contiguous      input                     .contiguous +copy +may-alias +keep-sort
 clone           input                     .clone torch.clone +copy +keep-sort
-detach          input,requires_grad       .detach torch.autograd.Variable +copy +alias +keep-sort
+detach          input                     .detach +copy +alias +cut +keep-sort
+variable        input,requires_grad       torch.autograd.Variable +copy +alias +cut +keep-sort
 cpu             input                     .cpu +device +may-alias
 cuda            input                     .cuda +device +may-alias
 numpy           input                     .numpy +may-alias

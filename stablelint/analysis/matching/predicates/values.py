@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
-from stablelint.analysis.proof.judge import TRAINED, differentiable
+from stablelint.analysis.proof.judge import CUT, TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.sorts import is_floating
 from stablelint.analysis.values.value import Attained, Kind, Value
@@ -79,7 +79,7 @@ def _differentiable(predicate: Predicate, context: Context) -> Truth:
     value = value_of(predicate, context)
     if not differentiable(value, context.gradient):
         return Truth.NO
-    parts = behind(value, lambda v: v.op == "detach")
+    parts = behind(value, lambda v: v.op in CUT)
     return Truth.YES if any(v.op in TRAINED for v in parts) else Truth.MAYBE
 
 
