@@ -11,7 +11,7 @@ from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.process.launch import run_process
-from stablelint.runtime.process.start import Plan, told
+from stablelint.runtime.process.start import Plan, reports_of
 from stablelint.runtime.process.words import command_line
 
 LIMIT = 512 << 20
@@ -64,7 +64,7 @@ class Run:
 
     def captured(self) -> dict[str, Any] | None:
         """The operation that was to be kept, with the path of its results."""
-        return next(iter(told(self.folder, "captured")), None)
+        return next(iter(reports_of(self.folder, "captured")), None)
 
 
 def record(setup: Setup, folder: Path) -> Run:
@@ -137,8 +137,8 @@ def _has_records(path: Path) -> bool:
 
 def why_empty(folder: Path) -> str:
     """Why no process of a run told anything."""
-    for problem in told(folder, "unguarded"):
+    for problem in reports_of(folder, "unguarded"):
         return f"nothing was recorded: {problem['error']}"
-    for missing in told(folder, "missing"):
+    for missing in reports_of(folder, "missing"):
         return f"nothing was recorded: {missing['python']} has no torch"
     return "nothing was recorded: no operation of torch ran in the steps that were asked for"

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan, told
+from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan, reports_of
 from stablelint.runtime.process.words import CommandNotFoundError, command_line
 
 _STARTUP = Path(__file__).parent / "startup"
@@ -91,7 +91,7 @@ def run_planned(
     """
     with tempfile.TemporaryDirectory(prefix="stablelint-run-") as folder:
         status = run_process(command, replace(plan, folder=folder))
-        reports = {kind: tuple(told(Path(folder), kind)) for kind in kinds}
+        reports = {kind: tuple(reports_of(Path(folder), kind)) for kind in kinds}
         if "process" in reports:
             reports["process"] = (*reports["process"], *_cut_short(Path(folder), reports["process"]))
     return (status if status >= 0 else 128 - status), list(reports.values())

@@ -62,7 +62,7 @@ class Plan:
             sys.stderr.write(f"stablelint: cannot store {path}: {error.strerror}\n")
 
 
-def told(folder: Path, kind: str) -> list[Any]:
+def reports_of(folder: Path, kind: str) -> list[Any]:
     """What the processes of a command left in a folder, of one kind, by name; what is damaged is left out."""
     found = []
     for path in sorted(folder.glob(f"{kind}-*.json")):

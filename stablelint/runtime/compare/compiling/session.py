@@ -13,7 +13,7 @@ from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Ru
 from stablelint.runtime.compare.parting.align import Kind
 from stablelint.runtime.compare.session import Session, losses_agree
 from stablelint.runtime.plain import plural
-from stablelint.runtime.process.start import told
+from stablelint.runtime.process.start import reports_of
 
 _CHILD = "stablelint.runtime.compare.compiling.child"
 _PATIENCE = 300.0  # seconds for the script to show what it shows
@@ -31,9 +31,9 @@ def compare_compiled(
     eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
     compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
     runs = _summary_of(eager), _summary_of(compiled)
-    for fault in told(compiled.folder, "fault"):
+    for fault in reports_of(compiled.folder, "fault"):
         return _faulty(fault, runs, script)
-    reports = told(compiled.folder, "compiled")
+    reports = reports_of(compiled.folder, "compiled")
     graphs, judged = (sum(one[key] for one in reports) for key in ("graphs", "judged"))
     if not judged:
         raise CommandFailedError("nothing was compiled: no graph ran in the steps that were looked at")
@@ -51,13 +51,13 @@ def _run(
     folder = session.next_folder(setup.label)
     more = {"eager": eager, "backend": backend, "script": str(script.absolute()), "seconds": seconds}
     run = launch(setup, folder, plan_of(setup, folder, _CHILD, **more))
-    if not told(folder, "compiled"):
+    if not reports_of(folder, "compiled"):
         raise CommandFailedError(why_empty(folder))
     return run
 
 
 def _summary_of(run: Run) -> RunSummary:
-    reports = told(run.folder, "compiled")
+    reports = reports_of(run.folder, "compiled")
     losses = tuple((int(step), float(value)) for one in reports for step, value in one["losses"])
     steps = max(int(one["steps"]) for one in reports)
     return RunSummary(run.setup.label, steps, 0, False, losses, reports[0]["facts"])
@@ -65,9 +65,9 @@ def _summary_of(run: Run) -> RunSummary:
 
 def _faulty(fault: dict[str, Any], runs: tuple[RunSummary, RunSummary], script: Path) -> Comparison:
     """What the compiled process told of its fault."""
-    told = fault["difference"]
-    sides = {name: Side(**told[name]) for name in ("first", "second")}
-    difference = Difference(**{**told, **sides, "kind": Kind(told["kind"])})
+    found = fault["difference"]
+    sides = {name: Side(**found[name]) for name in ("first", "second")}
+    difference = Difference(**{**found, **sides, "kind": Kind(found["kind"])})
     graph = {"operations": len(fault["graph"]), "graph": fault["graph"]}
     shown = {"path": str(script), **graph, "shows": _shows(script)}
     cause = Cause(**fault["cause"])

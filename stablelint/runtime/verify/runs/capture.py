@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stablelint.runtime.process.start import told
+from stablelint.runtime.process.start import reports_of
 from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
@@ -34,7 +34,7 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
     )
     records = read_records(folder / "capture")
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
-    unwatched = told(folder / "capture", "unguarded")
+    unwatched = reports_of(folder / "capture", "unguarded")
     problems += [f"the losses of a process were not watched: {one['error']}" for one in unwatched]
     return run, records
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stablelint.runtime.process.start import told
+from stablelint.runtime.process.start import reports_of
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.look import Extent, Seen
 from stablelint.runtime.verify.probe.series import Series
@@ -66,11 +66,11 @@ def _join(captured: Captured, target: Mapping[str, Any]) -> None:
 
 def series_of(folder: Path) -> Series | None:
     """The series of the process that took most steps."""
-    found = (Series(**fields) for fields in told(folder, "series"))
+    found = (Series(**fields) for fields in reports_of(folder, "series"))
     return max(found, key=lambda series: (series.backwards, series.steps), default=None)
 
 
 def failed_tests(folder: Path) -> frozenset[str] | None:
     """The tests that failed; None where the command ran none."""
-    found = told(folder, "tests")
+    found = reports_of(folder, "tests")
     return frozenset().union(*found) if found else None
