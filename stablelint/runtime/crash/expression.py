@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -71,11 +72,10 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             return _attribute(value_of(value, scope), name)
         case ast.Subscript(value, index):
             whole, key = value_of(value, scope), value_of(index, scope)
-            if type(whole) in _CONTAINERS and isinstance(key, (int, str)):
-                try:
+            plain = isinstance(whole, torch.Tensor) and isinstance(key, int)
+            if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str))):
+                with suppress(LookupError):
                     return whole[key]
-                except LookupError:
-                    return UNKNOWN
         case ast.Call(ast.Attribute(value, name), arguments, []) if name in _PURE:
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):

@@ -128,7 +128,7 @@ class Scene:
             for text, tensor in operands(node_at(frame.site), frame.names, gone):
                 found.setdefault(id(tensor), (text, tensor))
             if found:
-                return tuple(self.operand(tensor, text) for text, tensor in found.values())
+                return tuple(self.operand(tensor, text, frame) for text, tensor in found.values())
         return ()
 
     def _inner_frames(self) -> Iterator[Frame]:
@@ -142,8 +142,11 @@ class Scene:
         yield from (one for one in owned if not one.site.code.co_name.startswith("_call"))
         yield from below
 
-    def operand(self, tensor: torch.Tensor, text: str) -> Operand:
-        """A tensor by the program's name for it, and the statement that gave it that name."""
+    def operand(self, tensor: torch.Tensor, text: str, within: Frame | None = None) -> Operand:
+        """A tensor by the program's name for it, and the statement that gave it that name.
+
+        `text` is what it is called in a frame, by default the innermost one.
+        """
         user = self.user
         module = self.module
         if module is not None:
@@ -156,7 +159,7 @@ class Scene:
             if value is tensor:
                 return Operand.of(tensor, name, *self._origin(user, name))
         node = node_at(user.site)
-        named = text if self.frames[-1] is user else None
+        named = text if (within or self.frames[-1]) is user else None
         shown = operands(node, user.names)
         named = next((name for name, value in shown if _same(value, tensor)), named)
         if named is not None:

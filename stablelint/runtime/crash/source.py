@@ -63,7 +63,11 @@ def writer_behind(kept: Location) -> Location | None:
     for statement in sorted(statements, key=lambda one: one.lineno):
         if statement.lineno > kept.row and _written(statement) & names:
             return Location.of(statement, kept.filename)
-    return None
+    again = (
+        one for one in statements if one.lineno <= kept.row <= (one.end_lineno or 0) and _written(one) & names
+    )
+    found = next(again, None)  # in the next turn of its loop
+    return Location.of(found, kept.filename) if found is not None else None
 
 
 def _written(statement: ast.stmt) -> set[str]:
@@ -80,7 +84,13 @@ def _written(statement: ast.stmt) -> set[str]:
                 "_"
             ):
                 found.add(_root(owner))
+            case ast.Call(args=[first, *_], keywords=keywords) if any(_is_in_place(one) for one in keywords):
+                found.add(_root(first))
     return found - {""}
+
+
+def _is_in_place(given: ast.keyword) -> bool:
+    return given.arg == "inplace" and isinstance(given.value, ast.Constant) and given.value.value is True
 
 
 def _root(node: ast.expr) -> str:

@@ -17,10 +17,11 @@ _LINES_FOR = 2  # backward calls whose graphs know the lines of their nodes
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A backward call or an optimizer's step: its place, and how many autograd nodes had been made."""
+    """A backward call or an optimizer's step: its place, how many autograd nodes had been made, and those of its losses."""
 
     site: Site | None
     sequence: int
+    roots: tuple[int, ...] = ()
 
 
 class Trail(hooks.Observer):
@@ -47,7 +48,8 @@ class Trail(hooks.Observer):
 
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Remember the call."""
-        self.backwards.append(_mark())
+        roots = tuple(one.grad_fn._sequence_nr() for one in losses if one.grad_fn is not None)
+        self.backwards.append(_mark(roots))
 
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -60,7 +62,7 @@ class Trail(hooks.Observer):
             torch.autograd.set_detect_anomaly(*self._before)
 
 
-def _mark() -> Mark:
+def _mark(roots: tuple[int, ...] = ()) -> Mark:
     frame = user_frame()
     sequence = torch._C._autograd._get_sequence_nr()
-    return Mark(site_of(frame) if frame is not None else None, sequence)
+    return Mark(site_of(frame) if frame is not None else None, sequence, roots)

@@ -120,6 +120,42 @@ CASES = (
         "data",
         "RandomSampler asks a Data for its length",
     ),
+    (
+        X + "n = nn.BCEWithLogitsLoss(pos_weight=torch.ones(7))\nn(x, x)",
+        "shape",
+        "x (4, 3) and pos_weight of n (7,)",
+    ),
+    (
+        X + "i = torch.tensor([[0, 1], [9, 2]])\nx[i[1]]",
+        "index",
+        "i[1] holds 9 at 0; dimension 0 has 4 entries",
+    ),
+    (
+        HEAD + "e = nn.Embedding(5, 2)\ne(torch.tensor([-1]))",
+        "index",
+        "holds -1 at 0; e (Embedding(5, 2)) has 5 rows",
+    ),
+    (
+        TRAIN + "h = model(inputs).exp()\nh.sum().backward()\nh.mean().backward()",
+        "second-backward",
+        "h was made before",
+    ),
+    (TRAIN + "def run(x):\n    model(x)\nF.mse_loss(run(inputs), inputs)", "module", "run(inputs) is None"),
+    (TRAIN + "model.load_state_dict({'net': model.state_dict()})", "state", "under 'net' of what is loaded"),
+    (
+        TRAIN + "saved = {'net': model.state_dict()}\nsaved['model']",
+        "state",
+        "saved has no 'model'; it has 'net'",
+    ),
+    (HEAD + "m = nn.Linear(2, 2, device='meta')\nm.to('cpu')", "device", "m holds no data"),
+    (X + "torch.utils.data.TensorDataset(x, torch.ones(9))", "data", "x (4, 3) and torch.ones(9) (9,)"),
+    (X + "torch.linalg.cholesky(-torch.eye(3))", "matrix", "-torch.eye(3) (3, 3) is not positive definite"),
+    (HEAD + "nn.ModuleList([nn.Identity()])(1)", "module", "a ModuleList holds modules"),
+    (
+        HEAD + "h = torch.ones(3, requires_grad=True).tanh()\nF.relu(h, inplace=True).sum().backward()",
+        "in-place",
+        "that tanh kept",
+    ),
 )
 
 UNTOLD = (
@@ -128,6 +164,7 @@ UNTOLD = (
     "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
     "a, b = 'one'",
     "len(object())",
+    "{'epoch': 3}['model']",
     "class Model:\n    fc1 = 1\nModel().fc2",
     "import torch\ndef show(value):\n    print(value)\n    return torch.ones(2)\nshow(3) + torch.ones(3)",
     "(1, 2).shape",

@@ -15,6 +15,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import carried_name, cuts_in, is_without_gradients, writer_behind
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
@@ -41,7 +42,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if before is None:
         return None
     other = [("the backward call that freed it", at)] if (at := place(before.site)) is not None else []
-    if root._sequence_nr() < before.sequence:
+    if root._sequence_nr() in before.roots:
         return Explanation(
             "second-backward",
             "this loss went backward before, and its graph was freed then",
@@ -52,6 +53,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             other=tuple(other),
         )
     old = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    old = [one for one in old if _lost_a_value(one, "after they have already been freed")] or old
     names = list(_names_of(scene, {id(one) for one in old}))
     newest = max(old, key=lambda one: one._sequence_nr(), default=None)
     made = place(row_of(newest)) if newest is not None else None
@@ -126,13 +128,14 @@ def _out_of_place(statement: str) -> list[str]:
     return []
 
 
-def _lost_a_value(node: Any) -> bool:
+def _lost_a_value(node: Any, why: str = "inplace operation") -> bool:
+    """Whether a node cannot give what it saved any more, for a reason that torch tells."""
     for name in dir(node):
         if name.startswith("_saved_"):
             try:
                 getattr(node, name)
-            except RuntimeError as error:  # a node whose graph was freed says something else
-                if "inplace operation" in str(error):
+            except RuntimeError as error:
+                if why in str(error):
                     return True
     return False
 
@@ -202,6 +205,9 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
 def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
     """The assignment of a loss, and those of the tensors without a graph that it names."""
     if made is None:
+        at = resolve(user.site)
+        if at.expression:
+            yield at
         return
     yield made
     for one in ast.walk(ast.parse(made.expression)):

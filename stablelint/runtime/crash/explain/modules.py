@@ -39,9 +39,11 @@ def built(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("module", summary, advice=(f"{name}()({given})",))
 
 
-@explains(r"argument '\w+' \(position \d+\) must be Tensor, not (tuple|NoneType)")
+@explains(r"(?:must be Tensor, not |^')(tuple|NoneType)(?:$|' object has no attribute 'size')")
 def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """The result of a recurrent layer, or of a `forward` that returns nothing, where a tensor is wanted."""
+    if scene.user is scene.frames[-1]:
+        return None  # said of the program's own name
     layers = shapes_through_layers(scene)
     source = _source(scene) or (layers[-2][0] if len(layers) > 1 else None)
     if source is None:
@@ -60,7 +62,8 @@ def _source(scene: Scene) -> str | None:
         value = value_of(one, names)
         if value is None or isinstance(value, tuple):
             return ast.unparse(one)
-    return None
+    missing = scene.frames[-1].frame.f_locals.get("input", ...) is None  # of a function of torch
+    return ast.unparse(call.args[0]) if missing and call is not None and call.args else None
 
 
 @explains(r"hx and cx should also be|index 1 is out of bounds for dimension 0 with size 1$")

@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 from torch import nn
 
@@ -85,21 +86,18 @@ def batched(scene: Scene, _: re.Match[str]) -> Explanation | None:
 )
 def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """Operands of an elementwise operation."""
-    operands = scene.operands()
-    if len(operands) < 2:
-        return None
-    left, right = operands[:2]
-    sizes = (match[1], match[2])
-    back = max(len(left.shape), len(right.shape)) - int(
-        match[3]
-    )  # counted from the end, as broadcasting does
-    if back <= len(left.shape) and left.shape[-back] == int(match[2]):
-        sizes = sizes[::-1]
-    summary = (
-        f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {match[3]}: "
-        f"{sizes[0]} against {sizes[1]}"
-    )
-    return _explained(scene, summary, *_fitting(left, right))
+    sizes, place = (int(match[1]), int(match[2])), int(match[3])
+    for left, right in combinations(scene.operands(), 2):
+        back = max(len(left.shape), len(right.shape)) - place  # from the end, as broadcasting counts
+        if back <= min(len(left.shape), len(right.shape)):
+            found = left.shape[-back], right.shape[-back]
+            if sorted(found) == sorted(sizes):
+                summary = (
+                    f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {place}: "
+                    f"{found[0]} against {found[1]}"
+                )
+                return _explained(scene, summary, *_fitting(left, right))
+    return None
 
 
 def _fitting(left: Operand, right: Operand) -> Iterator[str]:
@@ -188,6 +186,8 @@ def channels(scene: Scene, match: re.Match[str]) -> Explanation:
     summary = (
         f"{scene.module_name()} takes {wanted} channel{'s' * (wanted != 1)}, and is given {got}: {given}"
     )
+    if given[1] == wanted and len(given) == len(weight) - 1:
+        return _explained(scene, summary, f"nn.Conv{len(given) - 2}d takes samples of this shape")
     if wanted == 1 and len(given) == len(weight) - 1:
         return _explained(scene, summary, f"{_called(operand)}.unsqueeze(1), if {got} counts the samples")
     if given[-1] == wanted and len(given) == len(weight):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+
+import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.scene import Scene
 
 _MISSING = re.compile(r"Missing key\(s\) in state_dict: (.+?)\. *$", re.MULTILINE)
@@ -30,6 +34,12 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return _of_sizes(sizes, match[1])
     if not missing and not unexpected:
         return None
+    frame = scene.called("load_state_dict")
+    given = frame.names.get("state_dict", {}) if frame is not None else {}
+    inner = next((key for key in unexpected if set(missing) <= set(_keys_of(given.get(key)))), None)
+    if inner is not None and missing:
+        summary = f"the state of {match[1]} stands under {inner!r} of what is loaded"
+        return Explanation("state", summary, advice=(f"load_state_dict(…[{inner!r}])",))
     because = [f"{match[1]} needs {_some(missing)}, which the state lacks"] if missing else []
     because += [f"the state holds {_some(unexpected)}, which {match[1]} has not"] if unexpected else []
     advice = "build the model that was saved; load_state_dict(…, strict=False) leaves these as they are"
@@ -47,6 +57,33 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = f"the state is of groups of {saved} parameters, the optimizer holds groups of {built}"
     advice = "build model and optimizer as they were when it was saved, frozen layers included"
     return Explanation("state", summary, advice=(advice,))
+
+
+@explains(r"")
+def absent_key(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """`checkpoint["state_dict"]` of a checkpoint whose state has another name."""
+    node = node_at(scene.user.site) if scene.user is scene.frames[-1] else None
+    if not isinstance(scene.error, KeyError) or not isinstance(node, ast.Subscript) or scene.user is None:
+        return None
+    held = value_of(node.value, scene.user.names)
+    states = (
+        [key for key, value in held.items() if any(map(torch.is_tensor, _values_of(value)))]
+        if isinstance(held, dict)
+        else []
+    )
+    if not states:
+        return None
+    name, keys = ast.unparse(node.value), ", ".join(map(repr, held))
+    advice = tuple(f"{name}[{key!r}] holds tensors" for key in states)
+    return Explanation("state", f"{name} has no {scene.error.args[0]!r}; it has {keys}", advice=advice)
+
+
+def _keys_of(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, dict) else ()
+
+
+def _values_of(value: object) -> tuple[object, ...]:
+    return tuple(value.values()) if isinstance(value, dict) else ()
 
 
 def _of_wrapper(prefix: str, *, added: bool) -> Explanation:

@@ -6,6 +6,7 @@ import re
 
 import torch
 
+from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.scene import Scene
@@ -75,12 +76,10 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = (
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
-    return Explanation(
-        "index",
-        summary,
-        advice=(f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made",),
-        operands=operands,
-    )
+    advice = f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"
+    if int(indices.min()) < 0:
+        advice = "rows are counted from 0: what is padded has a row of its own, padding_idx"
+    return Explanation("index", summary, advice=(advice,), operands=operands)
 
 
 @explains(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
@@ -166,8 +165,12 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
     """An index beyond the end of a dimension."""
     if scene.user is None or scene.user is not scene.frames[-1]:
         return None
-    operands = scene.operands()
-    if not operands:
+    shown, entry, size = scene.operands(), int(match[1]), int(match[3])
+    if not shown:
         return None
-    summary = f"dimension {match[2]} has {match[3]} entries, 0 … {int(match[3]) - 1}, and entry {match[1]} is asked for"
-    return Explanation("index", summary, operands=operands)
+    summary = f"dimension {match[2]} has {size} entries, 0 … {size - 1}, and entry {entry} is asked for"
+    for name, tensor in expression.operands(expression.node_at(scene.user.site), scene.user.names):
+        if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
+            held = _outside(tensor, -size, size - 1)
+            summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
+    return Explanation("index", summary, operands=shown)
