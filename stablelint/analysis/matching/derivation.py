@@ -81,10 +81,10 @@ def _own_steps(values: Iterable[Value]) -> Iterator[Step]:
 def _covered_steps(site: Site, here: str) -> list[Step]:
     """For a match by pattern: the operations it consists of, in the order in which they are computed.
 
-    Those that say nothing are left out: a result that can be anything.
+    Those that say nothing are left out: a result that can be anything, and ranges where it is digits that are lost.
     """
     steps: list[Step] = []
-    for value in site.match.covered:
+    for value in site.match.covered if site.rule.expect != "inaccurate" else ():
         if value is site.value or not (value.op in _REASONS or value.interval != TOP):
             continue
         step = _step(value, here)

@@ -133,7 +133,9 @@ def _guarded_by_nothing(subject: Subject) -> bool:
     return operand is not None and is_guarded_by_nothing(operand)
 
 
-@_form("what is made of this difference keeps the relative error that it has by rounding", in_metric=True)
+@_form(
+    "near 0 rounding leaves this difference few digits, and what is made of it has no more", in_metric=True
+)
 def _magnified(subject: Subject) -> bool:
     """A root, a logarithm or a quotient of a difference keeps its relative error; a sum does not."""
     site, function = subject.site, subject.function
