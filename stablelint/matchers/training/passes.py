@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
-from stablelint.matchers.names import assigned_in, modules_in, runs_module, trained_in
+from stablelint.matchers.names import assigned_in, graph_is_off, modules_in, runs_module, trained_in
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
 from stablelint.syntax.operations import having
@@ -36,6 +36,7 @@ def second_backward(review: Review, rule: Rule) -> Sites:
         if step.kind != "backward" or loss is None or loss.is_constant:
             continue
         graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss and _saves(v, modules)]
+        graph = [v for v in graph if v.node is None or not graph_is_off(v.node, step.root)]
         first = next(
             (f[0] for f in done if not f[0].excludes(step) and _meets(f, step, [loss, *graph])), None
         )

@@ -63,3 +63,17 @@ def test_equal_expressions_on_both_sides_of_a_backward_pass_are_two_graphs() -> 
     assert findings("SL608", program.format("out = net(x)", "out")) == []
     once = program.replace("log(net(x))", "out = net(x)\n            log(out)", 1)
     assert findings("SL608", once.format("pass", "out")) == ["log(out).mean().backward()"]
+
+
+def test_what_no_grad_computes_belongs_to_no_graph() -> None:
+    program = """
+    def step(net, target, q1, q2, opt, x):
+        with torch.no_grad(), evaluating(target):
+            y = target(x).exp()
+        p1, p2 = q1(x), q2(x)
+        first, second = F.mse_loss(y, p1), F.mse_loss(y, p2)
+        first.backward()
+        second.backward()
+    """
+    assert findings("SL608", program) == []
+    assert findings("SL608", program.replace("with torch.no_grad(), evaluating(target):", "if True:")) != []
