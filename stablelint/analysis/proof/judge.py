@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.rectified import is_cut_at_zero
+from stablelint.analysis.values.sorts import is_imaginary
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Attained, Kind, Value, believed, unassumed
 from stablelint.analysis.values.views import stripped
@@ -98,6 +99,8 @@ def _decide(
 
 def _proof(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> str:
     """What shows that the comparison holds, or ""; a NaN among the operands is for its own cause to answer for."""
+    if comparison.op in ("<", "<=") and not comparison.absolute and is_imaginary(value):
+        return "imaginary"
     return _guard(value, interval) if comparison.proved_by(interval.without_nan(), fmt) else ""
 
 

@@ -1,4 +1,4 @@
-"""Of which sort the numbers are that a value holds: integers, truth values, or floating-point numbers."""
+"""Of which sort the numbers are that a value holds: integers, truth values, floating-point or complex numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ KEEPS_SORT = having("keep-sort")
 _MAKES_INTEGERS = having("whole")
 # Of these the further operands are sizes, or tensors that lend theirs.
 _RESHAPES = having("layout")
+_REARRANGES = having("layout", "copy", "pick") | {"neg"}
+_ARITHMETIC = frozenset("add sub mul div".split())
+_MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
 
 def is_integral(value: Value, depth: int = _DEPTH) -> bool:
@@ -42,6 +45,41 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
         return False
     enough = all if value.op == "phi" else any  # of two paths each may be taken
     return enough(is_floating(part, depth - 1) for part in _parts(value))
+
+
+def is_imaginary(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether all numbers have the real part 0: multiples of `1j` by what is real. The size of their exponential is 1."""
+    number = value.constant()
+    if isinstance(number, complex):
+        return number.real == 0
+    parts = list(value.operands.values())
+    if depth == 0 or not parts:
+        return False
+    if value.op == "mul":
+        first, second = parts
+        pairs = ((first, second), (second, first))
+        return any(is_imaginary(one, depth - 1) and is_real(other, depth - 1) for one, other in pairs)
+    if value.op == "div":
+        return is_imaginary(parts[0], depth - 1) and all(is_real(part, depth - 1) for part in parts[1:])
+    if value.op in ("add", "sub"):
+        return all(is_imaginary(part, depth - 1) for part in parts)
+    return value.op in _REARRANGES and is_imaginary(parts[0], depth - 1)
+
+
+def is_real(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is known to hold no complex numbers."""
+    if value.dtype is not None:
+        return not value.dtype.startswith("complex")
+    if value.is_constant:
+        return isinstance(value.constant(), int | float)
+    if value.op in _MAKES_REALS:
+        return "dtype" not in value.operands
+    if value.kind is Kind.NUMBER and value.interval.integral:
+        return True
+    parts = _parts(value)
+    if depth == 0 or not parts or value.op not in _ARITHMETIC | _REARRANGES:
+        return False
+    return all(is_real(part, depth - 1) for part in parts)
 
 
 _ASIDE = frozenset(

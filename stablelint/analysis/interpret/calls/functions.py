@@ -33,6 +33,8 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
+_PROGRESS = ("tqdm", "track", "progress_bar")  # bars over what they are given
+_OF_PROGRESS = frozenset(("tqdm", "rich", "fastprogress"))
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
@@ -83,6 +85,12 @@ def call_named(
         return result
     if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
         return layers.make_layer(qualified, positional, keywords, node, frame)
+    if root == "tqdm" and rest.endswith("trange"):
+        return call_builtin("range", positional, {}, node, frame)
+    if qualified.endswith(_PROGRESS) and root in _OF_PROGRESS and positional:
+        return Value(
+            "progress", frame.graph.fresh(), operands={"input": positional[0]}, node=node, module=frame.module
+        )
     found = make_distribution(qualified, positional, keywords, node, frame)
     if found is not None:
         return found

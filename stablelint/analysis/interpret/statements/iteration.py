@@ -15,6 +15,8 @@ from stablelint.numerics.interval import Interval
 
 def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
     """The turns of a loop over layers or functions that are known one by one; None for any other loop."""
+    if iterable.op == "progress":
+        return unrolled(iterable.operands["input"], frame)
     if iterable.op == "python.enumerate":
         inner = unrolled(iterable.operands["input"], frame)
         if inner is None:
@@ -84,6 +86,8 @@ def _keep_apart(index: Value, end: Value, least: int, after: bool, frame: Frame)
 
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     """What a loop variable stands for."""
+    if iterable.op == "progress":
+        return element_of(iterable.operands["input"], target, frame)
     if iterable.kind is Kind.SEQUENCE and iterable.data:
         return join(frame.graph, list(iterable.data))
     if iterable.op == "python.range":

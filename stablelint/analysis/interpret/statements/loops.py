@@ -50,7 +50,7 @@ def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> Non
 
 def _turn_of(iterable: Value) -> Usual | None:
     """What is believed of a loop over it: that there is a turn; None where there is one for sure."""
-    while iterable.op in ("python.enumerate", "python.zip") and iterable.first is not None:
+    while iterable.op in ("python.enumerate", "python.zip", "progress") and iterable.first is not None:
         iterable = iterable.first
     if iterable.op != "python.range":
         named = iterable.name if "." not in iterable.op else ""  # of a call, the name is the function's
