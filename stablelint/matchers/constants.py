@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.matching.proposals import operand_of
 from stablelint.analysis.matching.sites import encloses
+from stablelint.analysis.matching.targets import operand_of
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (

@@ -18,8 +18,8 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.tree import ancestors, called, end, parents, start
 from stablelint.syntax.names import last_name
-from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+from stablelint.syntax.writes import is_of_self
 
 _CLASSES = frozenset({"torch.Tensor", "torch.FloatTensor"})
 _REDUCTIONS = frozenset("sum mean prod max min norm std var amax amin cumsum exp log sqrt".split())

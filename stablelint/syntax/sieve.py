@@ -18,6 +18,7 @@ from stablelint.syntax import operations
 from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.walk import FIELDS, GAPPY
+from stablelint.syntax.writes import HOOKS, is_in_place, is_of_self, written_attribute, written_name
 
 IN_PLACE = "op="
 ABSORBED = "1-eps"
@@ -204,51 +205,6 @@ def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
     return type(node) is ast.Name and (node.id == "init" or imports.get(node.id) == INIT)
 
 
-def is_of_self(node: ast.expr) -> bool:
-    """Whether an expression is an attribute of `self`."""
-    return type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == "self"
-
-
-def written_attribute(node: ast.expr) -> str:
-    """The attribute of `self` into which a write to an expression goes: `self.x`, `self.x.data`, `self.x[0].view(-1)`."""
-    while not is_of_self(node):
-        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node = node.func.value
-        else:
-            return ""
-    return node.attr  # type: ignore[attr-defined, no-any-return]
-
-
-HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
-"""Methods by which something else may take the place of what a module takes or yields."""
-_CHANGING = frozenset("append extend insert pop popitem remove clear reverse sort update setdefault".split())
-WRITING = frozenset({ast.Subscript, ast.Attribute, ast.AugAssign, ast.keyword, ast.Call})
-"""The kinds of nodes that `written_name` knows."""
-
-
-def written_name(node: ast.AST) -> str:
-    """The name of what a node writes into, or "": `x.relu_()`, `x[0] = 1`, `x += y`, `f(out=x)`, `x.append(y)`."""
-    into: ast.AST | None = None
-    if isinstance(node, ast.Subscript | ast.Attribute) and type(node.ctx) is ast.Store:
-        into = node.value
-    elif isinstance(node, ast.AugAssign):
-        into = node.target
-    elif isinstance(node, ast.keyword) and node.arg == "out":
-        into = node.value
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_in_place(node.func.attr):
-        into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
-    while isinstance(into, ast.Subscript | ast.Attribute | ast.Call):
-        into = into.func if isinstance(into, ast.Call) else into.value
-    return into.id if isinstance(into, ast.Name) else ""
-
-
-def _is_in_place(method: str) -> bool:
-    """Whether a method changes a tensor, or a container."""
-    return (method.endswith("_") and not method.endswith("__")) or method in _CHANGING
-
-
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance) -> None:
     word = _OPERATORS.get(type(node.op))
     right = node.right if isinstance(node, ast.BinOp) else node.value
@@ -305,7 +261,7 @@ def _look_at_call(node: ast.Call, seen: Glance) -> None:
         seen.passing.append(node)
     if _is_sized(node):
         seen.words.add(SIZED)
-    if _is_in_place(name):
+    if is_in_place(name):
         seen.changed.add(written_name(node))
     if name.endswith("_") and not name.endswith("__"):
         seen.words.add(IN_PLACE)

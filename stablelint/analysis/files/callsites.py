@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, FunctionNode, ModuleInfo
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.reading import FunctionNode
+from stablelint.analysis.files.sights import CallSite
 from stablelint.syntax.names import called_name
 
 _DEPTH = 4  # names that lead on to others

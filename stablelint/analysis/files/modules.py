@@ -10,32 +10,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from stablelint.analysis.files.reading import (
+    FunctionNode,
+    Outline,
+    added_to_search_path,
+    declared_names,
+    entered_names,
+    outline_of,
+    with_sources,
+)
+from stablelint.analysis.files.sights import Sights
 from stablelint.syntax.names import called_name, imported_module, imported_names
-from stablelint.syntax.sieve import HOOKS, WRITING, Glance, is_of_self, written_attribute, written_name
+from stablelint.syntax.sieve import Glance
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
+from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import Touched, names_written, touched
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-_RAISING = frozenset({ast.Raise, ast.Assert})
 # Whose decorators leave what a function yields.
 _FAITHFUL = frozenset(
     "torch functools abc typing typing_extensions property staticmethod classmethod".split()
 )
-_CHECK = 12  # statements of a function that does nothing but check
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What a glance at a function's body tells."""
-
-    statements: int
-    generator: bool = False
-    returns: bool = True  # some path returns something other than None
-    textual: bool = False  # what it returns is annotated as text, a truth value or nothing
-    dropped: bool = False  # the body was not kept
-    checks: bool = False  # it raises where something does not hold, and returns nothing
 
 
 @dataclass(eq=False)
@@ -57,7 +52,7 @@ class FunctionInfo:
     @cached_property
     def outline(self) -> Outline:
         """Its size and what it can return."""
-        return _outline_of(self.node, self.module.may_yield)
+        return outline_of(self.node, self.module.may_yield)
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -68,7 +63,7 @@ class FunctionInfo:
     @cached_property
     def changed(self) -> frozenset[str]:
         """The names of what its text may change in place."""
-        return _written(self.node)
+        return names_written(self.node)
 
     @cached_property
     def touches(self) -> Touched:
@@ -76,17 +71,17 @@ class FunctionInfo:
         owner = self.owner
         if owner is not None and owner.methods.get(self.name) is self:
             return owner.touches(self.name)
-        return _touched(self.node)
+        return touched(self.node)
 
     @cached_property
     def writes(self) -> frozenset[str]:
         """The names of what its text may change in place, by that name or by another."""
-        return _with_sources(self.changed, self.node)
+        return with_sources(self.changed, self.node)
 
     @cached_property
     def declared(self) -> frozenset[str]:
         """The names that it, or a function within it, declares as global or nonlocal."""
-        return _declared(self.node)
+        return declared_names(self.node)
 
     @property
     def without_gradient(self) -> bool:
@@ -119,15 +114,6 @@ class FunctionInfo:
         """Whether one of `names` (last component) decorates it."""
         decorators = getattr(self.node, "decorator_list", ())
         return bool(decorators) and any(called_name(d) in names for d in decorators)
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """Attributes of `self` that a method assigns or changes in place, and those that it calls."""
-
-    assigned: frozenset[str]
-    called: frozenset[str]
-    others: frozenset[str] = frozenset()  # attributes of other objects, or of the class, that it assigns
 
 
 CONSTRUCTORS = ("__init__", "__post_init__")
@@ -204,90 +190,8 @@ class ClassInfo:
         """What a method does to `self`."""
         known = self.touched.get(method)
         if known is None:
-            known = self.touched[method] = _touched(self.methods[method].node)
+            known = self.touched[method] = touched(self.methods[method].node)
         return known
-
-
-@dataclass(frozen=True, slots=True)
-class CallSite:
-    """A call, and the function and class around it."""
-
-    call: ast.Call
-    function: FunctionNode | None
-    owner: ast.ClassDef | None
-
-
-@dataclass(frozen=True)
-class Sights:
-    """What a file shows: its functions and the code around them, each with what a glance has told of it."""
-
-    parts: Sequence[tuple[Glance, FunctionNode | None, ast.ClassDef | None]] = ()
-
-    def calls_of(self, name: str) -> Iterator[CallSite]:
-        """The calls of what has that name, and those that prepare one: `partial(name, …)`."""
-        for seen, function, owner in self.parts:
-            for call in seen.calls.get(name, ()):
-                yield CallSite(call, function, owner)
-            for call in seen.calls.get("partial", ()):
-                if call.args and called_name(call.args[0]) == name:
-                    yield CallSite(call, function, owner)
-
-    def passing(self) -> Iterator[CallSite]:
-        """The calls that may pass something to another file."""
-        for seen, function, owner in self.parts:
-            yield from (CallSite(call, function, owner) for call in seen.passing)
-
-    @cached_property
-    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """The functions at every level, those within others behind them."""
-        return [node for _, nodes in self._definitions for node in nodes]
-
-    def functions_naming(self, *names: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-        """Those in which, or around which, one of the names is read or written."""
-        return [
-            node
-            for seen, nodes in self._definitions
-            if any(name in seen.loads or name in seen.written for name in names)
-            for node in nodes
-        ]
-
-    @cached_property
-    def _definitions(self) -> list[tuple[Glance, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
-        """The functions that each glance has told of, each once."""
-        outer = {function for _, function, _ in self.parts}
-        kinds = ast.FunctionDef | ast.AsyncFunctionDef
-        found = []
-        for seen, function, _ in self.parts:
-            nodes = (function, *(n for n in seen.nested if n not in outer))
-            found.append((seen, [node for node in nodes if isinstance(node, kinds)]))
-        return found
-
-    def calls(self, *names: str) -> list[ast.Call]:
-        """The calls of what has one of the names; all for no name."""
-        wanted = names or dict.fromkeys(name for seen, _, _ in self.parts for name in seen.calls)
-        return [call for name in wanted for seen, _, _ in self.parts for call in seen.calls.get(name, ())]
-
-    @cached_property
-    def classes(self) -> list[ast.ClassDef]:
-        """The classes at every level."""
-        return [node for seen, _, _ in self.parts for node in seen.classes]
-
-    def writes(self, attr: str) -> bool:
-        """Whether the attribute is written on another object than `self`."""
-        return attr in self._written
-
-    def mentions(self, name: str) -> bool:
-        """Whether a name stands anywhere in the file, as one that is read or as an attribute."""
-        return name in self.names
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names and attributes that are read, and the attributes of other objects than `self` that are written."""
-        return self._written.union(*(seen.loads for seen, _, _ in self.parts))
-
-    @cached_property
-    def _written(self) -> frozenset[str]:
-        return frozenset(name for seen, _, _ in self.parts for name in seen.written)
 
 
 @dataclass(eq=False)
@@ -333,7 +237,7 @@ class ModuleInfo:
     @cached_property
     def _changed(self) -> frozenset[str]:
         statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
-        return frozenset().union(*map(_written, statements))
+        return frozenset().union(*map(names_written, statements))
 
     def is_lent(self, name: str) -> bool:
         """Whether the object of a name gets another name, or is handed to a call, that may write into it."""
@@ -371,124 +275,20 @@ class ModuleInfo:
         return any(name in table for table in (self.functions, self.classes, self.imports, self.assignments))
 
 
-def _written(tree: ast.AST) -> frozenset[str]:
-    """The names of tensors or collections that a piece of text may change in place."""
-    return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
-
-
-def _with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
-    """`names`, and the names of what they may stand for, or be views of: `w = z.view(-1)`, `for row in z`."""
-    if not names or isinstance(node, ast.Lambda):
-        return names
-    sources: dict[str, set[str]] = {}
-    for statement in statements_of(node.body):
-        if isinstance(statement, ast.Assign):
-            bound, given = statement.targets, statement.value
-        elif isinstance(statement, ast.For):
-            bound, given = [statement.target], statement.iter
-        else:
-            continue
-        for name in (name for target in bound for name in _sources(target)):
-            sources.setdefault(name, set()).update(_sources(given))
-    found, new = set(names), set(names)
-    while new:
-        new = set().union(*(sources.get(name, ()) for name in new)) - found
-        found |= new
-    return frozenset(found)
-
-
-def _sources(node: ast.expr) -> Iterator[str]:
-    """The names of what an expression may be, or be a view of: of arithmetic none."""
-    if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
-        yield from _sources(node.value)
-    elif isinstance(node, ast.Call):
-        for part in (node.func, *node.args):
-            yield from _sources(part)
-    elif isinstance(node, ast.Tuple | ast.List):
-        for part in node.elts:
-            yield from _sources(part)
-    elif isinstance(node, ast.IfExp):
-        yield from _sources(node.body)
-        yield from _sources(node.orelse)
-
-
-def _outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
-    """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
-    if isinstance(node, ast.Lambda):
-        return Outline(1)
-    statements = statements_of(node.body)
-    returns = any(type(s) is ast.Return and not _is_none(s.value) for s in statements)
-    generator = may_yield and any(_yields(s) for s in statements)
-    annotation = node.returns
-    name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
-    textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
-    kinds = {type(s) for s in statements}
-    checks = len(statements) <= _CHECK and ast.Return not in kinds and not kinds.isdisjoint(_RAISING)
-    return Outline(len(statements), generator, returns, textual, checks=checks and not generator)
-
-
-def _is_none(value: ast.expr | None) -> bool:
-    return value is None or (isinstance(value, ast.Constant) and value.value is None)
-
-
-def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a body at every level, without those of nested definitions."""
-    found: list[Any] = list(body)
-    for part in found:  # grows while it is walked
-        if type(part) not in SCOPES:
-            for name in BLOCKS[type(part)]:
-                found.extend(getattr(part, name))
-    return [part for part in found if isinstance(part, ast.stmt)]
-
-
-def _yields(statement: ast.stmt) -> bool:
-    """Whether a statement is a `yield`, or keeps what one gives; it hardly ever stands deeper."""
-    value = getattr(statement, "value", None)
-    return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
-
-
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     """Indexes the definitions of a parsed file."""
     text = source.text
     module = ModuleInfo(path, source, package, may_yield="yield" in text, may_hold_lambdas="lambda" in text)
     _index(source.tree.body, module)
     if "global " in text or "nonlocal " in text:
-        module.rebound = _declared(source.tree)
+        module.rebound = declared_names(source.tree)
     if "globals()" in text:
-        module.rebound |= frozenset(_entered(source.tree))
+        module.rebound |= frozenset(entered_names(source.tree))
     if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
         module.rebound |= module.assignments.keys()
     if "sys.path." in text:
-        module.search_path = tuple(_added_to_search_path(source.tree))
+        module.search_path = tuple(added_to_search_path(source.tree))
     return module
-
-
-def _declared(tree: ast.AST) -> frozenset[str]:
-    declarations = (n for n in statements_below(tree) if isinstance(n, ast.Global | ast.Nonlocal))
-    return frozenset(name for node in declarations for name in node.names)
-
-
-def _entered(tree: ast.AST) -> Iterator[str]:
-    """The names of `globals()["EPS"] = 0` and `globals().update(EPS=0)`."""
-    for node in descendants(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            if type(node.ctx) is ast.Store and called_name(node.value) == "globals":
-                yield str(node.slice.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "update" and called_name(node.func.value) == "globals":
-                yield from (k.arg for k in node.keywords if k.arg)
-
-
-def _added_to_search_path(tree: ast.Module) -> Iterator[str]:
-    """The paths of `sys.path.append(os.path.join(here, "..", "lib"))` and its like, without their beginning."""
-    for node in descendants(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("sys.path.append", "sys.path.insert"):
-            texts = (n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-            parts = [str(n.value) for n in sorted(texts, key=lambda n: (n.lineno, n.col_offset))]
-            if parts:
-                yield "/".join(parts).lstrip("/")
 
 
 def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
@@ -550,25 +350,6 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
                 if isinstance(target, ast.Name):
                     info.fields[target.id] = statement.value
     return info
-
-
-def _touched(function: ast.AST) -> Touched:
-    found: set[str] = set()
-    called: set[str] = set()
-    others: set[str] = set()
-    for node in descendants(function):
-        if type(node) is ast.Attribute or type(node) is ast.Subscript:
-            if type(node.ctx) is ast.Store:
-                found.add(written_attribute(node))
-                if type(node) is ast.Attribute and not is_of_self(node):
-                    others.add(node.attr)
-        elif type(node) is ast.Call and type(node.func) is ast.Attribute:
-            receiver = node.func.value
-            if type(receiver) is ast.Name and receiver.id == "self":
-                called.add(node.func.attr)
-            if node.func.attr.endswith("_") or node.func.attr in HOOKS:
-                found.add(written_attribute(receiver))
-    return Touched(frozenset(found - {""}), frozenset(called), frozenset(others))
 
 
 def abridge(module: ModuleInfo, largest: int) -> None:

@@ -12,13 +12,15 @@ from functools import lru_cache
 from itertools import chain
 
 from stablelint.analysis.files.callsites import argument_of, default_of, is_number, parameters_of
-from stablelint.analysis.files.modules import CallSite, ClassInfo, FunctionInfo, ModuleInfo, statements_of
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Found, Project
+from stablelint.analysis.files.reading import statements_of
+from stablelint.analysis.files.sights import CallSite
 from stablelint.diagnostic import WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.precision import speaks_for
-from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import is_of_self
 
 CALLED = "()"
 """What is passed to a private function that another file calls, whatever its arguments."""

@@ -11,8 +11,8 @@ from stablelint.analysis.matching.sites import Site, encloses
 from stablelint.analysis.values.value import Value
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, last_name
-from stablelint.syntax.sieve import is_of_self
 from stablelint.syntax.walk import descendants, nodes_below
+from stablelint.syntax.writes import is_of_self
 
 _Node = TypeVar("_Node", bound=ast.AST)
 

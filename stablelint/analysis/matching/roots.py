@@ -11,14 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.files.modules import (
-    ClassInfo,
-    FunctionInfo,
-    FunctionNode,
-    ModuleInfo,
-    Sights,
-    class_of,
-)
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
+from stablelint.analysis.files.reading import FunctionNode
+from stablelint.analysis.files.sights import Sights
 from stablelint.analysis.interpret.statements.execution import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.syntax.names import called_name

@@ -23,7 +23,7 @@ from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.syntax.names import spelled
-from stablelint.syntax.sieve import HOOKS
+from stablelint.syntax.writes import HOOKS
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, FunctionNode
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
 

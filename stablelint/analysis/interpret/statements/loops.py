@@ -18,8 +18,8 @@ from stablelint.analysis.values.paths import NEITHER, Assumption, Paths, Usual
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
 from stablelint.numerics.interval import TOP
-from stablelint.syntax.sieve import written_name
 from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import written_name
 
 Execute = Callable[[list[ast.stmt], Frame], None]
 

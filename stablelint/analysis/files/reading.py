@@ -1,0 +1,127 @@
+"""What the text of a function or a file tells by itself: its size, its ways out, the names that it declares."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stablelint.syntax.names import called_name
+from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_RAISING = frozenset({ast.Raise, ast.Assert})
+_CHECK = 12  # statements of a function that does nothing but check
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a glance at a function's body tells."""
+
+    statements: int
+    generator: bool = False
+    returns: bool = True  # some path returns something other than None
+    textual: bool = False  # what it returns is annotated as text, a truth value or nothing
+    dropped: bool = False  # the body was not kept
+    checks: bool = False  # it raises where something does not hold, and returns nothing
+
+
+def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
+    """`names`, and the names of what they may stand for, or be views of: `w = z.view(-1)`, `for row in z`."""
+    if not names or isinstance(node, ast.Lambda):
+        return names
+    sources: dict[str, set[str]] = {}
+    for statement in statements_of(node.body):
+        if isinstance(statement, ast.Assign):
+            bound, given = statement.targets, statement.value
+        elif isinstance(statement, ast.For):
+            bound, given = [statement.target], statement.iter
+        else:
+            continue
+        for name in (name for target in bound for name in _sources(target)):
+            sources.setdefault(name, set()).update(_sources(given))
+    found, new = set(names), set(names)
+    while new:
+        new = set().union(*(sources.get(name, ()) for name in new)) - found
+        found |= new
+    return frozenset(found)
+
+
+def _sources(node: ast.expr) -> Iterator[str]:
+    """The names of what an expression may be, or be a view of: of arithmetic none."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
+        yield from _sources(node.value)
+    elif isinstance(node, ast.Call):
+        for part in (node.func, *node.args):
+            yield from _sources(part)
+    elif isinstance(node, ast.Tuple | ast.List):
+        for part in node.elts:
+            yield from _sources(part)
+    elif isinstance(node, ast.IfExp):
+        yield from _sources(node.body)
+        yield from _sources(node.orelse)
+
+
+def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
+    """Counts the statements of a body and looks at its ways out; nested definitions are left out."""
+    if isinstance(node, ast.Lambda):
+        return Outline(1)
+    statements = statements_of(node.body)
+    returns = any(type(s) is ast.Return and not _is_none(s.value) for s in statements)
+    generator = may_yield and any(_yields(s) for s in statements)
+    annotation = node.returns
+    name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
+    textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
+    kinds = {type(s) for s in statements}
+    checks = len(statements) <= _CHECK and ast.Return not in kinds and not kinds.isdisjoint(_RAISING)
+    return Outline(len(statements), generator, returns, textual, checks=checks and not generator)
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def statements_of(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a body at every level, without those of nested definitions."""
+    found: list[Any] = list(body)
+    for part in found:  # grows while it is walked
+        if type(part) not in SCOPES:
+            for name in BLOCKS[type(part)]:
+                found.extend(getattr(part, name))
+    return [part for part in found if isinstance(part, ast.stmt)]
+
+
+def _yields(statement: ast.stmt) -> bool:
+    """Whether a statement is a `yield`, or keeps what one gives; it hardly ever stands deeper."""
+    value = getattr(statement, "value", None)
+    return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
+
+
+def declared_names(tree: ast.AST) -> frozenset[str]:
+    """The names that functions declare as global or nonlocal."""
+    declarations = (n for n in statements_below(tree) if isinstance(n, ast.Global | ast.Nonlocal))
+    return frozenset(name for node in declarations for name in node.names)
+
+
+def entered_names(tree: ast.AST) -> Iterator[str]:
+    """The names of `globals()["EPS"] = 0` and `globals().update(EPS=0)`."""
+    for node in descendants(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            if type(node.ctx) is ast.Store and called_name(node.value) == "globals":
+                yield str(node.slice.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "update" and called_name(node.func.value) == "globals":
+                yield from (k.arg for k in node.keywords if k.arg)
+
+
+def added_to_search_path(tree: ast.Module) -> Iterator[str]:
+    """The paths of `sys.path.append(os.path.join(here, "..", "lib"))` and its like, without their beginning."""
+    for node in descendants(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("sys.path.append", "sys.path.insert"):
+            texts = (n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+            parts = [str(n.value) for n in sorted(texts, key=lambda n: (n.lineno, n.col_offset))]
+            if parts:
+                yield "/".join(parts).lstrip("/")

@@ -1,0 +1,87 @@
+"""What a piece of syntax writes into: a name, or an attribute of `self`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from stablelint.syntax.names import spelled
+from stablelint.syntax.walk import descendants
+
+HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
+"""Methods by which something else may take the place of what a module takes or yields."""
+WRITING = frozenset({ast.Subscript, ast.Attribute, ast.AugAssign, ast.keyword, ast.Call})
+"""The kinds of nodes that `written_name` knows."""
+_CHANGING = frozenset("append extend insert pop popitem remove clear reverse sort update setdefault".split())
+
+
+def is_of_self(node: ast.expr) -> bool:
+    """Whether an expression is an attribute of `self`."""
+    return type(node) is ast.Attribute and type(node.value) is ast.Name and node.value.id == "self"
+
+
+def written_attribute(node: ast.expr) -> str:
+    """The attribute of `self` into which a write to an expression goes: `self.x`, `self.x.data`, `self.x[0].view(-1)`."""
+    while not is_of_self(node):
+        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "data"):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            node = node.func.value
+        else:
+            return ""
+    return node.attr  # type: ignore[attr-defined, no-any-return]
+
+
+def written_name(node: ast.AST) -> str:
+    """The name of what a node writes into, or "": `x.relu_()`, `x[0] = 1`, `x += y`, `f(out=x)`, `x.append(y)`."""
+    into: ast.AST | None = None
+    if isinstance(node, ast.Subscript | ast.Attribute) and type(node.ctx) is ast.Store:
+        into = node.value
+    elif isinstance(node, ast.AugAssign):
+        into = node.target
+    elif isinstance(node, ast.keyword) and node.arg == "out":
+        into = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_in_place(node.func.attr):
+        into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
+    while isinstance(into, ast.Subscript | ast.Attribute | ast.Call):
+        into = into.func if isinstance(into, ast.Call) else into.value
+    return into.id if isinstance(into, ast.Name) else ""
+
+
+def is_in_place(method: str) -> bool:
+    """Whether a method changes a tensor, or a container."""
+    return (method.endswith("_") and not method.endswith("__")) or method in _CHANGING
+
+
+def names_written(tree: ast.AST) -> frozenset[str]:
+    """The names of tensors or collections that a piece of text may change in place."""
+    return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Attributes of `self` that a method assigns or changes in place, and those that it calls."""
+
+    assigned: frozenset[str]
+    called: frozenset[str]
+    others: frozenset[str] = frozenset()  # attributes of other objects, or of the class, that it assigns
+
+
+def touched(function: ast.AST) -> Touched:
+    """What a method does to `self`, by its text."""
+    found: set[str] = set()
+    called: set[str] = set()
+    others: set[str] = set()
+    for node in descendants(function):
+        if type(node) is ast.Attribute or type(node) is ast.Subscript:
+            if type(node.ctx) is ast.Store:
+                found.add(written_attribute(node))
+                if type(node) is ast.Attribute and not is_of_self(node):
+                    others.add(node.attr)
+        elif type(node) is ast.Call and type(node.func) is ast.Attribute:
+            receiver = node.func.value
+            if type(receiver) is ast.Name and receiver.id == "self":
+                called.add(node.func.attr)
+            if node.func.attr.endswith("_") or node.func.attr in HOOKS:
+                found.add(written_attribute(receiver))
+    return Touched(frozenset(found - {""}), frozenset(called), frozenset(others))
