@@ -86,6 +86,8 @@ class Rewriter:
         edits.sort(key=lambda edit: edit.span)
         doubt = elsewhere or caution(self._file, proposal)
         trust = proposal.applicability if doubt is None else Applicability.UNSAFE
+        if bound.REPLACED.match(proposal.template) and any(bound.FILLED in edit.content for edit in edits):
+            trust = Applicability.DISPLAY  # which side of 0 is meant, its author knows
         return Fix(trust, proposal.message, tuple(edits), doubt)
 
     def _other(self, filename: str) -> Rewriter:
@@ -146,6 +148,10 @@ class Rewriter:
             if made:
                 with contextlib.suppress(Withheld):
                     return [edit for one in made for edit in replace_expression(self._file, *one)]
+            set_here = scales.where_set(self._file.tree, proposal, node)
+            if set_here is not None:
+                with contextlib.suppress(Withheld):
+                    return replace_expression(self._file, *set_here)
             everywhere = scales.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")

@@ -30,12 +30,24 @@ def unsigned(node: ast.expr) -> ast.expr:
 
 
 def viewed(node: ast.expr) -> ast.expr:
-    """What an expression is a view of: ``x`` of ``x.unsqueeze(1)``."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
-        if root_name(node.func) == "torch":
+    """What an expression is a view of: ``x`` of ``x.unsqueeze(1)`` and ``x[:, None]``."""
+    while True:
+        if isinstance(node, ast.Subscript) and _adds_dimensions(node.slice):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
+            if root_name(node.func) == "torch":
+                return node
+            node = node.func.value
+        else:
             return node
-        node = node.func.value
-    return node
+
+
+def _adds_dimensions(index: ast.expr) -> bool:
+    """Whether an index takes all elements, as ``[:, None]`` does."""
+    return all(
+        ast.unparse(one) in (":", "None", "...")
+        for one in (index.elts if isinstance(index, ast.Tuple) else [index])
+    )
 
 
 def is_number(node: ast.expr) -> bool:

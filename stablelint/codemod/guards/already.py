@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import definition
+from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import viewed
 from stablelint.codemod.templates.clamps import given_bounds, number
 from stablelint.codemod.text.locate import Tree
@@ -21,15 +21,27 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a lower bound is proposed for what a clamp makes, or an offset for what has one."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = viewed(node if given is None else given.value)
-    bound = (given_bounds(value) or {}).get("min")
-    is_lower = any(one in proposal.template for one in (".clamp_min(", *_NEAR_ZERO))
-    if is_lower and bound is not None and number(bound) is None:
-        raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
+    side = "max" if ".clamp(max=" in proposal.template else "min"
+    is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", *_NEAR_ZERO))
+    for one in (value, *_values(tree, node)) if is_bound else ():
+        bound = (given_bounds(one) or {}).get(side)
+        if bound is not None and number(bound) is None:
+            raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
     if not any(one in proposal.template for one in _NEAR_ZERO):
         return
     offset = next((one for one in _addends(value) if is_offset(tree, one, _SMOOTH)), None)
     if offset is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
+
+
+def _values(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
+    """All that the function gives a name before a node, on one path or another."""
+    function = function_of(tree, node)
+    if function is None or not isinstance(node, ast.Name):
+        return
+    for one in ast.walk(function):
+        if isinstance(one, ast.Assign) and binds(one, node.id) and one.lineno < node.lineno:
+            yield viewed(one.value)
 
 
 def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
@@ -41,6 +53,13 @@ def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
         text = ast.unparse(node)
         sets = [one for one in walked if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == text]
         return any(_is_small(tree, one.value, largest) for one in sets)
+    named_here = [
+        one
+        for one in walked
+        if isinstance(one, ast.Assign) and [ast.unparse(t) for t in one.targets] == [last_name(node)]
+    ]
+    if any(isinstance(one.value, ast.Constant) and _is_small(tree, one.value, largest) for one in named_here):
+        return True
     given = (one for one in walked if isinstance(one, ast.arguments))
     named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
     return any(name.arg == last_name(node) and _is_small(tree, value, largest) for name, value in named)

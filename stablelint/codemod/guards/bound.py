@@ -24,13 +24,20 @@ _LOWER = ("clamp_min", "clamp", "clip")
 TINIEST = ".tiny"
 _OF_LOGARITHM, _OF_QUOTIENT = f"{TINIEST})", f"{TINIEST} ** 0.5)"
 TERM = "term"
-_COMPUTED = ast.Call | ast.BinOp | ast.Subscript
+COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
 _SINGULAR = OF_POSITIVE | {"reciprocal"}
 _CALLED_MASK = re.compile(r"(^|_)masks?(_|\d|$)", re.IGNORECASE)
+_SHARES = ("softmax", "sigmoid", "exp")
+# What is positive by what it is called, and how small it may be: counts, and the sizes of boxes.
+_FLOORS = (
+    (re.compile(r"(^|_)(num|counts?|cnts?|lens?|lengths?)(_|\d|$)", re.IGNORECASE), "1"),
+    (re.compile(r"(^|_)(widths?|heights?|[pg][wh]s?|w?hs)(_|\d|$)", re.IGNORECASE), "1e-6"),
+)
 _SOFT = re.compile(r"soft|sigmoid|prob", re.IGNORECASE)
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
+FILLED = ".masked_fill("
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
@@ -53,7 +60,8 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     """The proposal with a bound by what is divided by means: 1 for the sum of what is called a mask, a count of elements.
 
-    A maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
+    What is called a count, a length, a width or a height is positive, and what a mask leaves of shares is not negative. A
+    maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
     to less than 1.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
@@ -64,11 +72,33 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         return proposal
     summed = _summed(total)
     if summed is None:
+        floor = next((floor for called, floor in _FLOORS if called.search(_called(node))), None)
+        if bounded != proposal and floor is not None:
+            return replace(bounded, template=f"${operand}.clamp_min({floor})")
         return bounded if _is_excess(total) else proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)
     is_mask = _CALLED_MASK.search(last_name(summed)) and not _SOFT.search(last_name(summed) + made_of)
-    return replace(bounded, template=f"${operand}.clamp_min(1)") if is_mask else proposal
+    if is_mask:
+        return replace(bounded, template=f"${operand}.clamp_min(1)")
+    return bounded if named is not None and _is_masked_share(named.value) else proposal
+
+
+def _is_masked_share(node: ast.expr) -> bool:
+    """Whether a product is of what a softmax, sigmoid or exponential makes and what is called a mask: none is below 0."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    return all(
+        called_name(one) in _SHARES or _CALLED_MASK.search(last_name(viewed(one)))
+        for one in (node.left, node.right)
+    )
+
+
+def _called(node: ast.expr) -> str:
+    """What a value, or what it is a part of, is called."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return last_name(viewed(node))
 
 
 def of_mean(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
@@ -142,7 +172,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     named = [one for one in ast.walk(function) if is_name(one, node.id)]
     readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     given = definition(tree, node)
-    value = given.value if given is not None and isinstance(given.value, _COMPUTED) else None
+    value = given.value if given is not None and isinstance(given.value, COMPUTED) else None
     if value is None or len(named) != len(readers) + 1:
         return None
     roles = [role_of(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import VIEWS, loads, readers, stores, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
+from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
 from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
@@ -34,7 +34,7 @@ _CALLED_LOG = re.compile(
 )
 _CALLED_STD = re.compile(r"std|sigma|scale|\blog_?s(_[a-z])?\b", re.IGNORECASE)
 _CALLED_BOX = re.compile(
-    r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)", re.IGNORECASE
+    r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh|[pg][wh])(e?s)?(_|\d|$)", re.IGNORECASE
 )
 _LOG_OF_SHARE = re.compile(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)", re.IGNORECASE)
 _REDUCED = (*VIEWS, "sum", "detach")
@@ -133,7 +133,7 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
     operand = operand_of_clamp(proposal, node)
     exponent, names = _names_beside(tree, proposal, node)
     given = [definition(tree, one) for one in loads(exponent) if one.id in names]
-    made = [one for one in given if one is not None and isinstance(one.value, ast.Call | ast.Subscript)]
+    made = [one for one in given if one is not None and isinstance(one.value, COMPUTED)]
     if operand is None or len(made) < len(given):
         return []
     return [
@@ -145,6 +145,26 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
         )
         for one in made
     ]
+
+
+def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """As `where_made` for an attribute that the function itself sets, once: others read it too."""
+    operand, function, inner = operand_of_clamp(proposal, node), function_of(tree, node), _of_logarithm(node)
+    is_widest = operand is not None and proposal.template == widest(operand)
+    if not is_widest or operand is None or not isinstance(inner, ast.Attribute) or function is None:
+        return None
+    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _sets(one, inner)]
+    is_log = _CALLED_LOG.search(inner.attr) or _halved(node) is not None or _makes_scale(tree, node)
+    if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
+        return None
+    value = sets[0].value
+    return replace(
+        moved(tree, proposal, operand, value), template=f"${operand}{_limits_of_name(inner.attr)}"
+    ), value
+
+
+def _sets(statement: ast.Assign, attribute: ast.Attribute) -> bool:
+    return [ast.unparse(one) for one in statement.targets] == [ast.unparse(attribute)]
 
 
 def _limits_of_name(name: str) -> str:
@@ -175,8 +195,9 @@ def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[dra
     if not is_widest or not isinstance(node, ast.Attribute) or function is None:
         return None
     reads = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, node)]
-    is_set = any(not isinstance(one.ctx, ast.Load) for one in reads)
-    if is_set or not any(_is_beside(tree, one, exponent) for one in reads):
+    if any(not isinstance(one.ctx, ast.Load) for one in reads) or not any(
+        _is_beside(tree, one, exponent) for one in reads
+    ):
         return None
     suite = suite_around(tree, reads)
     reading = next(one for one in suite if set(ast.walk(one)) & set(reads))
@@ -351,7 +372,8 @@ def _is_log_of_share(name: str) -> bool:
 
 def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:
     """Whether a reader has another use for a logarithm than an exponential, which must agree with that."""
-    if not _CALLED_LOG.search(last_name(reader)) and not _makes_scale(tree, exponent):
+    is_log = _CALLED_LOG.search(last_name(reader)) or _halved(exponent) is not None
+    if not is_log and not _makes_scale(tree, exponent):
         # Elsewhere it may be a score, of which another measure takes the exponential.
         is_near = tree.statement(reader) is tree.statement(exponent)
         return _is_added_up(tree, reader) or (is_near and _is_addend(tree, reader, exponent))
@@ -384,10 +406,11 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
     while _is_sum(tree.link(parent).parent):
         parent = tree.link(parent).parent
     # ``log_p.exp() * (log_p - log_q)``: the logarithm of a share, and not of a scale.
-    whole = tree.link(parent).parent
+    whole: ast.AST = parent
     while _is_product(tree.link(whole).parent):
         whole = tree.link(whole).parent
-    return not (isinstance(whole, ast.BinOp) and any(one is exponent for one in ast.walk(whole)))
+    within = set(ast.walk(whole)) - set(ast.walk(parent))
+    return exponent not in within
 
 
 def _is_sum(node: ast.AST) -> bool:

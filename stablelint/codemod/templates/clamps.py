@@ -44,7 +44,7 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
             raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
     shared = given.keys() & wanted.keys()
     idle = {side for side in shared if not _tighter(side, wanted[side][1], number(given[side]) or 0.0)}
-    if idle == shared and not (shared and wanted.keys() - shared):
+    if shared and idle == wanted.keys():
         return expression
     wanted = {side: bound for side, bound in wanted.items() if side not in idle}
     texts = {side: text for side, (text, _) in wanted.items()}

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.codemod.support import HEAD, proposal, rewritten, withheld
+from stablelint.diagnostic import Binding
+from tests.codemod.support import HEAD, proposal, rewritten, span_of, withheld
 
 FLOOR = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
 UNION = "$x + 1e-7"
@@ -28,3 +31,21 @@ def test_a_denominator_with_an_offset_gets_no_second_one(total: str) -> None:
 def test_a_sum_without_an_offset_gets_one(total: str) -> None:
     source = f"{HEAD}def f(x, n, eps=1e-6):\n    return n / ({total})\n"
     assert f"n / ({total} + 1e-7)" in rewritten(source, proposal(source, total, UNION, x=total))
+
+
+def test_a_clamp_on_one_path_is_there_already() -> None:
+    given = (
+        "    if ctr:\n        d = d.clamp(max=largest)\n    else:\n        d = d.clamp(-largest, largest)\n"
+    )
+    source = f"{HEAD}def f(d, largest, ctr):\n{given}    return d.exp()\n"
+    at = Binding("d", span_of(source, "d", start=source.index("d.exp()")))
+    assert at.span is not None
+    change = replace(proposal(source, "d.exp()", "$x.clamp(max=80.0)", x=at), span=at.span)
+    assert "a clamp already, by `largest`" in withheld(source, change)
+
+
+def test_an_offset_may_be_a_local_name() -> None:
+    source = f"{HEAD}def f(p):\n    eps = 1e-12\n    return (1 - p + eps).log()\n"
+    assert "return ((1 - p).clamp_min(0) + eps).log()" in rewritten(
+        source, proposal(source, "1 - p + eps", FLOOR, x="1 - p + eps")
+    )

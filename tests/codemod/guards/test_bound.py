@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from stablelint.diagnostic import Binding
-from tests.codemod.support import proposal, rewritten, span_of
+from stablelint.codemod.propose import propose
+from stablelint.diagnostic import Applicability, Binding
+from tests.codemod.support import diagnostic, proposal, rewritten, span_of
 
 GUARD = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
 
@@ -250,3 +253,35 @@ def test_what_has_a_logarithm_is_called_by_the_name_of_that(target: str, name: s
     source = f"import torch\n\n\ndef f(a, b):\n    {target} = torch.log(a / b)\n    return {target}\n"
     change = proposal(source, "a / b", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="a / b")
     assert f"    {name} = a / b\n    {target} = torch.log({name}.clamp_min(" in rewritten(source, change)
+
+
+NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
+
+
+@pytest.mark.parametrize(
+    ("divisor", "after"),
+    [
+        ("dec_lens", "dec_lens.clamp_min(1)"),
+        ("box_width[:, None]", "box_width.clamp_min(1e-6)[:, None]"),
+        ("p.pw", "p.pw.clamp_min(1e-6)"),
+        ("num_pos[i]", "num_pos[i].clamp_min(1)"),
+    ],
+)
+def test_what_is_called_a_size_or_count_is_positive(divisor: str, after: str) -> None:
+    source = f"import torch\n\n\ndef f(a, p, i, *others):\n    return a / {divisor}\n"
+    assert f"a / {after}\n" in rewritten(source, proposal(source, divisor, NEAR_ZERO, x=divisor))
+
+
+def test_what_a_mask_leaves_of_shares_adds_up_to_no_negative_total() -> None:
+    source = "import torch\n\n\ndef f(s, pad_mask):\n    a = torch.softmax(s, 1) * pad_mask\n    return a / a.sum(1)\n"
+    change = proposal(source, "a.sum(1)", NEAR_ZERO, x="a.sum(1)")
+    assert "a / a.sum(1).clamp_min(1e-12)" in rewritten(source, change)
+
+
+def test_a_denominator_of_either_sign_is_shown_a_rewrite_that_is_not_written() -> None:
+    source = "import torch\n\n\ndef f(a, b):\n    return a / b\n"
+    at = Binding("b", span_of(source, "b", start=source.index("a / b")))
+    change = replace(proposal(source, "b", NEAR_ZERO, occurrence=1, x=at), applicability=Applicability.UNSAFE)
+    fix = propose(source.encode(), diagnostic(source, change)).fix
+    assert fix is not None
+    assert fix.applicability is Applicability.DISPLAY

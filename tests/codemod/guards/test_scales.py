@@ -354,3 +354,27 @@ def test_what_is_added_up_beside_its_exponential_is_bounded_where_it_is_made(
 def test_what_divides_by_an_exponential_bounds_the_logarithm_on_both_sides() -> None:
     source = f"{HEAD}def f(x, log_var):\n    s = torch.exp(log_var)\n    return x / s\n"
     assert "torch.exp(log_var.clamp(-30.0, 20.0))" in rewritten(source, last(source, "s", SCALE))
+
+
+def test_what_is_exponentiated_by_halves_is_bounded_where_it_is_made_if_others_read_it() -> None:
+    source = f"{HEAD}def f(net, x):\n    q = net(x)\n    return q.mul(0.5).exp(), q\n"
+    fixed = rewritten(source, proposal(source, "q.mul(0.5)", EXP, x="q.mul(0.5)"))
+    assert fixed == source.replace("net(x)", "net(x).clamp(-30.0, 20.0)")
+
+
+def test_the_divergence_of_a_product_with_a_sum_is_bounded_for_both() -> None:
+    source = f"{HEAD}def f(net, x):\n    m, q = net(x)\n    return -0.5 * torch.sum(1 + q - m**2 - q.exp())\n"
+    change = proposal(
+        source, "q.exp()", EXP, x=Binding("q", span_of(source, "q", start=source.index("q.exp")))
+    )
+    at = span_of(source, "q", start=source.index("q.exp"))
+    assert "    q = q.clamp(-30.0, 20.0)\n" in rewritten(source, replace(change, span=at))
+
+
+def test_an_attribute_that_its_function_sets_is_bounded_where_it_is_set() -> None:
+    source = (
+        f"{HEAD}class V:\n    def encode(self, h):\n        self.logstd = self.fc(h)\n"
+        "        return torch.randn(3) * torch.exp(self.logstd)\n"
+    )
+    fixed = rewritten(source, last(source, "self.logstd", EXP))
+    assert fixed == source.replace("self.fc(h)", "self.fc(h).clamp(-20.0, 20.0)")
