@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.centres import at_centre
@@ -31,7 +31,8 @@ def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What is known of a difference of related values.
 
-    `x - max(x)` is at most 0, `x - min(x)` at least 0, `max(x) - min(x)` at least 0.
+    `x - max(x)` is at most 0, and so is `x - y - max(x)` of no negative y; `x - min(x)` and `max(x) - min(x)` are at
+    least 0.
     """
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
@@ -51,7 +52,36 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         bottom.key == left.key or (left_top is not None and left_top.key == bottom.key)
     ):
         return NONNEGATIVE
-    return None
+    lowered = (_covers(maximum[0], above) for maximum in _taken_out(right) for above in _above(left))
+    return Interval(-math.inf, 0.0) if any(lowered) else None
+
+
+def _above(value: Value) -> Iterator[Value]:
+    """What a value is at most: itself, `x` of `x - y` where no y is negative."""
+    yield value
+    for part, beside in _summands(value):
+        if beside.hi <= 0:
+            yield from _above(stripped(part))
+
+
+def _taken_out(value: Value) -> Iterator[tuple[Value, Hashable]]:
+    """The maxima that a value is at least: `max(x)` of `max(x) + y` where no y is negative."""
+    top = maximum_taken_out(value)
+    if top is not None:
+        yield top
+    for part, beside in _summands(value):
+        if beside.lo >= 0:
+            yield from _taken_out(part)
+
+
+def _summands(value: Value) -> Iterator[tuple[Value, Interval]]:
+    """Each of the two that are added, with the range of the other; what is subtracted is added with the other sign."""
+    if value.op in ("add", "sub") and {"input", "other"} == value.operands.keys():
+        first, second = value.operands["input"], value.operands["other"]
+        given = second.interval
+        yield first, given if value.op == "add" else Interval(-given.hi, -given.lo)
+        if value.op == "add":
+            yield second, first.interval
 
 
 def _are_ordered(low: Value, high: Value) -> bool:
