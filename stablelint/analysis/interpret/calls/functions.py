@@ -10,7 +10,7 @@ from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
 from stablelint.analysis.interpret.operations.distributions import make_distribution
-from stablelint.analysis.interpret.operations.sizes import size_of
+from stablelint.analysis.interpret.operations.sizes import counted, size_of
 from stablelint.analysis.interpret.operations.tensors import SPECIAL
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -33,6 +33,7 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
+_CREATIONS = having("create")
 _PROGRESS = ("tqdm", "track", "progress_bar")  # bars over what they are given
 _OF_PROGRESS = frozenset(("tqdm", "rich", "fastprogress"))
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
@@ -79,6 +80,8 @@ def call_named(
         if operation.name == "checkpoint" and positional:
             return frame.session.interpreter.call(positional[0], positional[1:], {}, node, frame)
         operands = name_operands(operation.parameters, positional, keywords)
+        if operation.name in _CREATIONS:
+            _count_sizes(operands)
         result = apply_operation(operation.name, operands, node, frame)
         if qualified.endswith("_") and positional:
             written_into(positional[0], result, frame)
@@ -99,6 +102,14 @@ def call_named(
     if qualified in ("pathlib.Path", "pathlib.PurePath", "os.getenv", "logging.getLogger", "os.environ.get"):
         return frame.graph.foreign(node)
     return _opaque(qualified, positional, keywords, node, frame, Kind.UNKNOWN)
+
+
+def _count_sizes(operands: dict[str, Value]) -> None:
+    """`torch.zeros(n, m)`, `torch.full((n, m), x)`: there is something to fill."""
+    for name, value in operands.items():
+        if name == "size" or name.startswith("more"):
+            for size in value.data if value.kind is Kind.SEQUENCE else [value]:
+                counted(size)
 
 
 def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame) -> Value:

@@ -59,3 +59,17 @@ def test_the_size_of_a_layer_is_positive() -> None:
     """
     assert len(assumed(code, MATH)) == 2
     assert not open_(code, MATH)
+
+
+@pytest.mark.parametrize(
+    "made", ["torch.zeros(n, 3)", "torch.randn(3, n)", "torch.full((n, 2), v)", "torch.ones((2, n))"]
+)
+def test_what_is_made_has_a_size(made: str) -> None:
+    code = f"def f(n, v):\n    w = {made}\n    return w / n\n"
+    assert assumed(code) == [(3, "SL102")]
+
+
+@pytest.mark.parametrize("made", ["torch.full((3, 2), n)", "v.new_zeros(3)", "torch.zeros_like(v)"])
+def test_what_fills_it_is_no_size(made: str) -> None:
+    code = f"def f(n, v):\n    w = {made}\n    return w / n + 1 / v\n"
+    assert assumed(code) == []
