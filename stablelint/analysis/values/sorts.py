@@ -91,4 +91,6 @@ def _parts(value: Value) -> list[Value]:
     """The operands whose sort of number decides on the result's."""
     if value.op in _RESHAPES:
         return [value.operands["input"]] if "input" in value.operands else []
-    return [operand for name, operand in value.operands.items() if name not in _ASIDE]
+    given = [operand for name, operand in value.operands.items() if name not in _ASIDE]
+    joined = (one.data if one.kind is Kind.SEQUENCE else [one] for one in given)
+    return [part for parts in joined for part in parts]

@@ -23,8 +23,10 @@ unflatten       input                     .unflatten torch.unflatten +layout +al
 squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort
 unsqueeze       input,dim                 .unsqueeze torch.unsqueeze +layout +alias +keep-sort
 expand          input                     .expand .expand_as torch.broadcast_to .broadcast_to +layout +alias +keep-sort
-repeat          input                     .repeat torch.tile .tile +layout +keep-sort
+repeat          input                     .repeat torch.tile .tile einops.repeat +layout +keep-sort
 repeat_interleave input,repeats,dim       .repeat_interleave torch.repeat_interleave +layout
+rearrange       input                     einops.rearrange +layout +may-alias +keep-sort
+reduce          input,pattern,reduction   einops.reduce
 contiguous      input                     .contiguous +copy +may-alias +keep-sort
 clone           input                     .clone torch.clone +copy +keep-sort
 detach          input                     .detach +copy +alias +cut +keep-sort

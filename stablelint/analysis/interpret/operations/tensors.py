@@ -308,6 +308,25 @@ def _normal(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     return apply("randn", operands, node, frame)
 
 
+def _grids(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`meshgrid(a, b)`: each of them, repeated along the others."""
+    given = [v for name, v in operands.items() if name == "tensors" or name.startswith("more")]
+    if len(given) == 1 and given[0].kind is Kind.SEQUENCE:
+        given = list(given[0].data)
+    tensors = len(given) > 1 and all(v.kind in (Kind.TENSOR, Kind.UNKNOWN) for v in given)
+    grids = [apply("expand", {"input": one}, node, frame) for one in given]
+    return frame.graph.sequence(grids, node) if tensors else None
+
+
+def _reduced(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`einops.reduce(x, pattern, "mean")`, over dimensions that the pattern names."""
+    asked = operands.get("reduction")
+    name = _REDUCTIONS.get(asked.constant()) if asked is not None and "input" in operands else None
+    if name is None:
+        return None
+    return apply(name, {"input": operands["input"], "dim": frame.graph.unknown(node=node)}, node, frame)
+
+
 def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     interval = Interval(0.0, math.inf, hi_open=True, integral=True)
     key = frame.graph.key(op, *(v.key for v in operands.values()))
@@ -316,6 +335,13 @@ def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) 
     )
 
 
+_REDUCTIONS = {
+    "mean": "mean",
+    "sum": "sum",
+    "max": "amax",
+    "min": "amin",
+    "prod": "prod",
+}  # as einops calls them
 SPECIAL: dict[str, Special] = {
     "where": _where,
     "masked_fill": _masked_fill,
@@ -348,6 +374,8 @@ SPECIAL: dict[str, Special] = {
     "uniform_": _uniform,
     "normal_": _normal,
     "bincount": _bincount,
+    "reduce": _reduced,
+    "meshgrid": _grids,
     "arange": _count,
     "linspace": _count,
     "eye": _count,
