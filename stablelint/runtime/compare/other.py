@@ -24,8 +24,7 @@ _TAME = 10.0  # times: an error that no operation amplifies more than this only 
 
 def against_dtype(session: Session, setup: Setup, dtype: str) -> Comparison:
     """As it is, and under autocast to `dtype`."""
-    limit = float(torch.finfo(getattr(torch, dtype)).max)
-    return _compare(session, setup, replace(setup, dtype=dtype, label=dtype), "dtype", dtype, limit)
+    return _compare(session, setup, replace(setup, dtype=dtype, label=dtype), "dtype", dtype)
 
 
 def against_device(session: Session, setup: Setup, device: str) -> Comparison:
@@ -35,14 +34,14 @@ def against_device(session: Session, setup: Setup, device: str) -> Comparison:
     except (RuntimeError, AssertionError) as error:
         raise CommandFailedError(f"there is no device {device}: {str(error).splitlines()[0]}") from None
     hidden = replace(setup, label="cpu", environment=(*setup.environment, ("CUDA_VISIBLE_DEVICES", "")))
-    return _compare(session, hidden, replace(setup, device=device, label=device), "device", None)
+    return _compare(session, hidden, replace(setup, device=device, label=device), "device")
 
 
 def against_tree(session: Session, setup: Setup, tree: Path) -> Comparison:
     """Here, and with `tree` as the working folder. Raises CommandFailedError where there is none."""
     if not tree.is_dir():
         raise CommandFailedError(f"there is no folder {tree}")
-    return _compare(session, setup, replace(setup, directory=tree, label=str(tree)), "against", None)
+    return _compare(session, setup, replace(setup, directory=tree, label=str(tree)), "against")
 
 
 def judged(setup: Setup) -> Setup:
@@ -53,9 +52,7 @@ def judged(setup: Setup) -> Setup:
     return replace(setup, options=options, remedies=("seed", "hash"))
 
 
-def _compare(
-    session: Session, one: Setup, other: Setup, mode: str, dtype: str | None, limit: float = math.inf
-) -> Comparison:
+def _compare(session: Session, one: Setup, other: Setup, mode: str, dtype: str | None = None) -> Comparison:
     first, second = session.run(judged(one)), session.run(judged(other))
     walks = [follow(*pair) for pair in pairs_of(first, second)]
     found = next((walk for walk in walks if walk.parting is not None), walks[0])
@@ -65,7 +62,7 @@ def _compare(
     notes = (f"looked at the first {max(run.steps for run in runs)} steps; generators were seeded",)
     if found.parting is not None:
         difference = describe(found.parting)
-        cause = _cause(found.parting, mode, dtype, limit)
+        cause = _cause(found.parting, mode, dtype)
         return Comparison(mode, False, difference.summary, runs, difference, cause, chain, notes)
     if not found.links or _losses_agree(runs, dtype):
         agree = "agree within their rounding, and so do the losses"
@@ -75,10 +72,12 @@ def _compare(
     return Comparison(mode, False, *_grown(worst, runs), chain, notes)
 
 
-def _cause(parting: Parting, mode: str, dtype: str | None, limit: float) -> Cause | None:
+def _cause(parting: Parting, mode: str, dtype: str | None) -> Cause | None:
     one, other = parting.first, parting.second
     if parting.kind is Kind.NONFINITE:
-        text = f"a number beyond {limit:.6g}, the largest of {dtype}" if dtype else "a number that overflows"
+        text = "a number that overflows"
+        if dtype is not None:
+            text = f"a number beyond {torch.finfo(getattr(torch, dtype)).max:.6g}, the largest of {dtype}"
         return Cause("overflow", text, advice="keep this operation in float32, or scale its operands down")
     if parting.kind is Kind.UNDERFLOW:
         advice = "keep it in float32; for gradients scale the loss (GradScaler)"

@@ -50,25 +50,28 @@ def build_site(diagnostic: Diagnostic, rule: Rule | None, source: bytes) -> Site
         guards_hidden=hidden is not None,
     )
     if rule is not None:
-        site = replace(
-            site,
-            forward=rule.forward,
-            backward=rule.backward,
-            bad_operands=rule.operands,
-            sample=rule.sample,
-            page_dtypes=rule.dtypes,
-            expect=rule.expect,
-            kind=_kind(rule),
-            facts=_facts(diagnostic, rule),
-            redefines=any(
-                template.redefines and fix is not None and template.message == fix.message
-                for template in rule.fixes
-            ),
-        )
+        site = _with_rule(site, diagnostic, rule)
     try:
         return _with_expressions(site, diagnostic, parse(source, diagnostic.filename))
     except (SourceError, ValueError, NotReplayableError):
         return site
+
+
+def _with_rule(site: Site, diagnostic: Diagnostic, rule: Rule) -> Site:
+    """The site with what its rule's page says of it."""
+    chosen = diagnostic.fix.message if diagnostic.fix is not None else None
+    return replace(
+        site,
+        forward=rule.forward,
+        backward=rule.backward,
+        bad_operands=rule.operands,
+        sample=rule.sample,
+        page_dtypes=rule.dtypes,
+        expect=rule.expect,
+        kind=_kind(rule),
+        facts=_facts(diagnostic, rule),
+        redefines=any(template.redefines and template.message == chosen for template in rule.fixes),
+    )
 
 
 def _hidden(diagnostic: Diagnostic, operands: Mapping[str, str]) -> str | None:

@@ -49,27 +49,35 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         alone = () if site.across else ("the original fails; the fix cannot be replayed by itself",)
         return Decision(Verdict.NOT_REPRODUCED, failing[0], (*notes, *alone))
     if replayed:
-        uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
-        if uncured:
-            return Decision(Verdict.INEFFECTIVE, uncured[0], notes)
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
-        lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED]
-        if not cured and len(lenient) < len(failing):
-            return Decision(Verdict.INEFFECTIVE, failing[0], notes)
-        broken = [
-            r
-            for r in decisive
-            if not r.original_failed and r.fixed_failed and not r.infinite and r.role is not Role.STRUCTURE
-        ]
-        if broken:
-            return Decision(Verdict.INEFFECTIVE, broken[0], notes)
-        moved = [r for r in decisive if _diverges(site, r)]
-        if moved:
-            return Decision(Verdict.DIVERGES, moved[0], notes)
+        refusal = _refusal(site, decisive, failing, cured)
+        if refusal is not None:
+            return replace(refusal, notes=notes)
         failing = cured
     if failing:
         return Decision(_SHOWS[failing[0].role], failing[0], notes)
     return Decision(Verdict.NOT_REPRODUCED, notes=notes)
+
+
+def _refusal(
+    site: Site, decisive: Sequence[Result], failing: Sequence[Result], cured: Sequence[Result]
+) -> Decision | None:
+    """What speaks against a fix that was replayed."""
+    uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
+    if uncured:
+        return Decision(Verdict.INEFFECTIVE, uncured[0])
+    lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED]
+    if not cured and len(lenient) < len(failing):
+        return Decision(Verdict.INEFFECTIVE, failing[0])
+    broken = [
+        r
+        for r in decisive
+        if not r.original_failed and r.fixed_failed and not r.infinite and r.role is not Role.STRUCTURE
+    ]
+    if broken:
+        return Decision(Verdict.INEFFECTIVE, broken[0])
+    moved = [r for r in decisive if _diverges(site, r)]
+    return Decision(Verdict.DIVERGES, moved[0]) if moved else None
 
 
 def with_function(site: Site, decision: Decision, seen: FunctionShown | None, consumes: bool) -> Decision:
@@ -136,6 +144,16 @@ def _diverges(site: Site, result: Result) -> bool:
     return site.safe and result.role is Role.SEARCH and result.original_failed is None
 
 
+def _is_less_accurate(result: Result) -> bool:
+    """Whether the fix loses more than a bit where the original is right."""
+    if not result.case.decisive or result.original_failed is not None:
+        return False
+    if result.role not in (Role.CAPTURED, Role.MADE, Role.HEALTHY):
+        return False
+    before, after = result.original_bits, result.fixed_bits
+    return before is not None and after is not None and after < before - 1.0
+
+
 def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
     notes = []
     if not site.has_fix:
@@ -148,16 +166,7 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
     if uncured and site.fixed is not None:
         formats = sorted({label.split()[0] for label in uncured})
         notes.append(f"the fix would not hold in {', '.join(formats)}")
-    worse = [
-        result
-        for result in results
-        if result.case.decisive
-        and result.original_failed is None
-        and result.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY)
-        and result.original_bits is not None
-        and result.fixed_bits is not None
-        and result.fixed_bits < result.original_bits - 1.0
-    ]
+    worse = list(filter(_is_less_accurate, results))
     if any(result.shown and result.fixed_failed for result in results):
         notes.append("what the test takes can be non-finite still: the fix is about what it hides")
     if site.redefines:

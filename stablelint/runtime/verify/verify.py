@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.numerics.formats import FORMATS
@@ -65,30 +65,12 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
         records = make(request, folder, prepared, problems)
     if request.sites:
         progress(f"replaying {sites}")
-    examinations: dict[str, Examination] = {}
-    reports: list[SiteReport] = []
-    interrupted = before is not None and before.stopped == "interrupted"
-    announced = time.perf_counter()
-    for number, site in enumerate(request.sites):
-        if time.perf_counter() - announced > _TELL_SECONDS:
-            announced = time.perf_counter()
-            progress(f"replaying site {number + 1} of {len(request.sites)}")
-        captured = records.sites.get(site.id, Captured())
-        try:
-            examinations[site.id], shown = _examined(
-                site, request, captured, before is not None, prepared[site.id]
-            )
-            reports.append(shown)
-        except KeyboardInterrupt:
-            interrupted = True
-            left = len(request.sites) - number
-            problems.append(f"interrupted: {plural(left, 'site')} not replayed")
-            break
-        except Exception as error:  # one site that cannot be examined must not cost the others
-            place = f"{site.filename}:{site.span.start.row}"
-            problems.append(f"{place}: internal error: {type(error).__name__}: {error}")
+    examiner = _Examiner(request, records, before is not None, prepared, problems)
+    interrupted = not examiner.examine_all(progress) or (
+        before is not None and before.stopped == "interrupted"
+    )
     rerun: Rerun | None = None
-    reports = [*known, *reports]
+    reports = [*known, *examiner.reports]
     if before is not None and request.rerun:
         rerun = not_run(before, sum(report.site.has_fix for report in reports))
         if not interrupted:
@@ -105,7 +87,44 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
         interrupted or cut,
         request.files,
     )
-    return Verification(report, examinations)
+    return Verification(report, examiner.examinations)
+
+
+@dataclass(slots=True)
+class _Examiner:
+    """Examines one site after the other; what goes wrong is among the `problems`."""
+
+    request: Request
+    records: Records
+    ran: bool
+    prepared: Mapping[str, Replayer | None]
+    problems: list[str]
+    examinations: dict[str, Examination] = field(default_factory=dict)
+    reports: list[SiteReport] = field(default_factory=list)
+
+    def examine_all(self, progress: Progress) -> bool:
+        """Whether nobody interrupted it."""
+        sites = self.request.sites
+        announced = time.perf_counter()
+        for number, site in enumerate(sites):
+            if time.perf_counter() - announced > _TELL_SECONDS:
+                announced = time.perf_counter()
+                progress(f"replaying site {number + 1} of {len(sites)}")
+            try:
+                self._examine(site)
+            except KeyboardInterrupt:
+                self.problems.append(f"interrupted: {plural(len(sites) - number, 'site')} not replayed")
+                return False
+            except Exception as error:  # one site that cannot be examined must not cost the others
+                place = f"{site.filename}:{site.span.start.row}"
+                self.problems.append(f"{place}: internal error: {type(error).__name__}: {error}")
+        return True
+
+    def _examine(self, site: Site) -> None:
+        captured = self.records.sites.get(site.id, Captured())
+        examined = _examined(site, self.request, captured, self.ran, self.prepared[site.id])
+        self.examinations[site.id], report = examined
+        self.reports.append(report)
 
 
 def _prepared(site: Site, request: Request) -> Replayer | None:
@@ -178,7 +197,7 @@ def _rerun(
     ]
     if not request.compose or all(report.known for report in kept):
         return not_run(before, len(kept)), reports
-    # of fixes that are worse in company, the one that is proved less is refused
+    # of fixes that are worse together, the one that is proved less is refused
     kept.sort(key=lambda report: (not report.known, report.verdict is not Verdict.CONFIRMED, report.site.id))
     fixes = [report.site.id for report in kept]
     progress(f"running the command again with {plural(len(fixes), 'fix')}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ def compare_compiled(
     eager. Raises CommandNotFoundError and CommandFailedError.
     """
     setup = replace(setup, remedies=("seed", "hash"))
-    eager = _run(session, replace(setup, label="eager"), True, backend, script, seconds)
-    compiled = _run(session, replace(setup, label="compiled"), False, backend, script, seconds)
+    plan = {"backend": backend, "script": str(script.absolute()), "seconds": seconds}
+    eager = _run(session, replace(setup, label="eager"), plan | {"eager": True})
+    compiled = _run(session, replace(setup, label="compiled"), plan | {"eager": False})
     runs = _summary_of(eager), _summary_of(compiled)
     for fault in reports_of(compiled.folder, "fault"):
         return _faulty(fault, runs, script)
@@ -45,12 +47,9 @@ def compare_compiled(
     return Comparison("compiled", False, text, runs, notes=("graphs are judged in the first two steps",))
 
 
-def _run(
-    session: Session, setup: Setup, eager: bool, backend: str | None, script: Path, seconds: float
-) -> Run:
+def _run(session: Session, setup: Setup, plan: Mapping[str, Any]) -> Run:
     folder = session.next_folder(setup.label)
-    more = {"eager": eager, "backend": backend, "script": str(script.absolute()), "seconds": seconds}
-    run = launch(setup, folder, plan_of(setup, folder, _CHILD, **more))
+    run = launch(setup, folder, plan_of(setup, folder, _CHILD, **plan))
     if not reports_of(folder, "compiled"):
         raise CommandFailedError(why_empty(folder))
     return run
@@ -64,7 +63,7 @@ def _summary_of(run: Run) -> RunSummary:
 
 
 def _faulty(fault: dict[str, Any], runs: tuple[RunSummary, RunSummary], script: Path) -> Comparison:
-    """What the compiled process told of its fault."""
+    """The fault that the compiled process reported."""
     found = fault["difference"]
     sides = {name: Side(**found[name]) for name in ("first", "second")}
     difference = Difference(**{**found, **sides, "kind": Kind(found["kind"])})

@@ -35,9 +35,21 @@ class Local(NamedTuple):
         return self.error <= self.allowed
 
 
-def widened(value: Any) -> Any:
+class Widened(NamedTuple):
+    """What an operation is called with, in double precision."""
+
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    unit: float  # the relative spacing of the coarsest type among what was widened
+
+
+def widened(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Widened:
     """Arguments with every floating-point tensor copied in double precision, and types that name another likewise."""
-    return tree_map(_widened, value)
+    given = args, dict(kwargs)
+    floating = (one for one in tensors_in(given) if one.is_floating_point())
+    unit = max((torch.finfo(one.dtype).eps for one in floating), default=0.0)
+    wide = tree_map(_widened, given)
+    return Widened(wide[0], wide[1], unit)
 
 
 def _widened(value: Any) -> Any:
@@ -51,18 +63,13 @@ def _widened(value: Any) -> Any:
 
 
 def judged(
-    func: Callable[..., Any],
-    operation: Operation,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    unit: float,
-    results: Sequence[torch.Tensor],
+    func: Callable[..., Any], operation: Operation, wide: Widened, results: Sequence[torch.Tensor]
 ) -> Local | None:
-    """The error of `results` against `func` on the widened `args`; None where it cannot be told.
+    """The error of `results` against `func` on the widened arguments; None where no kernel computes those.
 
-    It is counted in ulps, of the coarsest type among operands and result: a kernel may work in either. `unit` is
-    the relative spacing of that of the operands.
+    It is counted in ulps, of the coarsest type among operands and result: a kernel may work in either.
     """
+    args, kwargs, unit = wide
     tensors = list(tensors_in((args, kwargs)))
     if sum(tensor.numel() for tensor in tensors) > _WIDEST:
         return None
@@ -85,12 +92,6 @@ def judged(
         if worst is None or error / allowed > worst.error / worst.allowed:
             worst = Local(error, allowed)
     return worst
-
-
-def unit_of(value: Any) -> float:
-    """The relative spacing of the coarsest floating-point tensor among arguments."""
-    tensors = (one for one in tensors_in(value) if one.is_floating_point())
-    return max((torch.finfo(one.dtype).eps for one in tensors), default=0.0)
 
 
 def distance(result: torch.Tensor, exact: torch.Tensor) -> float:

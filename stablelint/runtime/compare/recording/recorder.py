@@ -41,6 +41,18 @@ class Captured(NamedTuple):
     local: judge.Local | None
 
 
+class Computed(NamedTuple):
+    """What is known of an operation besides its results."""
+
+    traits: Sequence[str] = ()
+    numbers: Sequence[object] = ()
+    operands: Sequence[int] = ()  # the records that made what it reads
+    local: judge.Local | None = None
+
+
+_GIVEN = Computed()  # of what no operation made
+
+
 class Recorder(Observer):
     """Writes what runs inside its context to a trace.
 
@@ -167,21 +179,20 @@ class Recorder(Observer):
             return result
         captured = self._writer.count == self._options.capture
         operands = list(map(_described, range(1, len(tensors) + 1), tensors)) if captured else []
-        wide = None
-        if (self._options.judge or captured) and not operation.draws:
-            wide = judge.widened(args), judge.widened(dict(kwargs)), judge.unit_of((args, dict(kwargs)))
+        is_judged = (self._options.judge or captured) and not operation.draws
+        wide = judge.widened(args, kwargs) if is_judged else None
         result = func(*args, **kwargs)
         outputs = outputs_of(func, result, written)
         if not isinstance(result, torch.Tensor):
             self._mark(tensors_in(result), self._writer.count)  # working memory too: it is no input later
-        local = judge.judged(func, operation, *wide, outputs) if wide is not None else None
+        local = judge.judged(func, operation, wide, outputs) if wide is not None else None
         if captured:
             self._on_capture(Captured(operation.name, operands, outputs, local))
         traits = ["draw", *traits_of_a_draw()] if operation.draws else []
         traits += ["unwritten"] if _UNWRITTEN in made else []
         phase = "backward" if node is not None else "optimizer" if self._optimizing else "forward"
         place, known = self._place(node, here), sorted(made - {_UNWRITTEN})
-        self._write(operation.name, phase, place, outputs, traits, numbers, known, local)
+        self._write(operation.name, phase, place, outputs, Computed(traits, numbers, known, local))
         return result
 
     def _place(self, node: Any, here: Here | None) -> Here:
@@ -224,10 +235,7 @@ class Recorder(Observer):
         phase: str,
         here: Here,
         outputs: Sequence[torch.Tensor],
-        traits: Sequence[str] = (),
-        numbers: Sequence[object] = (),
-        operands: Sequence[int] = (),
-        local: judge.Local | None = None,
+        computed: Computed = _GIVEN,
     ) -> None:
         if here.sent:
             return  # what another process sent, in the order of arrival: an input where it is used
@@ -235,7 +243,7 @@ class Recorder(Observer):
         results = [one for output in outputs if (one := result_of(output, statistics)) is not None]
         self._mark(outputs, self._writer.count)
         if results:
-            record = (self.step, phase, name, here.module, traits, numbers, operands, results, local)
+            record = (self.step, phase, name, here.module, *computed[:3], results, computed.local)
             self._writer.operation(record, here.place)
 
 

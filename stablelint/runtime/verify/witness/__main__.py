@@ -24,9 +24,10 @@ from stablelint.runtime.verify.probe.plan import REGISTRY, Plan, Target
 from stablelint.runtime.verify.probe.recorder import RECORDER
 from stablelint.runtime.verify.witness import surroundings
 from stablelint.runtime.verify.witness.confined import confine, in_child
+from stablelint.runtime.verify.witness.objects import Maker
 from stablelint.runtime.verify.witness.project import Project, read_project
 from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
-from stablelint.runtime.verify.witness.trial import UNENDED, try_sites, without_call
+from stablelint.runtime.verify.witness.trial import UNENDED, Loaded, try_sites, without_call
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
 _FILE_SECONDS = 60  # of the processor
@@ -60,7 +61,7 @@ def _apart(path: str, plan: Plan, project: Project, deadline: float) -> None:
     targets = plan.targets[path]
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
     if not hasattr(os, "fork"):
-        _try_file(path, targets, plan, project, limit, _new_report(plan.folder))
+        _try_file(path, targets, plan, project, deadline=limit, report=_new_report(plan.folder))
         return
     late: str | None = ""
     while targets and late is not None and time.perf_counter() < limit:
@@ -68,7 +69,7 @@ def _apart(path: str, plan: Plan, project: Project, deadline: float) -> None:
 
         def work(left: Sequence[Target] = targets, report: Path = report) -> None:
             _bounded()
-            _try_file(path, left, plan, project, limit, report)
+            _try_file(path, left, plan, project, deadline=limit, report=report)
 
         late = in_child(work, limit)
         shown = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
@@ -94,7 +95,7 @@ def _bounded() -> None:
 
 
 def _try_file(
-    path: str, targets: Sequence[Target], plan: Plan, project: Project, deadline: float, report: Path
+    path: str, targets: Sequence[Target], plan: Plan, project: Project, *, deadline: float, report: Path
 ) -> None:
     root = plan.definitions
     confine(os.getcwd(), plan.folder)
@@ -105,7 +106,9 @@ def _try_file(
         with _beside(root), surroundings.OnCpu():
             module = load(path, root)
         with surroundings.OnCpu():
-            try_sites(module, project.sources[path], targets, plan.fixes, project, report, deadline)
+            maker = Maker(vars(module), project)
+            file = Loaded(module, project.sources[path], plan.fixes, maker, deadline)
+            try_sites(file, targets, report)
     except (Exception, SystemExit) as error:  # a module may raise anything while it is loaded
         first = str(error).partition("\n")[0]
         why = f"its module could not be loaded: {type(error).__name__}: {first}"

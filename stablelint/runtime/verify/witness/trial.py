@@ -34,7 +34,6 @@ from stablelint.runtime.verify.witness.arguments import (
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.part import part_around
-from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.stand_in import is_absent
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
@@ -88,21 +87,20 @@ class MadeCall:
         return value
 
 
-def try_sites(
-    module: ModuleType,
-    source: str,
-    targets: Sequence[Target],
-    fixes: Mapping[str, str],
-    project: Project,
-    report: Path,
-    deadline: float,
-) -> None:
-    """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file that was loaded to have its sites tried."""
 
-    `fixes` names the files that hold the whole text with the fix of a site.
-    """
-    tree = ast.parse(source)
-    maker = Maker(vars(module), project)
+    module: ModuleType
+    source: str
+    fixes: Mapping[str, str]  # by site, the file that holds the whole text with its fix
+    maker: Maker
+    deadline: float
+
+
+def try_sites(file: Loaded, targets: Sequence[Target], report: Path) -> None:
+    """Try the sites of a loaded module; what is seen is recorded by the probes, and judged in `report`."""
+    tree = ast.parse(file.source)
     shown: dict[str, object] = {}
     groups: dict[Around | None, list[Target]] = {}
     for target in targets:
@@ -110,7 +108,7 @@ def try_sites(
     for place, group in groups.items():
         report.write_text(json.dumps(shown | without_call(group, UNENDED)), encoding="utf-8")
         try:
-            shown |= _Trial(module, source, place, group, fixes, maker, deadline).run()
+            shown |= _Trial(file, place, group).run()
         except Exception as error:  # one function that cannot be tried must not cost the others
             shown |= without_call(group, f"internal error: {type(error).__name__}: {error}")
         report.write_text(json.dumps(shown), encoding="utf-8")
@@ -125,19 +123,9 @@ def without_call(targets: Sequence[Target], why: str) -> dict[str, object]:
 class _Trial:
     """One function and its sites."""
 
-    def __init__(
-        self,
-        module: ModuleType,
-        source: str,
-        place: Around | None,
-        targets: Sequence[Target],
-        fixes: Mapping[str, str],
-        maker: Maker,
-        deadline: float,
-    ) -> None:
-        self._module, self._source, self._place, self._sites = module, source, place, targets
-        self._fixes, self._maker = fixes, maker
-        self._deadline, self._until = deadline, time.process_time() + _FUNCTION_SECONDS
+    def __init__(self, file: Loaded, place: Around | None, targets: Sequence[Target]) -> None:
+        self._file, self._place, self._sites = file, place, targets
+        self._until = time.process_time() + _FUNCTION_SECONDS
         self._witness: dict[str, MadeCall] = {}
         self._felt: dict[str, MadeCall] = {}  # calls with a bad gradient alone
         # Calls that came by, and all was well.
@@ -160,7 +148,7 @@ class _Trial:
 
     def _explore_function(self, place: Around) -> None:
         try:
-            for subject in subjects(place, self._module, self._maker):
+            for subject in subjects(place, self._file.module, self._file.maker):
                 self._explore(subject)
                 if self._is_over() or self._is_reached():
                     break
@@ -169,7 +157,7 @@ class _Trial:
 
     def _explore_parts(self, site: Target) -> None:
         """Call the statements that make a site's value by themselves, without those of them that fail."""
-        path, scope, whole = str(self._module.__file__), vars(self._module), self._furthest
+        path, scope, whole = str(self._file.module.__file__), vars(self._file.module), self._furthest
         tree = REGISTRY.trees.get(resolved(path))
         known = {name for name, value in scope.items() if not is_absent(value)}
         row, failing = site.start[0], set[int]()
@@ -188,7 +176,7 @@ class _Trial:
         self._furthest = whole if whole.message else self._furthest
 
     def _is_over(self) -> bool:
-        out_of_time = time.process_time() > self._until or time.perf_counter() > self._deadline
+        out_of_time = time.process_time() > self._until or time.perf_counter() > self._file.deadline
         return out_of_time or self._witness.keys() >= self._well.keys()
 
     def _is_reached(self) -> bool:
@@ -198,8 +186,8 @@ class _Trial:
     def _explore(self, subject: Subject) -> None:
         """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
         uses = uses_of(subject.node, subject.takes_self)
-        known = self._maker.known
-        examples = (of_example(each, uses) for each in self._maker.examples(subject.name))
+        known = self._file.maker.known
+        examples = (of_example(each, uses) for each in self._file.maker.examples(subject.name))
         guesses = chain((each for each in examples if each is not None), candidates(uses, known))
         tried = accepted(uses, guesses, lambda each: self._try_first(subject, each), _TRIED, known)
         first = next(tried, None)
@@ -244,7 +232,7 @@ class _Trial:
             with limited(_CALL_SECONDS, call.line), silent, _in_new_folder():
                 _feel(call(call.subject.function)[0])
         except (Exception, SystemExit) as raised:
-            error = failure_of(raised, self._maker.project.lines)
+            error = failure_of(raised, self._file.maker.project.lines)
             if supplied(error.message):
                 return self._try(call, origin)
             if isinstance(raised, ArithmeticError):
@@ -276,9 +264,9 @@ class _Trial:
             return FunctionShown(why=self._furthest.message or "no call of its function came here")
         shown = FunctionShown()
         subject = (witness or well[0]).subject
-        original = rebuilt(subject.function, self._source.encode())
+        original = rebuilt(subject.function, self._file.source.encode())
         if original is not None:
-            file = self._fixes.get(site.id)
+            file = self._file.fixes.get(site.id)
             fixed = rebuilt(subject.function, Path(file).read_bytes()) if file else None
             RECORDER.listen(Watched())
             try:
