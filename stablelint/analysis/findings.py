@@ -151,7 +151,7 @@ def _message(site: Site) -> str:
     where = site.texts.get(site.judgement.operand)
     subject = f"`{where}`" if where and len(where) <= 40 and "\n" not in where else "the operand"
     known = site.ranges.get(site.judgement.operand)
-    told = known is not None and (site.judgement.attained or known.lo > -math.inf or known.hi < math.inf)
-    place = f"{subject} lies in {known}" if told else f"the range of {subject} is unknown"
+    bounded = known is not None and (site.judgement.attained or known.lo > -math.inf or known.hi < math.inf)
+    place = f"{subject} lies in {known}" if bounded else f"the range of {subject} is unknown"
     tail = "; the gradient is not finite there" if site.judgement.backward_only else ""
     return f"{text}: {place}{tail}"

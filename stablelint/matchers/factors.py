@@ -93,7 +93,7 @@ def _is_dense(matrix: Value | None) -> bool:
     """Whether a matrix is known to be a tensor, and nothing that it is made of may be an operator instead."""
     if matrix is None or matrix.kind is not Kind.TENSOR:
         return False
-    return not any(v.op.startswith(("call.", "method.")) for v in behind(matrix, lambda _: False))
+    return not any(v.op.startswith(("call.", "method.")) for v in behind(matrix))
 
 
 def _is_tried(node: ast.AST, frame: Frame) -> bool:
@@ -144,4 +144,4 @@ def _weakness(matrix: Value, operation: str) -> str | None:
 
 
 def _is_lifted(matrix: Value) -> bool:
-    return any(v.op in _LIFTS or v.op.rpartition(".")[2] in _LIFTS for v in behind(matrix, lambda _: False))
+    return any(v.op in _LIFTS or v.op.rpartition(".")[2] in _LIFTS for v in behind(matrix))

@@ -118,7 +118,7 @@ def _is_starred_contraction(value: Value) -> bool:
 
 
 def _is_made_of(value: Value, key: int) -> bool:
-    return any(part.key == key for part in behind(value, lambda _: False))
+    return any(part.key == key for part in behind(value))
 
 
 def _is_mask(value: Value) -> bool:
@@ -130,7 +130,7 @@ def _is_mask(value: Value) -> bool:
 
 def _is_masked(value: Value, mask: int) -> bool:
     """Whether something was put in place of some elements, or the mask is part of what they are made of."""
-    return any(v.op in _MASKED or v.key == mask for v in behind(value, lambda _: False))
+    return any(v.op in _MASKED or v.key == mask for v in behind(value))
 
 
 def _parts(value: Value) -> list[Value]:

@@ -30,7 +30,7 @@ def grouped_softmax(review: Review, rule: Rule) -> Sites:
 
 def _gathered(total: Value, key: int, gathers: Callable[[Value], bool]) -> bool:
     """Whether a grouped sum of the exponentials lies on the way down to them."""
-    ways = (behind(v, lambda _: False) for v in behind(total, lambda _: False) if gathers(v))
+    ways = (behind(v) for v in behind(total) if gathers(v))
     return any(key in (v.key, stripped(v).key) for way in ways for v in way)
 
 

@@ -90,9 +90,7 @@ def _is_of_nan(later: Replacement, site: Site, operand: Value) -> bool:
     replaced = later.value.op == "nan_to_num" or (later.test is not None and _finds_nan(later.test, site))
     if not replaced or site.value.op in _OPERAND or not site.rule.has_contract:
         return False
-    return not (
-        stripped(operand).op == "phi" and any(v.op in GROUPED for v in behind(operand, lambda _: False))
-    )
+    return not (stripped(operand).op == "phi" and any(v.op in GROUPED for v in behind(operand)))
 
 
 def _finds_nan(test: Value, site: Site) -> bool:

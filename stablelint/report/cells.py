@@ -97,6 +97,7 @@ def hung(
     text: str,
     columns: int,
     shown: str = "",
+    *,
     paint: Callable[[str], str] = str,
     indent: int | None = None,
 ) -> Iterator[str]:

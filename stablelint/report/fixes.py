@@ -108,6 +108,7 @@ def summary(
     known: int,
     written: bool,
     context: Context,
+    *,
     writable: bool = True,
     verified: bool = False,
 ) -> Iterator[str]:

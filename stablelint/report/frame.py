@@ -41,7 +41,7 @@ def frame(lines: Sequence[str], marks: Sequence[Mark], style: Style, columns: in
         if row > previous + 1:
             yield style.gutter("." * max(gutter, 3)) + margin.beside(row - 1)
         previous = row
-        line, cells = lay_out(lines[row - 1].rstrip())
+        line, cells = laid = lay_out(lines[row - 1].rstrip())
         touching = [mark for mark in marks if mark.span.start.row <= row <= mark.span.end.row]
         shift = _shift(row, line, cells, touching, room)
         shown = crop(line, shift, room)
@@ -51,9 +51,7 @@ def frame(lines: Sequence[str], marks: Sequence[Mark], style: Style, columns: in
                 yield from (f"{bar}{text}" for text in margin.close(row, cells, shift, room))
             else:
                 below = margin.below(row)
-                yield from (
-                    f"{bar}{below} {text}" for text in _underline(row, line, cells, mark, shift, room)
-                )
+                yield from (f"{bar}{below} {text}" for text in _underline(row, laid, mark, shift, room))
     yield bar
 
 
@@ -139,8 +137,8 @@ def _shift(row: int, line: str, cells: Sequence[int], marks: Sequence[Mark], roo
     return max(0, min(start - 8, cells[-1] - room))
 
 
-def _underline(row: int, line: str, cells: Sequence[int], mark: Mark, shift: int, room: int) -> Iterator[str]:
-    start, end = _extent(row, line, cells, mark.span)
+def _underline(row: int, laid: tuple[str, list[int]], mark: Mark, shift: int, room: int) -> Iterator[str]:
+    start, end = _extent(row, *laid, mark.span)
     start, end = max(start - shift, 0), min(end - shift, room)
     signs = " " * start + mark.paint(mark.symbol * (end - start))
     label = plain(mark.label) if row == mark.span.end.row else ""

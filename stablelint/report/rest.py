@@ -51,8 +51,8 @@ def _places(first: Diagnostic, others: Sequence[Diagnostic], context: Context) -
         place = _position(item)
         if item.filename != first.filename:
             place = context.place(item.filename, item.span.start)
-        told = share(item.confidence)
-        yield place if told == share(first.confidence) else f"{place} ({told})"
+        sure = share(item.confidence)
+        yield place if sure == share(first.confidence) else f"{place} ({sure})"
 
 
 def place_lines(items: Sequence[Diagnostic], context: Context, indent: int) -> Iterator[str]:

@@ -20,7 +20,7 @@ def note(title: str, text: str, context: Context, indent: str = " ") -> Iterator
 
 def headed(head: str, text: str, context: Context, paint: Paint) -> Iterator[str]:
     """`head: text`, broken between words."""
-    yield from hung(f"{head}: ", plain(text), context.width, f"{paint(head)}: ", context.style.bold)
+    yield from hung(f"{head}: ", plain(text), context.width, f"{paint(head)}: ", paint=context.style.bold)
 
 
 def placed(one: Mapping[str, Any], context: Context, paint: Paint, label: str = "") -> Iterator[str]:

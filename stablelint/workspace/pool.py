@@ -20,10 +20,12 @@ from stablelint.workspace.discover import Candidate
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
-Task = Callable[..., Any]  # takes the path of a file, and what it is told; what it returns must be picklable
+Task = Callable[
+    ..., Any
+]  # takes the path of a file, and more of it on demand; what it returns must be picklable
 Results = list[tuple[str, Any]]
 Setup = Callable[[], Task]  # builds the task in each process; must be picklable itself
-_Given = tuple[Any, ...]  # what a task is called with: a path, and what is told of the file
+_Given = tuple[Any, ...]  # what a task is called with: a path, and more of the file
 
 # Starting processes costs about as much as looking at this much source text.
 _WORTH_A_POOL_BYTES = 150_000
@@ -73,15 +75,15 @@ class Workers:
         self._stack.__exit__(*error)
 
     def run(
-        self, files: Sequence[Candidate], told: Mapping[str, Any] | None = None
+        self, files: Sequence[Candidate], extra: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[Candidate, Any]]:
         """Each file with the task's result or a Failure, in the order in which they are finished.
 
-        With `told`, the task also takes what that holds for the file, or None.
+        With `extra`, the task also takes what that holds for the file, or None.
         """
         small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
         given = {
-            file.path: (file.path,) if told is None else (file.path, told.get(file.path)) for file in files
+            file.path: (file.path,) if extra is None else (file.path, extra.get(file.path)) for file in files
         }
         if self._jobs <= 1 or small:
             with _without_collector():

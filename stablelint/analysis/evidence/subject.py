@@ -73,13 +73,13 @@ class Subject:
     @cached_property
     def behind_operand(self) -> list[Value]:
         """What the operand is made of, nearest first."""
-        return [] if self.operand is None else list(behind(self.operand, lambda _: False))
+        return [] if self.operand is None else list(behind(self.operand))
 
     @cached_property
     def behind_dividend(self) -> list[Value]:
         """What a quotient's dividend is made of, nearest first."""
         divided = self.site.value.operands.get("input")
-        return [] if divided is None else list(behind(divided, lambda _: False))
+        return [] if divided is None else list(behind(divided))
 
     @cached_property
     def is_replaced(self) -> bool:

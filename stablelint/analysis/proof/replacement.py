@@ -286,8 +286,8 @@ def _tested(replacement: Replacement, site: Obligation, truth: bool) -> Interval
         return None
     state = known.copy()
     assume(selector(replacement.test), truth, state)
-    told = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
-    if all(state.facts.get(key) == known.facts.get(key) for key in told):
+    keys = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
+    if all(state.facts.get(key) == known.facts.get(key) for key in keys):
         return None
     return _range_of(operand, state, _DEPTH).without_nan()
 

@@ -39,7 +39,7 @@ def stripped(value: Value) -> Value:
     return value
 
 
-def behind(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
+def behind(value: Value, stops: Callable[[Value], bool] = lambda _: False) -> Iterator[Value]:
     """The value and what it is made of, nearest first; nothing behind what `stops`."""
     seen: set[int] = set()
     level = [value]

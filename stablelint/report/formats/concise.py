@@ -22,8 +22,8 @@ def render(result: CheckResult, context: Context) -> str:
         start = item.span.start
         mark = fix_marker(item)
         place = f"{style.bold(context.shown(item.filename))}:{start.row}:{start.column}:"
-        doubt = "" if item.level is Level.LIKELY else style.dim(f"(possible, {share(item.confidence)})")
-        words = [place, style.error(item.code), doubt, style.cause(mark), plain(item.message)]
+        possible = "" if item.level is Level.LIKELY else style.dim(f"(possible, {share(item.confidence)})")
+        words = [place, style.error(item.code), possible, style.cause(mark), plain(item.message)]
         lines.append(" ".join(word for word in words if word))
     if result.discharged:
         lines += discharged_lines(result, context)

@@ -48,9 +48,8 @@ def finding(item: Diagnostic, context: Context, same: Sequence[Diagnostic] = ())
     """One finding, line by line, and the places of those of which the `same` is to be said."""
     loud = _loud(item, context)
     lead = f"{item.code} {item.name}: "
-    yield from hung(
-        lead, plain(item.message), context.width, loud(lead), context.style.bold, len(item.code) + 1
-    )
+    text, paint = plain(item.message), context.style.bold
+    yield from hung(lead, text, context.width, loud(lead), paint=paint, indent=len(item.code) + 1)
     lines = context.sources.lines(item.filename)
     marks = list(_marks(item, context))
     last = max(mark.span.end.row for mark in marks)

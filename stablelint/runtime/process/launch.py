@@ -27,7 +27,7 @@ _FORWARDED = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, n
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the command ended: its exit code (128 + the signal that ended it), and what its processes told."""
+    """How the command ended: its exit code (128 + the signal that ended it), and what its processes reported."""
 
     code: int
     signal: str | None  # that ended the command, by its name
@@ -85,7 +85,7 @@ def run_guarded(
 def run_planned(
     command: Sequence[str], plan: Plan, kinds: Sequence[str]
 ) -> tuple[int, list[tuple[dict[str, Any], ...]]]:
-    """Run `command` with `plan` in each of its processes; its exit code, and what they told, by kind.
+    """Run `command` with `plan` in each of its processes; its exit code, and what they reported, by kind.
 
     Raises CommandNotFoundError.
     """

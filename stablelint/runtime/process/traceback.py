@@ -17,7 +17,7 @@ _OWN = os.path.join(os.path.dirname(os.path.realpath(stablelint.__file__)), "")
 def hide_own_frames() -> None:
     """From now on what ends a process, a thread or a worker is told without frames of this package."""
     shown, shown_of_threads = sys.excepthook, threading.excepthook
-    told = traceback.TracebackException.__init__
+    original = traceback.TracebackException.__init__
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         shown(kind, _without_own(error), error.__traceback__)
@@ -30,7 +30,7 @@ def hide_own_frames() -> None:
     def tell(
         self: Any, kind: Any, error: BaseException, trace: TracebackType | None, *rest: Any, **options: Any
     ) -> None:
-        told(self, kind, error, _bare(trace), *rest, **options)
+        original(self, kind, error, _bare(trace), *rest, **options)
 
     sys.excepthook, threading.excepthook = hook, hook_of_threads
     setattr(traceback.TracebackException, "__init__", tell)  # noqa: B010

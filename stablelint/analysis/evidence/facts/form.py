@@ -39,7 +39,7 @@ def own_measure(s: Subject) -> bool:
         return False
     divided = {v.key for v in s.behind_dividend if not v.is_constant}
     sums = (v for v in s.behind_operand if v.op in MEASURES and v.first is not None)
-    return any(v.key in divided for total in sums for v in behind(total, lambda _: False))
+    return any(v.key in divided for total in sums for v in behind(total))
 
 
 @raises

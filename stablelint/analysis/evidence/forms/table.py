@@ -77,7 +77,7 @@ def _computed_cosine(subject: Subject) -> bool:
     site, operand = subject.site, subject.site.operand
     if site.value.op not in ("acos", "asin") or operand is None:
         return False
-    if any(v.op in DRAWN for v in behind(operand, lambda _: False)):
+    if any(v.op in DRAWN for v in behind(operand)):
         return False  # an angle is drawn at random, out of a range that was written for it
     cosine = stripped(operand)
     if cosine.op == "abs" and cosine.first is not None:

@@ -34,7 +34,7 @@ def _masked_rows(value: Value, context: Context) -> Truth:
 
 def _tests_data(mask: Value) -> bool:
     """Whether a mask is a comparison, made here, of what is neither drawn at random nor a position."""
-    parts = list(behind(unnegated(mask), lambda _: False))
+    parts = list(behind(unnegated(mask)))
     return any(v.op in (COMPARISONS | FINITE_TESTS) for v in parts[:1]) and not any(
         v.op in _POSITIONS for v in parts
     )

@@ -61,7 +61,7 @@ def selected(operands: Mapping[str, Value]) -> tuple[Attained, Attained]:
 
 
 def _asks_for_diagonal(test: Value | None) -> bool:
-    return test is not None and any(v.op == "eye" for v in behind(test, lambda _: False))
+    return test is not None and any(v.op == "eye" for v in behind(test))
 
 
 def spoken_of(test: Value) -> frozenset[int]:
