@@ -247,9 +247,6 @@ def test_a_glimpse_of_a_file_is_no_answer_to_a_check_of_it(project: Path) -> Non
     assert [item.span.start.row for item in run(project, "train.py").diagnostics] == [5]
 
 
-def test_a_table_that_another_file_fills_is_told_to_a_file_alone(project: Path) -> None: ...
-
-
 def test_outside_of_a_project_a_file_stands_alone(project: Path) -> None:
     (project / "train.py").write_text(
         "import torch\nfrom lib import ratio\n\ndef f(x):\n    return ratio(x, x, eps=0.0)\n"

@@ -117,15 +117,20 @@ def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
         return False
     if not encloses(frame.function.node, node):
         return False
-    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
     if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
         return False  # it would be computed twice
-    first, last = node.lineno, root.node.lineno  # type: ignore[attr-defined]
-    for inner in descendants(frame.function.node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
-            if first <= inner.lineno <= last:
-                return False
-    return True
+    last: int = root.node.lineno  # type: ignore[attr-defined]
+    return not _is_rebound(node, frame.function.node, range(node.lineno, last + 1))
+
+
+def _is_rebound(node: ast.expr, function: ast.AST, rows: range) -> bool:
+    """Whether one of the names in an expression is bound anew in these rows of a function."""
+    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    return any(
+        n.id in names and n.lineno in rows
+        for n in descendants(function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
 
 
 def text_before(value: Value, root: Value, frame: Frame) -> str | None:
@@ -135,12 +140,8 @@ def text_before(value: Value, root: Value, frame: Frame) -> str | None:
         return None
     if frame.function is None or isinstance(frame.function.node, ast.Lambda):
         return None
-    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
     if any(isinstance(n, ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
         return None
-    first, last = sorted((node.lineno, place.lineno))  # type: ignore[attr-defined]
-    for inner in descendants(frame.function.node):
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in names:
-            if first <= inner.lineno < last or (inner.lineno == last and node.lineno > place.lineno):  # type: ignore[attr-defined]
-                return None
-    return frame.module.source.segment(node)
+    row: int = place.lineno  # type: ignore[attr-defined]
+    later = range(row, node.lineno + 1) if row < node.lineno else range(node.lineno, row)
+    return None if _is_rebound(node, frame.function.node, later) else frame.module.source.segment(node)
