@@ -61,8 +61,10 @@ def misfit(template: str, site: Site) -> str | None:
             continue
         text = site.texts.get(name) or "the operand"
         paths = leaves(value)
-        if any(one.kind is Kind.NUMBER for one in paths) or _is_annotated_number(text, site):
-            return f"`{_short(text)}` is a Python number, and the rewrite is one for tensors"
+        numbers = [one.kind is Kind.NUMBER for one in paths]
+        if any(numbers) or _is_annotated_number(text, site):
+            verb = "can be" if numbers and not all(numbers) else "is"
+            return f"`{_short(text)}` {verb} a Python number, and the rewrite is one for tensors"
         if not is_tensor(value, site):
             return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
         if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):

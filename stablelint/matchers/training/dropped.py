@@ -30,6 +30,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.content import NOTEBOOK
+from stablelint.syntax.operations import method
 from stablelint.syntax.walk import nodes_in
 
 # Methods that tensors have and hardly anything else, and those that modules and other things have as well.
@@ -40,6 +41,10 @@ _OF_TENSORS = frozenset(
 _OF_OTHERS = frozenset(
     "to cuda cpu float double half bfloat16 long int bool detach reshape transpose flatten expand repeat clone abs exp "
     "sqrt mul div add sub softmax sigmoid relu tanh normalize type dropout where cat stack".split()
+)
+_ATTRIBUTES = frozenset(
+    "data grad shape dtype device requires_grad is_cuda T mT H ndim dim size numel item numpy tolist backward new "
+    "grad_fn retain_grad requires_grad_ register_hook data_ptr storage share_memory_ pin_memory is_leaf stride".split()
 )
 _WRITING = ("out", "inplace", "copy")
 _PACKAGES = ("torch", "torch.nn.functional")
@@ -128,10 +133,18 @@ def _variables(review: Review) -> Iterator[tuple[ast.Call, ast.AST]]:
 
 @observes()
 def data_attribute(review: Review, rule: Rule) -> Sites:
-    """`x.data`, read or written through, of what is neither a module nor `self`."""
+    """`x.data`, read or written through, of what is neither a module nor `self`, nor an object with other attributes."""
     module = review.module
     for root in functions_naming(review, "data"):
         for node in nodes_in(root, ast.Attribute):
             if node.attr == "data" and ast.unparse(node.value) not in module.imports.keys() | {"self"}:
-                if not qualified(node.value, module).startswith("torch."):
+                if not qualified(node.value, module).startswith("torch.") and not _is_object(
+                    node.value, root
+                ):
                     yield site_at(review, rule, node, shown=False)
+
+
+def _is_object(owner: ast.expr, root: ast.AST) -> bool:
+    """Whether a function reads of something what no tensor has: `args.epochs` beside `args.data`."""
+    attributes = {n.attr for n in nodes_in(root, ast.Attribute) if ast.dump(n.value) == ast.dump(owner)}
+    return any(method(name) is None and name not in _ATTRIBUTES | _OF_OTHERS for name in attributes)
