@@ -54,7 +54,8 @@ class ModuleBook:
             self._run.cut.extend(
                 (name, site) for ref, site in self._cut if any(ref() is one for one in given)
             )
-        if not self._stack and id(module) not in self._paths:
+        # Within another module it is one that this one does not know of: in a plain list, say.
+        if id(module) not in self._paths and not (self._stack and self._run.steps):
             self._learn(module)
         self._stack.append(module)
 

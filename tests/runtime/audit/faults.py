@@ -792,4 +792,20 @@ FAULTS = (
         "gradients-arrive",
         "code.detach()",
     ),
+    Fault(
+        "attention",
+        "embeddings far too large",
+        "self.embedding = nn.Embedding(40, width)",
+        "self.embedding = nn.Embedding(40, width)\n        nn.init.normal_(self.embedding.weight, std=30.0)",
+        "weight-scale",
+        "embedding.weight",
+    ),
+    Fault(
+        "attention",
+        "a layer in a plain list",
+        "self.head = nn.Linear(width, classes)",
+        "layers = [nn.Linear(width, classes)]; self.head = lambda x: layers[0](x)",
+        "held-parameters",
+        "Linear.weight",
+    ),
 )

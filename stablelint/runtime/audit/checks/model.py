@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.audit.modules import MATRICES
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
@@ -55,25 +55,27 @@ def _units_of(one: ParameterFacts) -> tuple[int, ...]:
 @check(needs="linear and convolutional layers")
 def weight_scale(run: Run) -> Outcome | None:
     """Weights suit the number of inputs they sum."""
-    odd: list[tuple[ParameterFacts, float]] = []
+    odd: list[tuple[ParameterFacts, float, int]] = []
     count = 0
     for one in run.parameters.values():
-        if not isinstance(one.owner, MATRICES) or one.tensor.dim() < 2 or not one.start.deviation:
+        table = isinstance(one.owner, nn.Embedding)  # a row is taken as it is
+        if not (table or isinstance(one.owner, MATRICES)) or one.tensor.dim() < 2 or not one.start.deviation:
             continue
         count += 1
-        gain = one.start.deviation * math.sqrt(one.tensor[0].numel())
-        if not _GAIN[0] < gain < _GAIN[1]:
-            odd.append((one, gain))
+        inputs = 1 if table else one.tensor[0].numel()
+        gain = one.start.deviation * math.sqrt(inputs)
+        if gain >= _GAIN[1] or (gain <= _GAIN[0] and not table):
+            odd.append((one, gain, inputs))
     if odd:
-        facts, gain = odd[0]
+        facts, gain, inputs = odd[0]
         text = (
-            f"{facts.name} has deviation {facts.start.deviation:.3g} over {facts.tensor[0].numel()} inputs: "
+            f"{facts.name} has deviation {facts.start.deviation:.3g} over {counted(inputs, 'input')}: "
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
         return failed(
             text,
             "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_",
-            *(one.name for one, _ in odd),
+            *(one.name for one, *_ in odd),
         )
     return all_of(count, "layer")
 

@@ -28,9 +28,10 @@ def held_parameters(run: Run) -> Outcome | None:
     ]
     if missing:
         text = "{names} get gradients, and no optimizer that stepped holds them"
-        return warned(
-            text, "make the optimizer of all parameters, after they are replaced or moved", *missing
+        remedy = (
+            "make the optimizer of all parameters, after they are replaced or moved; layers in a plain list"
         )
+        return warned(text, f"{remedy} are no part of the model: nn.ModuleList", *missing)
     return passed(f"{len(held)} parameters in {counted(len(run.optimizers), 'optimizer')}")
 
 
