@@ -54,6 +54,12 @@ def _value(node: ast.expr, scope: dict[str, Any]) -> Any:
     match node:
         case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
             return _OPERATORS[type(operation)](_value(left, scope), _value(right, scope))
+        case ast.Compare(
+            left, [ast.Eq() | ast.NotEq() | ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]
+        ):
+            return torch.eq(_value(left, scope), _value(right, scope))  # any of them has its shape
+        case ast.UnaryOp(ast.Invert(), operand):
+            return ~_value(operand, scope)
         case ast.UnaryOp(ast.USub(), operand):
             return -_value(operand, scope)
         case ast.Tuple(parts):

@@ -156,6 +156,20 @@ CASES = (
         "in-place",
         "that tanh kept",
     ),
+    (X + "mask = torch.ones(7)\nx.masked_fill(mask == 0, 0.0)", "shape", "mask == 0 (7,) differ"),
+    (
+        X + "a, b, c = torch.ones(2, 3).shape",
+        "shape",
+        "torch.ones(2, 3).shape (2, 3) is unpacked into 3 names",
+    ),
+    (LSTM + "rnn(torch.ones(5, 2, 4).double())", "dtype", "rnn (LSTM(4, 8)) has weights of dtype float32"),
+    (X + "m = torch.full((4,), 255)\nF.cross_entropy(x, m)", "target", "m holds 255 at 0"),
+    (
+        HEAD + "s = torch.ones(2, 5, 8, 8)\ny = torch.ones(2, 1, 8, 8).long()\nF.cross_entropy(s, y)",
+        "target",
+        "must be (2, 8, 8)",
+    ),
+    (X + "names = ('a', 'b')\nF.cross_entropy(x, names)", "module", "names is a tuple of str"),
 )
 
 UNTOLD = (
@@ -164,6 +178,7 @@ UNTOLD = (
     "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
     "a, b = 'one'",
     "len(object())",
+    "list(3)",
     "{'epoch': 3}['model']",
     "class Model:\n    fc1 = 1\nModel().fc2",
     "import torch\ndef show(value):\n    print(value)\n    return torch.ones(2)\nshow(3) + torch.ones(3)",

@@ -48,6 +48,18 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     source = _source(scene) or (layers[-2][0] if len(layers) > 1 else None)
     if source is None:
         return None
+    given = (
+        value_of(ast.parse(source, mode="eval").body, scene.user.names)
+        if scene.user is not None and not layers
+        else None
+    )
+    if isinstance(given, tuple) and not any(isinstance(one, torch.Tensor) for one in given):
+        kind = type(given[0]).__name__ if given else "nothing"
+        return Explanation(
+            "module",
+            f"{source} is a tuple of {kind}, and a tensor is taken",
+            advice=("make numbers of them",),
+        )
     if match[1] == "tuple":
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"

@@ -41,9 +41,8 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
         given = operands[0].shape
         summary = f"{scene.module_name()} takes {layer.in_features} features, and {operands[0].name} has {given[-1]}"
         if len(given) > 2 and math.prod(given[1:]) == layer.in_features:
-            return _explained(
-                scene, summary, f"flatten it before: {operands[0].name}.flatten(1) has {layer.in_features}"
-            )
+            name = "nn.Flatten()" if " of " in operands[0].name else f"{operands[0].name}.flatten(1)"
+            return _explained(scene, summary, f"flatten it before: {name} gives {layer.in_features}")
         advice = [f"nn.Linear({given[-1]}, {layer.out_features}) fits what it is given"]
         for dimension, size in enumerate(given[:-1]):
             if size == layer.in_features:

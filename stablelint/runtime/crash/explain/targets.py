@@ -59,6 +59,9 @@ def class_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         if low >= 0
         else ["mark what is ignored with -100, or ignore_index"]
     )
+    odd = target[(target < 0) | (target >= count)].unique()
+    if len(odd) == 1 and (high > count or low < 0):
+        advice.insert(0, f"ignore_index={int(odd)}, if it marks what has no label")
     if low >= 1 and high == count:
         advice.insert(0, f"the labels begin at {low}: {operands[1].name} - 1")
     return _explained(scene, summary, operands, *advice)
@@ -111,7 +114,8 @@ def one_column(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     given, target, operands = found
     name = operands[1].name
-    summary = f"{name} is {tuple(target.shape)}; beside scores of {tuple(given.shape)} it must be ({given.shape[0]},)"
+    wanted = (given.shape[0], *given.shape[2:])
+    summary = f"{name} is {tuple(target.shape)}; beside scores of {tuple(given.shape)} it must be {wanted}"
     if target.shape == given.shape:
         return _explained(scene, summary, operands, f"{name}.argmax(1), or {name}.float() as probabilities")
     advice = (
@@ -154,6 +158,8 @@ def binary_shapes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = f"{operands[0].name} is {tuple(given.shape)}, {operands[1].name} is {tuple(target.shape)}"
     ours, theirs = operands[0].name, operands[1].name
     advice = ["give both one shape"]
+    if target.shape == given.shape[:-1] and not target.is_floating_point():
+        advice = ["cross_entropy takes class numbers", f"F.one_hot({theirs}, {given.shape[-1]}).float()"]
     if given.numel() == target.numel():
         longer = given.dim() > target.dim()
         advice = [f"{ours}.squeeze(-1)", f"{theirs}.unsqueeze(-1)"] if longer else [f"{ours}.unsqueeze(-1)"]

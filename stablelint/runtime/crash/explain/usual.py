@@ -22,6 +22,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
@@ -191,6 +192,9 @@ class _Known(dict[str, object]):
                 if field == "result":
                     return self._result(one.value)
                 size = value_of(one.value, self._names)
+                if isinstance(one.value, ast.Attribute) and one.value.attr == "shape":
+                    owner = deduced(one.value.value, self._names)
+                    size = owner.shape if owner is not None else size
                 return f"{ast.unparse(one.value)} {tuple(size)}" if isinstance(size, torch.Size) else None
         return None
 
