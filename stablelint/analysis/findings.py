@@ -16,7 +16,7 @@ from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.proof.counts import is_counted
+from stablelint.analysis.proof.counts import is_counted, is_rounded
 from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
     feels_gradient,
@@ -81,7 +81,8 @@ def _proved_later(site: Site, review: Review) -> Site:
     if not site.rule.has_contract:
         return site
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
-        return _discharged(site, "count")
+        proved = _discharged(site, "count")
+        return _assumed(proved, "the mean is not rounded") if is_rounded(site.operand) else proved
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements)
@@ -102,6 +103,10 @@ def _within(site: Site, interval: Interval) -> Judgement:
 
 def _discharged(site: Site, by: str) -> Site:
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=by))
+
+
+def _assumed(site: Site, text: str) -> Site:
+    return replace(site, judgement=replace(site.judgement, status=Status.ASSUMED, assumes=(text,)))
 
 
 def _finding(subject: Subject, review: Review, level: Level) -> Diagnostic:

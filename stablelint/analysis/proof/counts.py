@@ -24,6 +24,12 @@ def is_counted(operand: Value) -> bool:
     return counts_its_extreme(operand) or counts_its_support(operand) or counts_itself(operand)
 
 
+def is_rounded(operand: Value) -> bool:
+    """Whether a count is of the elements that reach their mean, which rounding may put beyond all of them."""
+    tests = (v for v in behind(operand, lambda v: v.op in _MIRRORED) if v.op in _MIRRORED)
+    return any(stripped(side).op == "mean" for test in tests for side in test.operands.values())
+
+
 def counts_its_extreme(operand: Value) -> bool:
     """Whether a count is of the elements that reach the maximum of the very tensor, or a share of it."""
     total = stripped(operand)

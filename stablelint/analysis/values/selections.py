@@ -51,7 +51,7 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
         return None if _is_laid_out(value.first) else selecting_mask(value.first, depth - 1)
     if FILLED in value.operands:
         return selecting_mask(value.operands[FILLED], depth - 1)
-    if value.op not in _ELEMENT_BY_ELEMENT and not _is_unreduced(value):
+    if value.op not in _OF_PATHS and not _is_unreduced(value):
         return None
     tensors = [v for v in _elements(value) if v.kind in _TENSORS]
     masks = [selecting_mask(v, depth - 1) for v in tensors]
@@ -60,15 +60,12 @@ def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
     return next((mask for mask in masks if mask is not None), None)
 
 
-def can_be_empty(value: Value, state: State, depth: int = _DEPTH) -> bool:
+def can_be_empty(value: Value, state: State) -> bool:
     """Whether a value may have no element: a mask has selected it, and the path does not show that it is true anywhere."""
     value = stripped(value)
     if value.op == "cat" and "tensor0" in value.operands:
         return all(can_be_empty(part, state) for part in value.operands.values())
     mask = selecting_mask(value)
-    if mask is None and depth and value.op in _OF_PATHS:
-        of_any = all if value.op == "where" else any
-        return of_any(can_be_empty(v, state, depth - 1) for v in _elements(value) if v.kind in _TENSORS)
     if mask is None or value.guard == NONEMPTY or value.key in state.nonempty:
         return False
     return truth_of(mask).key not in state.selecting
@@ -101,6 +98,8 @@ def _is_flat(value: Value | None) -> bool:
         and value.first is not None
     ):
         value = value.first
+    if value is not None and value.op == "phi":
+        return any(map(_is_flat, value.operands.values()))
     mask = _mask_in(value) if value is not None and value.op == "index" else None
     if mask is None or value is None or value.first is None:
         return False

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import functools
 import math
 import random
 from dataclasses import dataclass, field
@@ -13,8 +16,14 @@ import torch.nn.functional as F
 
 from tests.analysis.generated import templates
 
-HEAD = "import math\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\n\n\ndef f(x, y, n):\n"
-NAMESPACE: dict[str, Any] = {"math": math, "np": np, "torch": torch, "F": F}
+NAMESPACE: dict[str, Any] = {
+    "collections": collections, "dataclasses": dataclasses, "functools": functools, "math": math, "np": np,
+    "torch": torch, "F": F,
+}  # fmt: skip
+HEAD = (
+    "import collections\nimport dataclasses\nimport functools\nimport math\nimport numpy as np\nimport torch\n"
+    "import torch.nn.functional as F\n\n\ndef f(x, y, n):\n"
+)
 _KINDS = ("tensor", "number", "write", "block")
 _SHARES = (55, 12, 18, 15)
 _TRIES = 60

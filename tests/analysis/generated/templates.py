@@ -40,14 +40,48 @@ torch.xlogy({t}, {u}) | {t}.acos() | ({t} - {t}.max()).exp() | {t} / {t}.sum(-1,
 ({t} == {t}.max()).sum() | ({t} - {t}.amax(-1, keepdim=True)).exp().sum(-1) | 1 + {t}.relu() | 2 - torch.tanh({t})
 1.5 - torch.sigmoid({t}) | {t}.norm() + {k} | {t}.argsort() + 1 | {t}.var() + {k} | torch.maximum({t}, torch.tensor({k}))
 {t}.numel() + {t}.abs() | {t}.std(-1, keepdim=True).clamp_min({k}) | {t}.sum(0) / {t}.shape[0] | 1 - {t}.softmax(-1) / 2
-torch.zeros(3, 4).scatter(1, {t}.argsort(-1)[:, :1], {k})
+torch.zeros(3, 4).scatter(1, {t}.argsort(-1)[:, :1], {k}) | {t}.half().float() | ({t}.abs() + {k}).half()
+{t}.bfloat16() | {t}.to({u}.dtype) | {t}.type_as({u}) | {t}.to(torch.float16) | {t}.clamp(-100, 100).to(torch.int8)
+{t}.clamp(-9, 9).short() * {u}.clamp(-9, 9).short() | {t}.clamp(0, 9).long() ** 2 | {t}.clamp(-9, 9).int() // 2
+torch.matmul({t}, {u}.T) | torch.einsum('ij,ij->i', {t}, {u}) | torch.einsum('ij->j', {t}) | torch.outer({t}[0], {u}[0])
+torch.cumsum({t}.abs(), -1) | {t}.abs().cumsum(-1) + {k} | {t}.exp().cumprod(-1) | torch.logcumsumexp({t}, -1)
+{t}.cummax(-1)[0] | {t}.cummin(0).values | {t}.masked_scatter({t} > {k}, {u})
+{t}.index_add(0, torch.tensor([0]), {u}[:1])
+{t}.scatter_add(-1, {t}.argsort(-1), {u}) | {t}.scatter(0, {u}.argsort(0), {k})
+{t}.index_copy(0, torch.tensor([1]), {u}[:1])
+{t}.index_put((torch.tensor([0]),), torch.tensor({k})) | {t}.index_select(0, torch.tensor([0, 2]))
+{t}.take_along_dim({t}.argsort(-1), -1)
+F.leaky_relu({t}) | F.relu6({t}) | F.selu({t}) | F.celu({t}) | F.mish({t}) | F.hardsigmoid({t}) | F.hardswish({t})
+F.softsign({t})
+F.softmin({t}, -1) | F.threshold({t}, {k}, {j}) | F.tanhshrink({t}) | F.softshrink({t}) | F.glu({t}, -1) | F.rrelu({t})
+F.layer_norm({t}, {t}.shape[-1:]) | F.l1_loss({t}, {u}, reduction='none') | F.smooth_l1_loss({t}, {u})
+F.huber_loss({t}, {u})
+F.binary_cross_entropy_with_logits({t}, {u}.sigmoid()) | F.cross_entropy({t}, {u}.softmax(-1))
+F.kl_div({t}, {u}.softmax(-1))
+F.pairwise_distance({t}, {u}) | F.max_pool1d({t}, 2) | F.avg_pool1d({t}, 2) | F.interpolate({t}[None], scale_factor=2)
+{t}.real | {t}.mT | {t}.contiguous() | {t}.expand(3, -1) | {t}.movedim(0, -1) | {t}.narrow(0, 0, 1) | {t}.select(0, 0)
+{t}.repeat(2, 1) | {t}.tile(2) | torch.hstack([{t}, {u}]) | torch.block_diag({t}, {u}) | {t}.nansum(-1) | {t}.nanmean()
+{t}.aminmax()[0] | torch.std_mean({t})[0] | {t}.quantile(0.5) | {t}.mode(-1)[0] | {t}.kthvalue(1, -1)[0]
+torch.trace({t}) | torch.diff({t}.sort(-1)[0]) | torch.heaviside({t}, {u}) | torch.copysign({t}, {u})
+torch.clip({t}, {k}, {j})
+torch.sinc({t}) | torch.logit({t}, {k}) | torch.float_power({t}, 2) | torch.exp2({t}) | torch.log2({t}.abs() + 1)
+torch.sgn({t})
+({t} > {k}) & ({u} > {k}) | ({t} > {k}).logical_not() | ({t} > {k}).sum(-1) | ({t} > {k}).float().mean()
+({t} >= {t}.mean()).sum()
+max({t}.sum(), {u}.sum()) | max([{t}, {u}], key=torch.sum) | sum([{t}, {u}]) | abs({t}) | pow({t}, 2)
+[{t}, {u}][{n} > 0] | {t} if {n} > {k} else {u}
 """
 
 NUMBERS = """
 {t}.sum().item() | float({t}.max()) | {t}.shape[0] | len({t}) | {t}.numel() | {n} + {k} | {n} * {m} | max({n}, {k})
 min({n}, 1) | abs({n}) | {n} // 2 | {n} / 2 | {n} ** 2 | -{n} | round({n}) | int({n}) | math.sqrt(abs({n})) | {n} % 3
 sum([{n}, {m}]) | bool({n}) | max([{n}, {m}, {k}]) | {n} if {n} > {k} else {j} | 1 - {n} | ({t} > {k}).sum().item()
-max(len({t}), 1) | {t}.shape[-1] - 1 | abs({n}) + 1 | {n} or 1 | int({n}) or 2 | {n} ** 2 + 1
+max(len({t}), 1) | {t}.shape[-1] - 1 | abs({n}) + 1 | {n} or 1 | int({n}) or 2 | {n} ** 2 + 1 | math.exp(min({n}, 9))
+math.log1p(abs({n}))
+{n} and {k} | len([z for z in {t} if z.sum() > {k}]) | {t}.size(0) // 2 | math.ceil({n}) | math.hypot({n}, {m})
+divmod({n}, 2)[1]
+{t}.abs().max().item() + {k} | sum(z for z in ({n}, {m})) | int({t}.sum() > {k}) | max(abs({n}), {k}) | {t}.dim() - 1
+-abs({n}) - 1
 """
 
 WRITES = """
@@ -58,6 +92,20 @@ torch.mul({t}, {k}, out={T}) | {T}[1:] += {k} | {T}.T.sub_({k}) | {T}.sub_({t}).
 {T}.index_fill_(0, torch.tensor([0]), {k}) | {T}.floor_() | {T}.pow_(2) | {T}.div_({k}) | {T}.fill_diagonal_({k})
 {T}.uniform_({k}, {j}) | {T}.detach().mul_({k}) | {T}.flatten().neg_() | {T}[0].sub_({k}) | {T}[[0]] = {k}
 {T}.scatter_(-1, {T}.argmax(-1, keepdim=True), {k}) | F.relu({T}, inplace=True) | torch.nn.init.constant_({T}, {k})
+getattr({T}, "mul_")({k}) | {T}.real.neg_() | ({T} if {n} > {k} else {u}.clone()).neg_()
+max([{T}], key=torch.sum).mul_({k})
+torch.add({t}, {k}, out={T}) | torch.abs({t}, out={T}) | torch.clamp({t}, {k}, {j}, out={T})
+{T}.masked_scatter_({T} > {k}, {t})
+{T}.index_put_((torch.tensor([0]),), torch.tensor({k})) | {T}.index_add_(0, torch.tensor([0]), {t}[:1])
+{T}.index_copy_(0, torch.tensor([0]), {t}[:1])
+{T}.scatter_add_(-1, {T}.argsort(-1), {t}) | {T}.cumsum_(-1) | {T}.clamp_min_({k}) | {T}.sign_() | {T}.lerp_({t}, 0.5)
+{T}.addcmul_({t}, {t})
+{T}.T[0] = {k} | {T}.view(-1)[0] = {k} | {T}.unsqueeze(0).zero_() | {T}.expand_as({T}).neg_()
+{T}.narrow(0, 0, 1).fill_({k})
+{T}.unbind(0)[0].fill_({k}) | {T}.chunk(2, -1)[0].mul_({k}) | next(iter([{T}])).neg_() | [{T}][0].sub_({k})
+{T}.numpy()[0] = {k}
+{T}.requires_grad_(False).mul_({k}) | {T}.detach()[0] = {k} | {T}[{T} == 0] = {k} | {T}[{T}.argmax(0)] = {k}
+{T} **= 2 | {T} /= {k}
 """
 
 TESTS = "{n} > {k} | {t}.sum() > {k} | ({t} > {k}).any() | ({t} > {k}).all() | {t}.max() <= {k} | {n} == 0 | not {n}"
@@ -219,6 +267,262 @@ b{i}.mul_({k})
 
 with torch.no_grad():
     v{i} = {t}.abs() + {k}
+
+v{i} = {t}.abs() + 1
+with torch.no_grad():
+    v{i}.mul_({k})
+
+class C{i}:
+    n = 1
+    @classmethod
+    def reset(cls):
+        cls.n = {k}
+    def f(self, z):
+        self.reset()
+        return z.abs() + self.n
+v{i} = C{i}().f({t})
+
+class C{i}:
+    n = torch.ones(3)
+    def reset(self):
+        type(self).n = torch.tensor({k})
+o{i} = C{i}()
+o{i}.reset()
+v{i} = C{i}.n.abs() + o{i}.n.abs()
+
+class C{i}:
+    n = 1
+o{i} = C{i}()
+C{i}.n = {k}
+v{i} = {t}.abs() + o{i}.n
+
+class C{i}:
+    n = 1
+o{i} = C{i}()
+setattr(o{i}, "n", {k})
+v{i} = {t}.abs() + getattr(o{i}, "n")
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def __enter__(self):
+        self.z.mul_({k})
+        return self
+    def __exit__(self, *a):
+        self.z.sub_({j})
+v{i} = {t}.abs() + 1
+with C{i}(v{i}) as c{i}:
+    v{i} = v{i} * 1
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def __call__(self, k):
+        self.z.mul_(k)
+v{i} = {t}.abs() + 1
+g{i} = C{i}(v{i})
+g{i}({k})
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z.abs() + 1
+    def __iadd__(self, k):
+        self.z = self.z * k
+        return self
+    @property
+    def half(self):
+        return self.z / 2
+o{i} = C{i}({t})
+o{i} += {k}
+v{i} = o{i}.half
+
+@dataclasses.dataclass
+class C{i}:
+    z: torch.Tensor
+    k: float = 1
+    def scaled(self):
+        return self.z.abs() + self.k
+v{i} = C{i}({t}, {k}).scaled()
+
+@dataclasses.dataclass
+class C{i}:
+    z: torch.Tensor
+v{i} = {t}.abs() + 1
+o{i} = C{i}(v{i})
+o{i}.z.mul_({k})
+
+P{i} = collections.namedtuple("P{i}", "a b")
+v{i} = {t}.abs() + 1
+p{i} = P{i}(v{i}, {u})
+p{i}.a.mul_({k})
+
+v{i} = {t}.abs() + 1
+g{i} = v{i}.mul_
+g{i}({k})
+
+v{i} = {t}.abs() + 1
+g{i} = functools.partial(torch.mul, v{i}, out=v{i})
+g{i}({k})
+
+def g{i}():
+    z = {t}.abs() + 1
+    def h():
+        nonlocal z
+        z = z * {k}
+    h()
+    return z
+v{i} = g{i}()
+
+def g{i}(k):
+    def h(z):
+        return z.abs() + k
+    return h
+v{i} = g{i}({k})({t})
+
+def g{i}(*zs):
+    zs[0].mul_({k})
+    return zs[0]
+v{i} = {t}.abs() + 1
+g{i}(v{i}, {u})
+
+def g{i}(z, **kept):
+    kept["out"].mul_({k})
+v{i} = {t}.abs() + 1
+g{i}({u}, out=v{i})
+
+v{i} = {t}.abs() + 1
+a{i}, *b{i} = {u}, v{i}
+b{i}[0].mul_({k})
+
+v{i} = {t}.abs() + 1
+try:
+    {write}
+finally:
+    v{i} = v{i} * {k}
+
+v{i} = {t}.abs() + 1
+try:
+    v{i} = v{i} - {k}
+    v{i} = v{i} / len([])
+except ZeroDivisionError:
+    v{i} = v{i} * {j}
+else:
+    v{i} = {t}.abs() + 2
+
+v{i} = {t}.abs() + 1
+count{i} = 3
+while count{i}:
+    count{i} -= 1
+    if count{i} == 1:
+        continue
+    v{i} = v{i} - {k}
+else:
+    v{i} = v{i} * {j}
+
+v{i} = {t}.abs() + 1
+match {n}:
+    case 0 | 1:
+        v{i} = v{i} * {k}
+    case float() if {n} > {k}:
+        v{i} = {u}
+    case _:
+        {write}
+
+v{i} = {t}.abs() + 1
+match ({u}.clone(), v{i}):
+    case (a{i}, b{i}):
+        b{i}.mul_({k})
+
+v{i} = {t}.abs() + 1
+d{i} = {{"a": v{i}, "b": {u}.clone()}}
+for z in d{i}.values():
+    z.mul_({k})
+
+v{i} = {t}.abs() + 1
+d{i} = {{"a": v{i}, "b": {u}.clone()}}
+d{i}["a" if {n} > {k} else "b"].mul_({k})
+
+d{i} = {{"a": {t}.abs() + 1}}
+d{i}.update(a={u})
+v{i} = d{i}["a"]
+
+d{i} = {{"a": {t}.abs() + 1, **{{"a": {u}}}}}
+v{i} = d{i}.pop("a")
+
+v{i} = {t}.abs() + 1
+v{i}[:, 0], b{i} = {k}, 1
+
+v{i} = {t}.abs() + 1
+for b{i} in v{i}:
+    b{i}.mul_({k})
+
+v{i} = {t}.abs() + 1
+for a{i}, b{i} in zip([v{i}], [{u}]):
+    a{i}.mul_({k})
+
+v{i} = ({t}.abs() + 1 if {test} else {u})
+
+v{i} = {t}.abs() + 1
+assert (v{i} > 0).all()
+{write}
+
+v{i} = {t}.clone()
+if (v{i} > 0).all():
+    {write}
+    v{i} = 1 / v{i}
+
+if (w{i} := {t}.abs() + {k}).sum() > 0:
+    w{i} = w{i} * {j}
+v{i} = w{i}
+
+v{i} = {t}.abs() + 1
+exec("v{i}.mul_({k})", {{"v{i}": v{i}}})
+
+v{i} = {t}.abs() + 1
+list(map(lambda z: z.mul_({k}), [v{i}]))
+
+v{i} = {t}.abs() + 1
+(v{i} if {n} else {u}.clone()).mul_({k})
+
+v{i} = {t}[{t} > {k}].fill_(2.0)
+
+v{i} = {t}.abs() + 1
+if {test}:
+    v{i} = v{i}[v{i} > 2]
+
+v{i} = torch.empty_like({t})
+v{i}[:2] = {t}[:2].abs() + 1
+v{i}[2:] = {k}
+
+v{i} = torch.zeros(3)
+for j{i} in range(2):
+    v{i}[j{i}] = {k} + 1
+
+b{i} = [{t}.abs() + 1 for _ in range(2)]
+b{i}[-1] *= {k}
+v{i} = b{i}[1]
+
+b{i} = []
+for z in ({t}, {u}):
+    b{i}.append(z.abs() + {k})
+v{i} = b{i}[-1] + b{i}[0]
+
+w{i} = torch.nn.Linear(4, 4)
+v{i} = w{i}({t}).detach().abs() + {k}
+
+w{i} = torch.nn.Sequential(torch.nn.Softplus(), torch.nn.Threshold({k}, {j}))
+v{i} = w{i}({t}) + 1
+
+class M{i}(torch.nn.Module):
+    def __init__(self, k=1.0):
+        super().__init__()
+        self.k = k
+        self.register_buffer("b", torch.ones(1))
+    def forward(self, z):
+        self.b.mul_({k})
+        return z.abs() * self.k + self.b
+m{i} = M{i}({j})
+v{i} = m{i}({t})
 """
 
 # What is asked of a tensor or a number `{v}` at the end.

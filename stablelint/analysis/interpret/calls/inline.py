@@ -54,12 +54,12 @@ def call_function(
     if frame.reporting and function.module is frame.session.home:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
+    bound = bound | _further(function, positional, named, node, frame)
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
     given = written_by(function, bound)
-    tensors = {name: v for name, v in given.items() if v.kind in STORED}
-    if tensors:
-        result = _result_of_writing(function, bound, tensors, receiver, node, frame)
+    if given:
+        result = _result_of_writing(function, bound, given, receiver, node, frame)
     else:
         result = _result_of(function, bound, receiver, node, frame)
     if function.outline.checks:
@@ -72,9 +72,31 @@ def call_function(
     if function.module.sights.writes(function.name):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN
         result = frame.graph.unknown(node=node, kind=kind)  # another function has taken its place
-    for container in (given[name] for name in given.keys() - tensors.keys()):
+    for container in (v for v in given.values() if v.kind not in STORED):
         replaced(container, forgotten(container, node, frame), frame)
     return result
+
+
+def _further(
+    function: FunctionInfo,
+    positional: list[Value],
+    keywords: Mapping[str, Value],
+    node: ast.AST,
+    frame: Frame,
+) -> dict[str, Value]:
+    """What `*args` and `**options` of a function hold, where a call shows all that it passes."""
+    signature, found = function.node.args, dict[str, Value]()
+    if isinstance(node, ast.Call) and _is_unseen(node):
+        return found
+    names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    if signature.vararg is not None:
+        placed = positional[len(names) - takes_receiver(function) :]
+        found[signature.vararg.arg] = frame.graph.sequence(placed, node)
+    if signature.kwarg is not None:
+        own = {*names, *(a.arg for a in signature.kwonlyargs)}
+        data: dict[object, Value] = {name: v for name, v in keywords.items() if name not in own}
+        found[signature.kwarg.arg] = Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
+    return found
 
 
 def _pass_check(
@@ -89,14 +111,14 @@ def _pass_check(
 def _result_of_writing(
     function: FunctionInfo,
     bound: dict[str, Value],
-    tensors: Mapping[str, Value],
+    given: Mapping[str, Value],
     receiver: Value | None,
     node: ast.AST,
     frame: Frame,
 ) -> Value:
-    """What a call yields that may change `tensors` among its arguments, or around it."""
+    """What a call yields that may change tensors and containers among its arguments, or around it."""
     inner = run_function(function, bound, receiver, frame)
-    hand_back(inner, tensors, frame)
+    hand_back(inner, given, frame)
     if inner is None or (frame.shallow and frame.session.budget <= 0):
         frame.session.passed_over += frame.shallow
         return frame.graph.unknown(node=node)
@@ -190,14 +212,15 @@ def bind_call(
     frame: Frame,
 ) -> dict[str, Value] | None:
     """`bind_arguments` of a call, which may hand on arguments that cannot be seen: `f(*args, **options)`."""
-    unseen = isinstance(node, ast.Call) and (
-        any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
-    )
-    if not unseen:
+    if not isinstance(node, ast.Call) or not _is_unseen(node):
         return bind_arguments(function, positional, keywords, receiver)
     seen = next((i for i, value in enumerate(positional) if value.op == "starred"), len(positional))
     bound = bind_arguments(function, positional[:seen], keywords, receiver)
     return settings(function, frame) | bound if bound is not None else None
+
+
+def _is_unseen(call: ast.Call) -> bool:
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def bind_arguments(
@@ -283,11 +306,11 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         if value is None:
             value = left_out(function, parameter, defaults.get(parameter.arg), inner)
         inner.state.names[parameter.arg] = value
-    inner.given = _writable(function, inner.state.names)
-    inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
-            inner.state.names[extra.arg] = frame.graph.unknown(extra.arg)
+            inner.state.names[extra.arg] = arguments.get(extra.arg) or frame.graph.unknown(extra.arg)
+    inner.given = _writable(function, inner.state.names)
+    inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
     return inner
 
 

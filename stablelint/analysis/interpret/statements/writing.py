@@ -52,13 +52,34 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
     """Lets the caller's names know what a body has written into its arguments; all of it where it was not run."""
     if inner is None:
         for value in given.values():
-            written_into(value, Value("written", frame.graph.fresh(), value.kind, dtype=value.dtype), frame)
+            for tensor in _tensors_in(value):
+                written_into(tensor, _written(tensor, frame), frame)
         return
     ends = [*inner.exits, *([] if inner.state.dead else [inner.state])]
     for name in inner.wrote & given.keys():
         left = [state.names[HELD + name] for state in ends]
-        if left:
+        if left and given[name].kind in STORED:
             written_into(given[name], join(frame.graph, left), frame)
+        kept = [{tensor.key for tensor in _tensors_in(one)} for one in left]
+        for tensor in _tensors_in(given[name]) if given[name].kind not in STORED else ():
+            if not all(tensor.key in keys for keys in kept):
+                written_into(tensor, _written(tensor, frame), frame)
+
+
+def _written(value: Value, frame: Frame) -> Value:
+    return Value("written", frame.graph.fresh(), value.kind, dtype=value.dtype)
+
+
+def _tensors_in(value: Value) -> Iterator[Value]:
+    """What may be a tensor: a value, or what lists and mappings hold, at whatever depth."""
+    if value.kind in STORED and value.op != "list_of":
+        yield value
+    for part in (
+        *lists.held_by(value).values(),
+        *(lists.elements_of(value) if value.op == "list_of" else ()),
+    ):
+        for leaf in lists.leaves(part):
+            yield from _tensors_in(leaf)
 
 
 def forgotten(container: Value, node: ast.AST, frame: Frame) -> Value:
