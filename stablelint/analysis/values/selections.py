@@ -100,6 +100,8 @@ def _is_flat(value: Value | None) -> bool:
         value = value.first
     if value is not None and value.op == "phi":
         return any(map(_is_flat, value.operands.values()))
+    if value is not None and FILLED in value.operands:
+        return _is_flat(value.operands[FILLED])
     mask = _mask_in(value) if value is not None and value.op == "index" else None
     if mask is None or value is None or value.first is None:
         return False

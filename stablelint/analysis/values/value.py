@@ -92,7 +92,8 @@ class Value:
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
     link: Value | None = None  # the last layer of the chain whose call gave the value
     belief: Belief | None = None
-    origin: int = 0  # the key of the same thing before a test, or what callers may do, gave it another
+    # Keys of what it shares its memory with, other than by its operands: itself before a test or a write.
+    origin: frozenset[int] = frozenset()
 
     @property
     def is_constant(self) -> bool:
@@ -170,7 +171,7 @@ def restricted(value: Value, key: int, interval: Interval, guard: str) -> Value:
         met = belief.interval.meet(interval) or _another(belief.interval, interval)
         belief = replace(belief, interval=met) if met is not None and met != interval else None
     return replace(
-        value, key=key, interval=interval, zero=zero, guard=guard, belief=belief, origin=value.origin or value.key
+        value, key=key, interval=interval, zero=zero, guard=guard, belief=belief, origin=value.origin | {value.key}
     )  # fmt: skip
 
 

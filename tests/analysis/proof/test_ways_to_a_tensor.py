@@ -26,6 +26,12 @@ WRITES = {
     "a namespace": "p = SimpleNamespace(a=v)\n    p.a.neg_()",
     "a data class": "d = D(v)\n    d.t.neg_()",
     "a context": "with Z(v):\n        pass",
+    "further arguments": "first(v, y)",
+    "further named arguments": "out(y, out=v)",
+    "a list that is passed": "listed([y, v])",
+    "a mapping that is passed": 'out(y, **{"out": v})',
+    "two views in turn": "w = v.view(-1)\n    w.pow_(2)\n    v.add_(1)\n    w.neg_()",
+    "one of two tensors, twice": "w = v if flag else y\n    w.neg_()\n    v.abs_()\n    w.neg_()",
     "source that is run": 'exec("v.neg_()")',
     "source that is evaluated": 'eval("v.neg_()")',
 }
@@ -47,6 +53,15 @@ class Z:
         return self
     def __exit__(self, *a):
         self.t.neg_()
+
+def first(*tensors):
+    tensors[0].neg_()
+
+def out(x, **options):
+    options["out"].neg_()
+
+def listed(tensors):
+    tensors[-1].neg_()
 
 """
 
@@ -98,3 +113,17 @@ def test_the_data_of_equal_tensors_are_not_one_tensor() -> None:
 
 def test_a_count_that_is_multiplied_by_zero_is_zero() -> None:
     assert violated("def f(x):\n    v = (x == x.max()).sum()\n    return 1 / (v * 0)") == [(3, "SL102")]
+
+
+@pytest.mark.parametrize("call", ["tensors.append(x)", "print(tensors)"])
+def test_a_list_that_is_read_or_grows_leaves_what_it_holds(call: str) -> None:
+    code = f"def f(x):\n    v = x.abs() + 1\n    g([v], x)\n    return torch.log(v)\n\ndef g(tensors, x):\n    {call}"
+    assert statuses(code) == {"discharged"}
+
+
+def test_what_a_mask_selects_is_a_copy() -> None:
+    assert statuses("def f(x):\n    x[x == 0].fill_(1)\n    return 1 / x") == {"unguarded"}
+
+
+def test_no_element_needs_to_reach_a_mean_that_is_rounded() -> None:
+    assert statuses("def f(x):\n    return 1 / (x >= x.mean()).sum()") == {"assumed"}

@@ -84,12 +84,10 @@ def _further(
     node: ast.AST,
     frame: Frame,
 ) -> dict[str, Value]:
-    """What `*args` and `**options` of a function hold, where a call shows all that it passes."""
+    """What `*args` and `**options` of a function hold, as far as a call shows what it passes."""
     signature, found = function.node.args, dict[str, Value]()
-    if isinstance(node, ast.Call) and _is_unseen(node):
-        return found
     names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
-    if signature.vararg is not None:
+    if signature.vararg is not None and all(v.op != "starred" for v in positional):
         placed = positional[len(names) - takes_receiver(function) :]
         found[signature.vararg.arg] = frame.graph.sequence(placed, node)
     if signature.kwarg is not None:
@@ -212,15 +210,14 @@ def bind_call(
     frame: Frame,
 ) -> dict[str, Value] | None:
     """`bind_arguments` of a call, which may hand on arguments that cannot be seen: `f(*args, **options)`."""
-    if not isinstance(node, ast.Call) or not _is_unseen(node):
+    unseen = isinstance(node, ast.Call) and (
+        any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+    )
+    if not unseen:
         return bind_arguments(function, positional, keywords, receiver)
     seen = next((i for i, value in enumerate(positional) if value.op == "starred"), len(positional))
     bound = bind_arguments(function, positional[:seen], keywords, receiver)
     return settings(function, frame) | bound if bound is not None else None
-
-
-def _is_unseen(call: ast.Call) -> bool:
-    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
 
 def bind_arguments(

@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, distributions
-from stablelint.analysis.interpret.statements.assignment import bind, changed
+from stablelint.analysis.interpret.statements.assignment import bind, changed, is_view
 from stablelint.analysis.interpret.statements.writing import STORED, forgotten, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
@@ -109,7 +109,8 @@ def _store(node: ast.Call, attr: str, receiver: Value, value: Value, frame: Fram
         if found is None or not found[1]:
             break
         target = target.func.value
-    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript):
+    copied = isinstance(target, ast.Subscript) and not is_view(receiver)  # `x[x > 0].fill_(1)` leaves x
+    if isinstance(target, ast.Name | ast.Attribute | ast.Subscript) and not copied:
         bind(target, value, frame)
     if receiver.kind in STORED:
         written_into(receiver, value, frame)

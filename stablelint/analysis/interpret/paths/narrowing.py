@@ -76,5 +76,5 @@ def open_to_callers(
         belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (counted,))
     return replace(
         value, key=key, interval=TOP, zero=Attained.NONE, ends=Attained.NONE, peak=None, guard=None,
-        assumed=value.is_constant, belief=belief, name=name or value.name, origin=value.origin or value.key,
+        assumed=value.is_constant, belief=belief, name=name or value.name, origin=value.origin | {value.key},
     )  # fmt: skip

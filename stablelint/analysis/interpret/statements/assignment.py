@@ -159,7 +159,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if isinstance(target.value, ast.Name | ast.Attribute):
         bind(target.value, updated, frame)
         written_into(base, updated, frame)
-    elif isinstance(target.value, ast.Subscript) and base.kind is not Kind.UNKNOWN and _is_view(base):
+    elif isinstance(target.value, ast.Subscript) and base.kind is not Kind.UNKNOWN and is_view(base):
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
     elif base.kind is not Kind.UNKNOWN:
         written_into(base, updated, frame)  # `x.view(-1)[i] = v`
@@ -198,7 +198,7 @@ def _may_be_mask(index: Value) -> bool:
     return index.op in HANDED_OVER and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
-def _is_view(selected: Value) -> bool:
+def is_view(selected: Value) -> bool:
     """Whether a selection shares its elements with what it was made from: no mask and no list of places does."""
     index = selected.operands.get("index")
     return selected.op == "index" and index is not None and index.dtype is None

@@ -31,15 +31,13 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
             computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
             return join(frame.graph, [value, result]) if computed_apart else result
         return Value(
-            "written",
-            frame.graph.fresh(),
-            value.kind,
-            dtype=value.dtype,
-            node=result.node,
-            module=frame.module,
-        )
+            "written", frame.graph.fresh(), value.kind, dtype=value.dtype, node=result.node, module=frame.module,
+            origin=frozenset(_storage(value)),
+        )  # fmt: skip
 
-    roots = {target.key, *_storage(target), *_held_anywhere(target, frame)}
+    own = _storage(target)
+    result.origin |= own
+    roots = {*own, *_held_anywhere(target, frame)}
     _replace(roots, result, renewed, frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
@@ -225,4 +223,4 @@ def _sources(value: Value) -> list[Value]:
 
 def _storage(value: Value) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
-    return {key for one in _sources(value) for key in (one.key, one.origin or one.key)}
+    return {key for one in _sources(value) for key in (one.key, *one.origin)}
