@@ -24,3 +24,9 @@ def _is_whole(part: Value) -> bool:
     if part.op == "slice":
         return all(bound.kind is Kind.NONE for bound in part.data)
     return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
+
+
+def is_view(selected: Value) -> bool:
+    """Whether a selection shares its elements with what it was made from: no mask and no list of places does."""
+    index = selected.operands.get("index")
+    return selected.op == "index" and index is not None and index.dtype is None

@@ -7,9 +7,10 @@ import ast
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, distributions
-from stablelint.analysis.interpret.statements.assignment import bind, changed, is_view
+from stablelint.analysis.interpret.statements.assignment import bind, changed
 from stablelint.analysis.interpret.statements.writing import STORED, forgotten, written_into
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.numerics.interval import TOP

@@ -21,7 +21,7 @@ from stablelint.analysis.interpret.statements.writing import (
 )
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
-from stablelint.analysis.values.indexing import keeps_all
+from stablelint.analysis.values.indexing import is_view, keeps_all
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
@@ -196,12 +196,6 @@ def changed(container: Value, result: Value, target: ast.expr, frame: Frame) -> 
 def _may_be_mask(index: Value) -> bool:
     """Whether an index of which nothing is known can be a mask; a number is written at places as where one is true."""
     return index.op in HANDED_OVER and index.dtype is None and index.kind in (Kind.TENSOR, Kind.UNKNOWN)
-
-
-def is_view(selected: Value) -> bool:
-    """Whether a selection shares its elements with what it was made from: no mask and no list of places does."""
-    index = selected.operands.get("index")
-    return selected.op == "index" and index is not None and index.dtype is None
 
 
 def _is_blank(base: Value) -> bool:

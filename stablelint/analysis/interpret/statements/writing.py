@@ -8,6 +8,7 @@ from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import TOP
@@ -183,7 +184,7 @@ def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
         held = _held_in(holder, frame)
         holders += held
         for part in (leaf for one in held for leaf in lists.leaves(one)):
-            if part.kind in STORED and part.interval != TOP:
+            if part.kind in STORED:
                 yield from _storage(part)
 
 
@@ -219,6 +220,13 @@ def _sources(value: Value) -> list[Value]:
         seen.update(v.key for v in new)
         found += new
     return found
+
+
+def _is_shown(value: Value) -> bool:
+    """Whether a value has the elements of its first operand: a view, or perhaps one."""
+    if value.op == "attribute":
+        return value.name in VIEWING
+    return value.op in _SHARING and (value.op != "index" or is_view(value))
 
 
 def _storage(value: Value) -> set[int]:
