@@ -19,6 +19,7 @@ from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, pa
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.rules.operands import constant, draw
+from stablelint.runtime.tensors.measure import floating
 from stablelint.syntax import operations
 
 Operands = Mapping[str, object]
@@ -112,7 +113,7 @@ def evaluate(
     leaves: dict[str, torch.Tensor] = {}
     names: dict[str, object] = {"torch": torch, "math": math, "F": torch.nn.functional}
     for name, value in operands.items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point():
+        if floating(value):
             value = value.to(dtype, copy=True)
             if name not in fixed:
                 leaves[name] = value.requires_grad_()
@@ -195,10 +196,7 @@ def _domain(spec: object) -> tuple[float, float]:
 
 def _single(operands: Operands) -> dict[str, object]:
     """The operands with each floating tensor cut down to its first element."""
-    return {
-        n: v.flatten()[:1] if isinstance(v, torch.Tensor) and v.is_floating_point() else v
-        for n, v in operands.items()
-    }
+    return {name: value.flatten()[:1] if floating(value) else value for name, value in operands.items()}
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor, floor: float = 1e-3) -> float:

@@ -18,6 +18,7 @@ from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.catalog.template import parse_template
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.rules import gate
+from stablelint.runtime.tensors.measure import floating
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS}
 
@@ -169,10 +170,7 @@ def _refused(tree: ast.expr, operands: gate.Operands, dtype: str) -> bool:
 
 
 def _rounded(operands: gate.Operands, dtype: torch.dtype) -> dict[str, object]:
-    return {
-        n: v.to(dtype).double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v
-        for n, v in operands.items()
-    }
+    return {name: v.to(dtype).double() if floating(v) else v for name, v in operands.items()}
 
 
 def _meant(rule: Rule, pattern: Pattern, operands: gate.Operands) -> gate.Outcome:

@@ -6,6 +6,7 @@ import cmath
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Flag, auto
+from typing import TypeGuard
 
 import torch
 
@@ -34,6 +35,11 @@ class OperandStats:
 
 
 _IN_JSON = {"minimum": "min", "maximum": "max"}
+
+
+def floating(value: object) -> TypeGuard[torch.Tensor]:
+    """Whether a value is a tensor of floating-point numbers."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 class Badness(Flag):

@@ -23,7 +23,7 @@ from stablelint.runtime.compare.compiling.graph import (
     judge_graph,
     without_attributes_shared,
 )
-from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import floating, tensors_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def drawn(inputs: Sequence[Any]) -> Iterator[Any]:
     """Floating-point inputs as a seeded generator draws them, one after the other; others as they are."""
     generator = torch.Generator().manual_seed(0)
     for one in inputs:
-        if isinstance(one, torch.Tensor) and one.is_floating_point():
+        if floating(one):
             values = torch.randn(one.shape, generator=generator).to(one.dtype).to(one.device)
             yield values.requires_grad_(one.requires_grad)
         else:

@@ -10,12 +10,12 @@ from itertools import islice, product
 import torch
 
 from stablelint.numerics.formats import FORMATS
-from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.runtime.tensors.measure import dtype_name, floating
 from stablelint.runtime.verify.operands import page
 from stablelint.runtime.verify.operands.bounds import bound_of
 from stablelint.runtime.verify.replay.compare import INVENTED, Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import evaluate
-from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_of, floating
+from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_of
 
 _SHAPES = 2  # distinct captured shapes that boundary operands are made for
 _FILLS = 4  # boundary values of one operand that get a case of their own

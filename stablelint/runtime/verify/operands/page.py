@@ -6,8 +6,9 @@ import torch
 
 from stablelint.catalog.errors import RuleError
 from stablelint.runtime.rules import operands as pages
+from stablelint.runtime.tensors.measure import floating
 from stablelint.runtime.verify.replay.compare import Case, Replayer, Role
-from stablelint.runtime.verify.replay.values import Call, Context, Value, floating
+from stablelint.runtime.verify.replay.values import Call, Context, Value
 from stablelint.runtime.verify.site import Site
 
 

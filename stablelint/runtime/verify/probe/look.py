@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 
 import torch
 
-from stablelint.runtime.tensors.measure import FINE, Badness, badness_of, dtype_name
+from stablelint.runtime.tensors.measure import FINE, Badness, badness_of, dtype_name, floating
 from stablelint.runtime.verify.replay.values import Context
 
 
@@ -67,7 +67,7 @@ def all_finite(value: object, nan_only: bool = False) -> bool:
     """Whether no element is NaN (nor, unless `nan_only`, infinite); what is not floating counts as finite."""
     if isinstance(value, float):
         return not math.isnan(value) and (nan_only or math.isfinite(value))
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
+    if floating(value):
         return not badness_of(value) & (Badness.NAN if nan_only else ~FINE)
     if isinstance(value, tuple | list):
         return all(all_finite(item, nan_only) for item in value)

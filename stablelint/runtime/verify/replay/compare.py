@@ -10,6 +10,7 @@ from enum import StrEnum
 import torch
 
 from stablelint.catalog import contract as contracts
+from stablelint.runtime.tensors.measure import floating
 from stablelint.runtime.verify.replay.accuracy import bits_of, change, reconciled, same
 from stablelint.runtime.verify.replay.evaluate import Outcome, evaluate, widened
 from stablelint.runtime.verify.replay.expression import (
@@ -23,7 +24,7 @@ from stablelint.runtime.verify.replay.expression import (
 )
 from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.namespace import namespace_of
-from stablelint.runtime.verify.replay.values import Call, Opaque, floating
+from stablelint.runtime.verify.replay.values import Call, Opaque
 from stablelint.runtime.verify.site import Kind, Site
 
 _SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 
@@ -41,11 +41,6 @@ class Call:
     origin: str = "captured"  # "captured", "search"; boundary operands carry their own names
     inputs: Mapping[str, Value] = field(default_factory=dict)  # of the enclosing function: a search's witness
     needs: frozenset[str] | None = None  # operands whose gradient was asked for (None: unknown, so all)
-
-
-def floating(value: Value) -> TypeGuard[torch.Tensor]:
-    """Whether a value is a tensor of floating-point numbers."""
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def dtype_of(name: str) -> torch.dtype:
