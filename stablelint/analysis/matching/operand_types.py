@@ -55,26 +55,30 @@ def misfit(template: str, site: Site) -> str | None:
         made = _made_elsewhere(site.match.bindings[name], _DEPTH)
         if made is not None:
             return f"`{made}` need not make tensors, and the rewrite is one for tensors"
-    for name, attribute in sorted(set(_OF_OPERAND.findall(template))):
-        value = site.match.bindings.get(name)
-        if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
-            continue
-        text = site.texts.get(name) or "the operand"
-        paths = leaves(value)
-        numbers = [one.kind is Kind.NUMBER for one in paths]
-        if any(numbers) or _is_annotated_number(text, site):
-            verb = "can be" if numbers and not all(numbers) else "is"
-            return f"`{_short(text)}` {verb} a Python number, and the rewrite is one for tensors"
-        if not is_tensor(value, site):
-            return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
-        if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
-            return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
-        if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
-            origin = _picked_from(value, set(), False)
-            if origin is not None:
-                return (
-                    f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
-                )
+    asked = sorted(set(_OF_OPERAND.findall(template)))
+    reasons = (_misfit_of(name, attribute, template, site) for name, attribute in asked)
+    return next(filter(None, reasons), None)
+
+
+def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | None:
+    """Why the template cannot ask an operand for an attribute or a method, or None."""
+    value = site.match.bindings.get(name)
+    if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
+        return None
+    text = site.texts.get(name) or "the operand"
+    paths = leaves(value)
+    numbers = [one.kind is Kind.NUMBER for one in paths]
+    if any(numbers) or _is_annotated_number(text, site):
+        verb = "can be" if numbers and not all(numbers) else "is"
+        return f"`{_short(text)}` {verb} a Python number, and the rewrite is one for tensors"
+    if not is_tensor(value, site):
+        return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
+    if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
+        return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
+    if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
+        origin = _picked_from(value, set(), False)
+        if origin is not None:
+            return f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
     return None
 
 

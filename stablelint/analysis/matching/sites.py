@@ -60,14 +60,24 @@ class Site:
 def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     """Python that yields `value` when it is evaluated where `root` stands; None where there is none."""
     source = frame.module.source
-    if value.node is not None and value.module is frame.module and isinstance(value.node, ast.expr):
+    own = value.node if value.module is frame.module and isinstance(value.node, ast.expr) else None
+    if own is not None and root.node is not None and encloses(root.node, own):
         # In a loop, a name may hold what the root itself gave in the pass before.
-        again = value.node is root.node and value.key != root.key
-        if root.node is not None and encloses(root.node, value.node) and not again:
-            return source.segment(value.node)
+        if own is not root.node or value.key == root.key:
+            return source.segment(own)
     literal = _literal_in(root.node, value)
     if literal is not None:
         return source.segment(literal)
+    name = _name_of(value, frame)
+    if name is not None:
+        return name
+    if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
+        return repr(value.data)
+    return source.segment(own) if own is not None and _still_valid(own, root, frame) else None
+
+
+def _name_of(value: Value, frame: Frame) -> str | None:
+    """The name, or the attribute of `self`, that holds a value."""
     holders = [(name, held) for name, held in frame.state.names.items() if _is_same_constant(held, value)]
     if frame.receiver is not None:
         own = frame.receiver.key
@@ -80,11 +90,7 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     if value.assumed and frame.receiver is not None:
         if value.key == frame.graph.key("attribute", frame.receiver.key, value.name):
             return f"self.{value.name}"
-    if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
-        return repr(value.data)
-    if value.node is None or value.module is not frame.module or not isinstance(value.node, ast.expr):
-        return None
-    return source.segment(value.node) if _still_valid(value.node, root, frame) else None
+    return None
 
 
 def _literal_in(root: ast.AST | None, value: Value) -> ast.expr | None:

@@ -63,21 +63,15 @@ def _refusal(
     site: Site, decisive: Sequence[Result], failing: Sequence[Result], cured: Sequence[Result]
 ) -> Decision | None:
     """What speaks against a fix that was replayed."""
-    uncured = [r for r in failing if r.fixed_failed and r.role in _PROOF and not r.infinite]
-    if uncured:
-        return Decision(Verdict.INEFFECTIVE, uncured[0])
-    lenient = [r for r in failing if r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED]
-    if not cured and len(lenient) < len(failing):
-        return Decision(Verdict.INEFFECTIVE, failing[0])
-    broken = [
-        r
-        for r in decisive
-        if not r.original_failed and r.fixed_failed and not r.infinite and r.role is not Role.STRUCTURE
-    ]
-    if broken:
-        return Decision(Verdict.INEFFECTIVE, broken[0])
-    moved = [r for r in decisive if _diverges(site, r)]
-    return Decision(Verdict.DIVERGES, moved[0]) if moved else None
+    strict = [r for r in failing if not (r.role is Role.STRUCTURE or r.infinite or r.role in INVENTED)]
+    broken = (r for r in decisive if not r.original_failed and r.role is not Role.STRUCTURE)
+    against = (
+        (Verdict.INEFFECTIVE, [r for r in failing if r.role in _PROOF and r.fixed_failed and not r.infinite]),
+        (Verdict.INEFFECTIVE, failing if strict and not cured else ()),
+        (Verdict.INEFFECTIVE, [r for r in broken if r.fixed_failed and not r.infinite]),
+        (Verdict.DIVERGES, [r for r in decisive if _diverges(site, r)]),
+    )
+    return next((Decision(verdict, results[0]) for verdict, results in against if results), None)
 
 
 def with_function(site: Site, decision: Decision, seen: FunctionShown | None, consumes: bool) -> Decision:

@@ -247,32 +247,41 @@ def _judge(
     if original.error or (fixed is not None and fixed.error):
         return result
     if site.kind is Kind.INTERFACE:
-        if failed is None and fixed is not None and case.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY):
-            wrong = (change(original, fixed, original) or 0.0) > 1
-            return replace(result, original_failed="wrong" if wrong else None)
-        return result
+        seen = failed is None and case.role in (Role.CAPTURED, Role.MADE, Role.HEALTHY)
+        wrong = seen and fixed is not None and (change(original, fixed, original) or 0.0) > 1
+        return replace(result, original_failed="wrong") if wrong else result
     # torch bounds the probabilities of a distribution: beyond, its log-probabilities are finite and wrong
     digits = site.expect == "inaccurate" or (original.distribution and site.safe)
     if not digits and case.role not in (*SEEN, Role.HEALTHY):
         return result
     exact = _exact(replayer, case, expression, original, digits)
-    original_bits, worst = bits_of(original, exact.values, replayer.taken(case.call, original))
+    result = _with_bits(result, exact, replayer, digits)
+    # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
+    return result if fixed is None or unasked else replace(result, changed=_changed(result, fixed, exact))
+
+
+def _with_bits(result: Result, exact: Outcome, replayer: Replayer, digits: bool) -> Result:
+    """The result with the bits that are right in it, and whether too few are, where `digits` matter."""
+    original, fixed = result.original, result.fixed
+    original_bits, worst = bits_of(original, exact.values, replayer.taken(result.case.call, original))
     fixed_bits = None
     if fixed is not None:
         alike = same(fixed.values, original.values)
         fixed_bits = original_bits if alike else bits_of(fixed, exact.values)[0]
-    if failed is None and digits and worst is not None:
-        lost = worst < mantissa_bits(original.values[0].dtype) / 3
-        better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
-        failed = "accuracy" if lost and better else None
-    # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
-    changed = None
-    if fixed is not None and not unasked:
-        share = _SPEAKING if failed in ("forward", "backward") else 1.0
-        changed = change(original, fixed, exact, gradients=case.gradient_asked, share=share)
-        if fixed.written - original.written:
-            changed = math.inf  # an operand is the program's, which may go on with it
-    return Result(case, original, fixed, original_bits, fixed_bits, failed, still, changed)
+    result = replace(result, original_bits=original_bits, fixed_bits=fixed_bits)
+    if result.original_failed is not None or not digits or worst is None:
+        return result
+    lost = worst < mantissa_bits(original.values[0].dtype) / 3
+    better = fixed_bits is None or original_bits is None or fixed_bits > original_bits + 1
+    return replace(result, original_failed="accuracy") if lost and better else result
+
+
+def _changed(result: Result, fixed: Outcome, exact: Outcome) -> float | None:
+    """How far the fix takes what was healthy, in units of the tolerance."""
+    if fixed.written - result.original.written:
+        return math.inf  # an operand is the program's, which may go on with it
+    share = _SPEAKING if result.original_failed in ("forward", "backward") else 1.0
+    return change(result.original, fixed, exact, gradients=result.case.gradient_asked, share=share)
 
 
 def _exact(
