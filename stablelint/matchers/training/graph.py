@@ -38,6 +38,7 @@ _IN_PLACE = (
     *"normal_ uniform_ floor round scatter scatter_add index_add index_fill".split(),
 )
 _ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - having("cut")
+_MOVED = having("device", "cast", "layout")
 _WITHOUT = frozenset({Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN, Kind.ARRAY})
 _WITHOUT_GRAPH = having(
     "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid", "cut"
@@ -209,12 +210,19 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
         return True
     if value.op in _LOSSES and "input" in value.operands:
         other = value.operands.get("target")
-        cut = other is None or other.op in _GIVEN or _is_cut(other, review, depth - 1)
+        cut = other is None or _is_given(other) or _is_cut(other, review, depth - 1)
         return cut and _is_cut(value.operands["input"], review, depth - 1)
     operands = [v for name, v in value.operands.items() if name not in ("dim", "dtype")]
     return (
         value.op in _ELEMENTWISE and bool(operands) and all(_is_cut(v, review, depth - 1) for v in operands)
     )
+
+
+def _is_given(target: Value) -> bool:
+    """Whether a target is one of the data, as they come or moved: `batch["label"].to(device)`."""
+    while target.op in _MOVED and target.first is not None:
+        target = target.first
+    return target.op in _GIVEN or isinstance(target.node, ast.Subscript)
 
 
 def _is_called_without_graph(value: Value, review: Review) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import functions_naming, is_without_graph, made_by
+from stablelint.matchers.names import functions_naming, is_without_graph, made_by, parameters_of
 from stablelint.matchers.training.structure import constructors, is_read_outside
 from stablelint.matchers.tree import (
     Function,
@@ -43,8 +43,7 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
         for loop in (n for n in nodes_in(root, ast.For) if n in inner):
             batch, names = _batch_of(loop)
             if batch is not None and not any(name.startswith("_") for name in names):
-                trees = (loop, *functions_below(root))
-                if not any(n.id in names for tree in trees for n in _loads(tree)):
+                if names.isdisjoint(_loads(loop).union(*map(_loads, functions_below(root)))):
                     yield site_at(review, rule, batch)
 
 
@@ -67,8 +66,11 @@ def _batch_of(loop: ast.For) -> tuple[ast.Tuple | ast.List | None, set[str]]:
     return target, {n.id for n in parts}
 
 
-def _loads(tree: ast.AST) -> Iterator[ast.Name]:
-    return (n for n in nodes_below(tree, ast.Name) if isinstance(n.ctx, ast.Load))
+def _loads(tree: ast.AST) -> set[str]:
+    """The names that a loop or a function reads, without the function's own parameters."""
+    return {n.id for n in nodes_below(tree, ast.Name) if isinstance(n.ctx, ast.Load)} - parameters_of(
+        tree
+    ).keys()
 
 
 @observes()
