@@ -118,15 +118,8 @@ def _reference() -> Iterator[str]:
             signature.compared, ""
         )
         yield f"| `{name}({', '.join(places) or 'eps'}){compared}` | {signature.meaning} |"
-    yield from (
-        "",
-        "## Forms",
-        "",
-        "Of the condition `form(x) == word`.",
-        "",
-        "| word | the operand is, or may be |",
-        "| --- | --- |",
-    )
+    yield from ("", "## Forms", "", "Of the condition `form(x) == word`.", "")
+    yield from ("| word | the operand is, or may be |", "| --- | --- |")
     yield from (f"| `{word}` | {meaning} |" for word, meaning in FORMS.items())
     yield from ("", "## Contracts", "", "Comparisons of metavariables with constants, joined by `and`.")
     constants = ", ".join(f"`{name}`" for name in sorted(CONSTANTS))

@@ -15,20 +15,6 @@ from dataclasses import replace
 
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import End, Interval, from_ends, interned
-from stablelint.numerics.powers import power
-
-__all__ = [
-    "absolute",
-    "add",
-    "div",
-    "maximum",
-    "minimum",
-    "mul",
-    "neg",
-    "power",
-    "sub",
-    "zero_meets_infinity",
-]
 
 
 def neg(x: Interval) -> Interval:

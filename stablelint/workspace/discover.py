@@ -12,34 +12,12 @@ from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace import gitignore
 from stablelint.workspace.globs import PathPatterns
 
-DEFAULT_EXCLUDE = (
-    ".bzr",
-    ".direnv",
-    ".eggs",
-    ".git",
-    ".git-rewrite",
-    ".hg",
-    ".ipynb_checkpoints",
-    ".mypy_cache",
-    ".nox",
-    ".pants.d",
-    ".pyenv",
-    ".pytest_cache",
-    ".pytype",
-    ".ruff_cache",
-    ".stablelint_cache",
-    ".svn",
-    ".tox",
-    ".venv",
-    ".vscode",
-    "__pypackages__",
-    "_build",
-    "buck-out",
-    "build",
-    "dist",
-    "node_modules",
-    "site-packages",
-    "venv",
+DEFAULT_EXCLUDE = tuple(
+    """
+    .bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv .pytest_cache
+    .pytype .ruff_cache .stablelint_cache .svn .tox .venv .vscode __pypackages__ _build buck-out build dist
+    node_modules site-packages venv
+    """.split()
 )
 
 

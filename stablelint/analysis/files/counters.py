@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.files.modules import ClassInfo
+from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import nodes_below
 
 Number = int | float
@@ -60,8 +61,7 @@ def _adds_to(node: ast.expr, target: ast.expr) -> bool:
 def _is_count(node: ast.expr) -> bool:
     """Whether an expression is a number that is not negative, by its text: `1`, `len(x)`, `x.size(0)`, `x.shape[0]`."""
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return name in _SIZES
+        return called_name(node) in _SIZES
     if isinstance(node, ast.Subscript):
         return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
     number = _number(node)

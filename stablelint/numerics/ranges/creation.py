@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from stablelint.numerics import arithmetic
 from stablelint.numerics.interval import BOOLEAN, COUNT, POSITIVE, TOP, ZERO, Interval
+from stablelint.numerics.powers import power
 from stablelint.numerics.ranges.call import Call, Transfer, always
 
 _HALF_OPEN_UNIT = Interval(0.0, 1.0, hi_open=True)
@@ -40,7 +40,7 @@ def _linspace(call: Call) -> Interval:
 
 def _logspace(call: Call) -> Interval:
     base = call.named("base") or Interval.point(10.0)
-    return arithmetic.power(base, _linspace(call), call.fmt)
+    return power(base, _linspace(call), call.fmt)
 
 
 def _randint(call: Call) -> Interval:

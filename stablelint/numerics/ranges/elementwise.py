@@ -9,6 +9,7 @@ from dataclasses import replace
 from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import ANYTHING, BOOLEAN, TOP, ZERO, Interval
+from stablelint.numerics.powers import power
 from stablelint.numerics.ranges.call import Call, Transfer, always
 from stablelint.numerics.ranges.elementary import SHAPES
 
@@ -192,7 +193,7 @@ ELEMENTWISE: Mapping[str, Transfer] = {
     "mul": _binary(arithmetic.mul),
     "div": _div,
     "floor_divide": _floor_divide,
-    "pow": lambda call: arithmetic.power(call.x, call.operand(1, "exponent"), call.fmt),
+    "pow": lambda call: power(call.x, call.operand(1, "exponent"), call.fmt),
     "fmod": _fmod,
     "remainder": _remainder,
     "floor": _rounding(math.floor),

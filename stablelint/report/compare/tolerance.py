@@ -14,17 +14,8 @@ from stablelint.runtime.plain import plural
 _ROWS = 20
 _NAMES = 8
 _BLOCKS = " ▁▂▃▄▅▆▇█"
-_HEADS = (
-    "name",
-    "shape",
-    "dtype",
-    "beyond",
-    "largest |a-b|",
-    "relative",
-    "ulps",
-    "at",
-    "NaN",
-    "errors by ulps",
+_HEADS = tuple(
+    "name, shape, dtype, beyond, largest |a-b|, relative, ulps, at, NaN, errors by ulps".split(", ")
 )
 
 

@@ -15,24 +15,14 @@ _MOST_TRIALS = 8
 _SHOWN = 3
 # Which remedies are worth a run, in this order, for each way in which runs part.
 _CANDIDATES = {
-    Kind.DRAW: ("seed", "clock", "entropy", "hash", "workers", "threads", "address"),
-    Kind.INPUT: ("hash", "seed", "entropy", "clock", "workers", "files", "threads", "address"),
-    Kind.ORDER: ("hash", "seed", "files", "workers", "entropy", "clock", "address"),
-    Kind.OPERANDS: ("hash", "address", "seed", "files", "entropy", "clock"),
-    Kind.NUMBER: ("hash", "seed", "clock", "entropy", "address"),
-    Kind.PATH: (
-        "hash",
-        "seed",
-        "clock",
-        "entropy",
-        "files",
-        "workers",
-        "deterministic",
-        "threads",
-        "address",
-    ),
-    Kind.SHAPE: ("hash", "seed", "clock", "entropy", "files", "workers", "address"),
-    Kind.RESULT: ("deterministic", "memory", "threads", "attention", "tf32"),
+    Kind.DRAW: "seed clock entropy hash workers threads address",
+    Kind.INPUT: "hash seed entropy clock workers files threads address",
+    Kind.ORDER: "hash seed files workers entropy clock address",
+    Kind.OPERANDS: "hash address seed files entropy clock",
+    Kind.NUMBER: "hash seed clock entropy address",
+    Kind.PATH: "hash seed clock entropy files workers deterministic threads address",
+    Kind.SHAPE: "hash seed clock entropy files workers address",
+    Kind.RESULT: "deterministic memory threads attention tf32",
 }
 # The remedy that a watched call speaks for.
 _SPEAKS_FOR = {
@@ -120,7 +110,7 @@ def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
     reasons = [] if record is None else list(_from_record(record))
     if parting.kind is not Kind.DRAW:
         reasons += _spoken_for(evidence)
-    for name in dict.fromkeys([*reasons, *_CANDIDATES[parting.kind]]):
+    for name in dict.fromkeys([*reasons, *_CANDIDATES[parting.kind].split()]):
         if (evidence.gpu or name not in _ON_GPU) and name in available():
             yield name
 

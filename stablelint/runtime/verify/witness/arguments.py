@@ -14,17 +14,8 @@ from stablelint.runtime.verify.witness.uses import Uses
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = (
-    (2, 4),
-    (2, 3, 4),
-    (4,),
-    (2, 4, 8, 8),
-    (4, 4),
-    (2, 4, 4),
-    (),
-    (1,),
-    (2, 3, 4, 4),
-    (2, 3, 2, 4, 4),
-)
+    (2, 4), (2, 3, 4), (4,), (2, 4, 8, 8), (4, 4), (2, 4, 4), (), (1,), (2, 3, 4, 4), (2, 3, 2, 4, 4),
+)  # fmt: skip
 _CHOICES = 10  # combinations of kinds that are tried with each shape
 _KINDS = 4  # of one parameter, in the first assignments
 _SIZES = (2, 3, 4, 5, 6)

@@ -20,19 +20,9 @@ _CHANGING = frozenset(
     "os.mkdir os.remove os.rename os.rmdir os.symlink os.link os.truncate os.chmod os.chown os.utime "
     "shutil.rmtree".split()
 )
-_LEAVING = (
-    "subprocess.",
-    "os.exec",
-    "os.fork",
-    "os.kill",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.system",
-    "pty.",
-    "socket.bind",
-    "socket.connect",
-    "socket.getaddrinfo",
-    "socket.send",
+_LEAVING = tuple(
+    "subprocess. os.exec os.fork os.kill os.posix_spawn os.spawn os.system pty. socket.bind "
+    "socket.connect socket.getaddrinfo socket.send".split()
 )
 _WAITING = 4.0  # times its share of the processor that a call may wait
 _GRACE_SECONDS = 2.0  # after which what heeds no signal is killed
