@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stablelint.catalog.contract import CONSTANTS, FUNCTIONS
 from stablelint.catalog.predicates import FORMS, SIGNATURES
 from stablelint.diagnostic import Applicability, Severity
 from stablelint.numerics.formats import DTYPES
@@ -99,8 +100,6 @@ def reference() -> str:
 
 
 def _reference() -> Iterator[str]:
-    from stablelint.catalog.contract import CONSTANTS, FUNCTIONS
-
     for title, table in (
         ("Keys of a page", PAGE),
         ("Keys of `[requires]`", REQUIRES),

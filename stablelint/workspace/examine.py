@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
+from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
@@ -95,7 +96,6 @@ class Examiner:
 
     def __call__(self, path: str, received: Passes | None = None) -> tuple[str, Json]:
         """The digest of the file's content, and its entry; `received` is what other files pass to it."""
-        from stablelint.syntax.content import digest
         from stablelint.syntax.source import SourceError
 
         self._received = {path: received or {}}

@@ -146,14 +146,14 @@ class Review:
             value,
             bindings,
             ranges,
-            state.autocast,
-            self.half_shown,
-            state.nonempty,
-            state.selecting,
-            state.plural,
-            state.gradient,
-            self.half_used,
-            frame.session.project.shows,
+            autocast=state.autocast,
+            half_shown=self.half_shown,
+            half_used=self.half_used,
+            nonempty=state.nonempty,
+            selecting=state.selecting,
+            plural=state.plural,
+            gradient=state.gradient,
+            shows=frame.session.project.shows,
         )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
@@ -175,10 +175,10 @@ class Review:
             frame,
             context.ranges if not judgement.assumes else _believed(context.ranges, found, frame),
             context,
-            texts,
-            frame.statement,
-            frame.state.gradient,
-            _resting_on_project(rule, context) if truth is Truth.MAYBE else None,
+            texts=texts,
+            statement=frame.statement,
+            gradient=frame.state.gradient,
+            message=_resting_on_project(rule, context) if truth is Truth.MAYBE else None,
         )
         key = (rule.code, id(value.node))
         known = self.found.setdefault(key, site)

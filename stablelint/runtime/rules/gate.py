@@ -17,6 +17,7 @@ import torch
 from stablelint.catalog import contract
 from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, parse_pattern
 from stablelint.catalog.rule import FixTemplate, Rule
+from stablelint.catalog.template import parse_template
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.rules.operands import constant, draw
 from stablelint.runtime.tensors.measure import floating
@@ -55,8 +56,6 @@ def _given(keyword: ast.keyword, pattern: Pattern, present: frozenset[str]) -> b
 
 def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.expr:
     """The expression after the fix; the template is put in as a tree, so precedence cannot go wrong."""
-    from stablelint.catalog.template import parse_template
-
     template = parse_template(parse_template(fix.replace).bound(present | parts(tree)))
     new = ast.parse(encode(template.text)[0].strip(), mode="eval").body
     if fix.reader is not None and fix.target is not None:

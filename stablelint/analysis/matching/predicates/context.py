@@ -19,13 +19,12 @@ class Context:
     ranges: Mapping[str, Interval]
     autocast: str | None
     half_shown: bool  # the file shows that it is run in half precision
-    nonempty: frozenset[int] = frozenset()  # keys of what the path has shown to have an element
-    selecting: frozenset[int] = frozenset()  # keys of masks that it has shown to hold a true element
-    plural: frozenset[int] = frozenset()  # keys of what the path has shown to have several
-    gradient: bool = True  # gradients are recorded at this place
-    half_used: bool = False  # the file is a script that casts to half precision itself
-    # The file of the project that shows a fact about it.
-    shows: Callable[[str], str | None] = lambda fact: None
+    half_used: bool  # the file is a script that casts to half precision itself
+    nonempty: frozenset[int]  # keys of what the path has shown to have an element
+    selecting: frozenset[int]  # keys of masks that it has shown to hold a true element
+    plural: frozenset[int]  # keys of what the path has shown to have several
+    gradient: bool  # gradients are recorded at this place
+    shows: Callable[[str], str | None]  # the file of the project that shows a fact about it
 
 
 def value_of(predicate: Predicate, context: Context, position: int = 0) -> Value:
