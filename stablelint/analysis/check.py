@@ -160,13 +160,13 @@ class _Analysis:
             filename,
             tuple(of_one_change(sorted(unique.values(), key=lambda d: d.sort_key))),
             tuple(sorted(self._discharged, key=lambda d: d.sort_key)),
-            tuple(self._problems),
-            len(self._module.source.lines),
-            dict(sorted(self._counts.items())),
-            self._assumed,
-            self._project.consulted({path for d in unique.values() for path in d.elsewhere}),
-            passes,
-            frozenset(self._project.asked),
+            problems=tuple(self._problems),
+            lines=len(self._module.source.lines),
+            discharge_counts=dict(sorted(self._counts.items())),
+            assumed=self._assumed,
+            consulted=self._project.consulted({path for d in unique.values() for path in d.elsewhere}),
+            passes=passes,
+            asks=frozenset(self._project.asked),
         )
 
     def _half_is_met(self) -> bool:

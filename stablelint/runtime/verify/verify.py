@@ -82,10 +82,10 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
         tuple(reports),
         rerun,
         tuple(request.command),
-        round(records.overhead, 4) if request.command and records.overhead is not None else None,
-        tuple(problems),
-        interrupted or cut,
-        request.files,
+        overhead=round(records.overhead, 4) if request.command and records.overhead is not None else None,
+        problems=tuple(problems),
+        incomplete=interrupted or cut,
+        files=request.files,
     )
     return Verification(report, examiner.examinations)
 
@@ -157,16 +157,16 @@ def _examined(
         site,
         decision.verdict,
         captured.calls or captured.raised,
-        {name: extent.to_json() for name, extent in captured.extents.items()},
-        original,
-        fixed,
-        witness_shown(decision.witness, examination.replayer, captured.function)
+        extents={name: extent.to_json() for name, extent in captured.extents.items()},
+        original=original,
+        fixed=fixed,
+        witness=witness_shown(decision.witness, examination.replayer, captured.function)
         if decision.witness and examination.replayer
         else None,
-        notes,
-        len(examination.results),
-        curve,
-        request.fingerprints.get(site.id, ""),
+        notes=notes,
+        cases=len(examination.results),
+        curve=curve,
+        fingerprint=request.fingerprints.get(site.id, ""),
         function=captured.function,
     )
     return examination, report

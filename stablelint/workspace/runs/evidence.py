@@ -171,11 +171,13 @@ def observed(
             site.code,
             function_digest(text),
             bare(site.expression),
-            origin,
-            report.calls,
-            str(report.verdict),
-            {name: low for name, extent in extents if (low := extent.get("min")) is not None},
-            {name: high for name, extent in extents if (high := extent.get("max")) is not None},
-            {name: int(zeros) for name, extent in extents if (zeros := extent.get("zeros")) is not None},
-            report.witness.line if report.witness is not None else None,
+            origin=origin,
+            calls=report.calls,
+            verdict=str(report.verdict),
+            least={name: low for name, extent in extents if (low := extent.get("min")) is not None},
+            greatest={name: high for name, extent in extents if (high := extent.get("max")) is not None},
+            zeros={
+                name: int(zeros) for name, extent in extents if (zeros := extent.get("zeros")) is not None
+            },
+            witness=report.witness.line if report.witness is not None else None,
         )

@@ -162,13 +162,13 @@ class Judges(Observer):
             Kind.GRAPH,
             self.step,
             "backward" if "gradient" in judged.place else "forward",
-            module_of(node),
-            f"`{place.expression}` has another result when {name} compiles it",
-            side,
-            replace(side, error=judged.compiled),
-            tuple(statistics_of(one, f"x{index}").as_json() for index, one in operands),
-            plain(compare_tensors(judged.place, *judged.values, Tolerances())),
-            f"the difference is in {judged.place}",
+            module=module_of(node),
+            summary=f"`{place.expression}` has another result when {name} compiles it",
+            first=side,
+            second=replace(side, error=judged.compiled),
+            operands=tuple(statistics_of(one, f"x{index}").as_json() for index, one in operands),
+            values=plain(compare_tensors(judged.place, *judged.values, Tolerances())),
+            note=f"the difference is in {judged.place}",
         )
         cause = _cause(name, self._stage(found, backend))
         report = {"difference": difference, "cause": cause, "graph": lines}

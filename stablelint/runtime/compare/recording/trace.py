@@ -223,14 +223,14 @@ def _record(index: int, place: Location, line: Sequence[Any]) -> Record:
         index,
         step,
         phase,
-        operation,
-        module,
-        place,
-        frozenset(traits),
-        tuple(numbers),
-        frozenset(operands),
-        tuple(_result(*one) for one in results),
-        tuple(local) if local else None,
+        operation=operation,
+        module=module,
+        place=place,
+        traits=frozenset(traits),
+        numbers=tuple(numbers),
+        operands=frozenset(operands),
+        results=tuple(_result(*one) for one in results),
+        local=tuple(local) if local else None,
     )
 
 
