@@ -25,6 +25,7 @@ from stablelint.matchers.tree import (
     ancestors,
     arguments,
     around,
+    assigned,
     backs_below,
     backs_in,
     block_of,
@@ -34,6 +35,7 @@ from stablelint.matchers.tree import (
     exclusive,
     loop_around,
     mentions,
+    parents,
     receiver,
     start,
     statement_in,
@@ -111,7 +113,7 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     evals = [c for c in calls("eval", "train") if _mode(c) == "eval"]
     if any(receiver(c) is not None and c not in evals for c in calls("train")):
         return
-    trained = set(map(subject, calls("parameters")))
+    trained = {*map(subject, calls("parameters")), *trained_in(review.module)}
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
             reached = [(calls_below(node), backs_below(node)) for node in reached_from(loop, tree)]
@@ -155,7 +157,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         evaluated = [n for n in calls_in(root) if _mode(n) == "eval"]
         if not evaluated or _is_called_without_graph(root, review):
             continue
-        models = frozenset(map(subject, evaluated))
+        models = frozenset(name for n in evaluated for name in _models_set(n, root))
         gathered = list(_gathered(models, root, review))
         for part, joined in gathered:
             kind = Kind.TENSOR if joined else Kind.UNKNOWN
@@ -186,6 +188,12 @@ def _is_cut(call: ast.Call, root: ast.AST) -> bool:
     return isinstance(next(ancestors(call, root), None), ast.Attribute)
 
 
+def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
+    """The expressions of the model whose mode a call sets: `model` and `net` of `net = model.eval()`."""
+    above = parents(root).get(call)
+    return {subject(call), *(assigned(above)[0] if above is not None else ())}
+
+
 def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
@@ -193,11 +201,9 @@ def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))
-    modes = [
-        n
-        for n in calls_in(root, "eval", "train")
-        if subject(n) == ast.unparse(call.func).removesuffix(".forward") and start(n) < start(call)
-    ]
+    model = ast.unparse(call.func).removesuffix(".forward")
+    set_before = (n for n in calls_in(root, "eval", "train") if start(n) < start(call))
+    modes = [n for n in set_before if model in _models_set(n, root)]
     modes.sort(key=start)
     return (
         not (asks or trains)

@@ -20,7 +20,7 @@ class Kept:
 
     def __init__(self, at: ast.AST, collection: ast.expr, held: ast.expr, loop: Loop) -> None:
         self.at, self.collection, self.loop = at, collection, loop
-        self.parts = list(_parts(held))
+        self.parts = list(parts_of(held))
         base: ast.expr = collection
         while isinstance(base, ast.Subscript) or receiver(base) is not None:
             base = base.value if isinstance(base, ast.Subscript) else receiver(base) or base
@@ -30,13 +30,13 @@ class Kept:
 def kept_in(root: ast.AST) -> Iterator[Kept]:
     """What the loops of a function put into collections."""
     for node in nodes_in(root, ast.Call, ast.AugAssign, ast.Assign):
-        for collection, held in _additions(node):
+        for collection, held in additions(node):
             loop = loop_around(node, root)
             if loop is not None:
                 yield Kept(node, collection, held, loop)
 
 
-def _additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The collection into which a call or an assignment puts something, and what."""
     into = receiver(node)
     match node:
@@ -60,12 +60,12 @@ def _has_places(target: ast.expr) -> bool:
     return False
 
 
-def _parts(node: ast.expr) -> Iterator[ast.expr]:
+def parts_of(node: ast.expr) -> Iterator[ast.expr]:
     """The elements of what is put in, through tuples, lists and dicts."""
     match node:
         case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Dict(values=elements):
             for element in elements:
-                yield from _parts(element)
+                yield from parts_of(element)
         case _:
             yield node
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import assigned_in, bound_to, classes_of, functions_naming, made_by, qualified
+from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -25,14 +27,16 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.walk import nodes_below, nodes_in
+from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _BARE = (
     "Loss",
     "ReLU",
     "Parameter",
+    "Pool1d",
     "Pool2d",
+    "Pool3d",
     "Tanh",
     "Sigmoid",
     "Upsample",
@@ -53,9 +57,10 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
             if not isinstance(target, ast.Attribute) or made is None:
                 continue
-            if not _holds_modules(made, module) and not _is_filled(made, target.attr, init, module):
+            names = {target.attr, getattr(value, "id", "")} - {""}
+            if not _holds_modules(made, module) and not _is_filled(made, names, init, module):
                 continue
-            if not _is_registered({target.attr, getattr(value, "id", "")}, info):
+            if not _is_registered(names, info):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
                 yield site_at(review, rule, value, {name: value}, statement=statement)
 
@@ -135,11 +140,13 @@ def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: Modul
     return any(_is_module(one, kinds, module) for one in above)
 
 
-def _is_filled(made: ast.expr, attr: str, init: ast.FunctionDef, module: ModuleInfo) -> bool:
-    """Whether an attribute begins as an empty list to which the same function appends layers."""
-    appended = [n for n in calls_in(init, "append") if subject(n) == f"self.{attr}" and len(n.args) == 1]
+def _is_filled(made: ast.expr, names: set[str], init: ast.FunctionDef, module: ModuleInfo) -> bool:
+    """Whether a list, by its name or as an attribute, begins empty and is given layers in the same function."""
+    texts = names | {f"self.{name}" for name in names}
+    adding = nodes_in(init, ast.Call, ast.AugAssign, ast.Assign)
+    held = [held for node in adding for kept, held in additions(node) if ast.unparse(kept) in texts]
     empty = isinstance(made, ast.List) and not made.elts
-    return empty and any(_is_layer(n.args[0], module) for n in appended)
+    return empty and any(_is_layer(one, module) or _holds_modules(one, module) for one in held)
 
 
 def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
@@ -155,15 +162,33 @@ def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
 
 
 def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression makes a module with parameters: one of torch, or by a class or a function of the file."""
+    return _is_of_torch(node, module) or made_by(node, module).removeprefix("self.") in _makers(module)
+
+
+def _is_of_torch(node: ast.expr | None, module: ModuleInfo) -> bool:
     package, _, name = made_by(node, module).rpartition(".")
     return package == "torch.nn" and name[:1].isupper() and not name.endswith(_BARE)
+
+
+@lru_cache(maxsize=1)
+def _makers(module: ModuleInfo) -> frozenset[str]:
+    """The classes of a file that hold layers of torch, and its functions and methods that return one."""
+    classes = {
+        info.name for info in module.sights.classes if any(_is_of_torch(n, module) for n in calls_below(info))
+    }
+    functions = functions_below(module.source.tree)
+    returning = {
+        f.name for f in functions if any(_is_of_torch(n.value, module) for n in nodes_in(f, ast.Return))
+    }
+    return frozenset(classes | returning)
 
 
 def _is_registered(names: set[str], info: ast.ClassDef) -> bool:
     """Whether the class hands the list on to a container, or registers its elements one by one."""
     if calls_below(info, "add_module", "register_module", "setattr"):
         return True
-    return any(mentions(node, *names - {""}) for node in calls_below(info, *_CONTAINERS))
+    return any(mentions(node, *names) for node in calls_below(info, *_CONTAINERS))
 
 
 @observes()
