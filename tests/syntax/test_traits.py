@@ -117,8 +117,11 @@ def tensors(found: Any) -> list[Any]:
     return [found] if isinstance(found, torch.Tensor) else list(found)
 
 
+NOT_OF_TORCH = {"overwritten", "checkpoint", "phi", "rearrange"}
+
+
 def every(*traits: str) -> Any:
-    return pytest.mark.parametrize("name", sorted(having(*traits) - {"overwritten", "checkpoint", "phi"}))
+    return pytest.mark.parametrize("name", sorted(having(*traits) - NOT_OF_TORCH))
 
 
 def test_every_trait_is_somebodys_and_says_what_it_is() -> None:
