@@ -29,9 +29,15 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
     if not any(one in proposal.template for one in _NEAR_ZERO):
         return
-    offset = next((one for one in _addends(value) if is_offset(tree, one, _SMOOTH)), None)
+    offset = next(
+        (one for one in _addends(value) if _is_positive(one) or is_offset(tree, one, _SMOOTH)), None
+    )
     if offset is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
+
+
+def _is_positive(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
 
 
 def _values(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
