@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from stablelint.codemod.flow.definition import Function, function_of
+from stablelint.codemod.flow.definition import Function, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import loads, looks_names_up
 from stablelint.codemod.text import draft
@@ -33,6 +33,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
         if statement is not None and _is_read(function, name, gone):
             continue
         statement = statement or _overwritten(tree, function, replaced, name)
+        statement = statement or _read_here_alone(tree, function, gone, name)
         if statement is None or statement in gone or name in still_read:
             continue
         change = _removal(tree, statement)
@@ -83,6 +84,32 @@ def _overwritten(tree: Tree, function: Function, replaced: ast.AST, name: str) -
             if is_jump or (isinstance(node, ast.Name) and node.id == name):
                 return None
     return None
+
+
+def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: str) -> ast.Assign | None:
+    """The assignment to a name that is bound more than once, where all that can read its value goes."""
+    if _is_captured(function, name) or any(_needs(node, name) for node in descendants(function)):
+        return None
+    readers = [node for node in loads(function) if node.id == name]
+    within = {inner for node in gone for inner in ast.walk(node)}
+    given = {node: definition(tree, node) for node in readers}
+    own = {one.statement for node, one in given.items() if node in within and one is not None}
+    if len(own) != 1:
+        return None
+    statement = own.pop()
+    others = [one for node, one in given.items() if node not in within]
+    if any(one is None or one.statement is statement for one in others):
+        return None
+    return statement if isinstance(statement, ast.Assign) else None
+
+
+def _needs(node: ast.AST, name: str) -> bool:
+    """Whether a node takes a name away, or changes what it holds: it must have a value before."""
+    target = node.target if isinstance(node, ast.AugAssign) else node
+    is_taken = isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+    )
+    return is_taken and isinstance(target, ast.Name) and target.id == name
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

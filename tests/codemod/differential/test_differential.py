@@ -13,7 +13,7 @@ from tests.codemod.differential.programs import programs
 from tests.codemod.differential.tried import drawn, fixed, tried
 
 torch.set_num_threads(1)
-SLICE = [item for number, item in enumerate(drawn(17)) if number % 11 == 0]
+SLICE = [item for number, item in enumerate(drawn(18)) if number % 11 == 0]
 
 
 @pytest.mark.parametrize("part", range(6))

@@ -33,7 +33,7 @@ def test_a_chain_of_assignments_goes() -> None:
         "    # probabilities\n    p = torch.softmax(z, dim=1)\n",
         "    p = self.net(z)\n",
         "    p = torch.softmax(z, dim=1); q = 1\n",
-        "    p = 1\n    p = torch.softmax(z, dim=1)\n",
+        "    p = torch.softmax(z, dim=1)\n    if t:\n        p = 1\n    show(p)\n",
         "    p = q = torch.softmax(z, dim=1)\n",
         "    global p\n    p = torch.softmax(z, dim=1)\n",
         "    p = torch.softmax(z, dim=1)\n    p += 1\n",
@@ -93,3 +93,15 @@ def test_names_of_a_module_stay() -> None:
 def test_an_assignment_that_reads_the_name_it_binds_ends_the_chain() -> None:
     body = "    p = z\n    p = p * 2\n    p = torch.log(p)\n    return p\n"
     assert fixed(body) == "    p = z\n    p = torch.log_softmax(z, dim=1)\n    return p\n"
+
+
+def test_one_of_several_values_of_a_name_goes_with_all_that_reads_it() -> None:
+    other = "    p = torch.exp(z)\n    show(p)\n"
+    body = f"    p = torch.softmax(z, dim=1)\n    y = torch.log(p)\n{other}    return y\n"
+    assert fixed(body) == f"    y = torch.log_softmax(z, dim=1)\n{other}    return y\n"
+
+
+@pytest.mark.parametrize("other", ["    p += 1\n", "    del p\n"])
+def test_a_value_that_is_changed_or_taken_away_stays(other: str) -> None:
+    body = f"    p = torch.softmax(z, dim=1)\n    y = torch.log(p)\n{other}    p = 2\n    return y\n"
+    assert "    p = torch.softmax(z, dim=1)\n" in fixed(body)
