@@ -17,7 +17,7 @@ from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once
 from stablelint.codemod.proof.handled import check_cast_back, check_not_empty, check_unhandled
 from stablelint.codemod.proof.safe import caution
-from stablelint.codemod.proof.sharing import callers_of_chain, check_unshared
+from stablelint.codemod.proof.sharing import callers_of_chain, check_taken_alone, check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -76,6 +76,8 @@ class Rewriter:
                     if changed is not None and part.filename is not None:
                         changed = f"in {os.path.basename(part.filename)}, {changed}"
                     elsewhere = changed or elsewhere
+            here = [one.anchor for one in proposal.also if one.anchor is not None and one.filename is None]
+            check_taken_alone(self._file.tree, here if finding is not None else [])
         except SourceError as error:
             raise Withheld(str(error)) from error
         except RecursionError as error:

@@ -6,13 +6,15 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from stablelint.codemod.flow.definition import Function, binds, function_of, in_loop, scope_of
-from stablelint.codemod.flow.nodes import readers
+from stablelint.codemod.flow.definition import Function, binds, definition, function_of, in_loop, scope_of
+from stablelint.codemod.flow.nodes import readers, viewed
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
+
+_OF_SHAPE = frozenset("shape size dim ndim device dtype numel".split())
 
 
 def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str = "") -> str | None:
@@ -83,6 +85,26 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
     others = ", ".join(map(str, sorted(called - known)))
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
+
+
+def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
+    """Raise Withheld where a loss takes, for what a function gave, logits that others read as its probabilities.
+
+    Readers of the shape, and of the order of the elements alone, read the same as before.
+    """
+    calls = [one for one in map(tree.find, takers) if isinstance(one, ast.Call) and one.args]
+    places = [range(tree.start(one), tree.end(one)) for one in calls]
+    for call in calls:
+        taken = viewed(call.args[0])
+        given = definition(tree, taken) if isinstance(taken, ast.Name) else None
+        if not isinstance(taken, ast.Name) or given is None or not isinstance(given.value, ast.Call):
+            continue
+        unmoved = order_readers(tree.module, taken.id)
+        for other in _readers(tree, given.statement, ast.Name(taken.id, ast.Store())):
+            above = tree.link(other).parent
+            is_shape = isinstance(above, ast.Attribute) and above.attr in _OF_SHAPE
+            if other not in unmoved and not is_shape and not any(tree.start(other) in one for one in places):
+                raise Withheld(f"`{taken.id}`, which would change, is used on line {other.lineno} too")
 
 
 def callers_of_chain(tree: Tree, span: Span) -> str | None:

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from stablelint.codemod.proof.sharing import check_taken_alone
 from stablelint.codemod.propose import propose
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.source import SourceText
+from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Binding
-from tests.codemod.support import HEAD, diagnostic, proposal, rewritten, withheld
+from tests.codemod.support import HEAD, diagnostic, proposal, rewritten, span_of, withheld
 
 
 def reason(source: str, changed: str, finding: str) -> str | None:
@@ -90,3 +94,23 @@ def test_a_value_that_the_finding_reads_twice_may_not() -> None:
     finding = diagnostic(source, change, finding="where(a > 0, b, a + b)")
     withheld_as = propose(source.encode(), finding).fix_withheld
     assert withheld_as == "`b`, which would change, is read 2 times in the finding"
+
+
+@pytest.mark.parametrize(
+    ("other", "is_alone"),
+    [
+        ("n = out.size(0)", True),
+        ("best = out.argmax(1)", True),
+        ("accuracy(out, y)", False),
+        ("hits = out > 0.5", False),
+    ],
+)
+def test_what_a_loss_takes_of_a_model_may_change_where_no_other_reads_it(other: str, is_alone: bool) -> None:
+    source = f"def step(model, x, y):\n    out = model(x)\n    loss = bce(out.view(-1), y)\n    {other}\n    return loss\n"
+    tree = Tree(SourceText.of_text(source))
+    takers = [span_of(source, "bce(out.view(-1), y)")]
+    if is_alone:
+        check_taken_alone(tree, takers)
+    else:
+        with pytest.raises(Withheld, match="`out`, which would change, is used on line 4 too"):
+            check_taken_alone(tree, takers)
