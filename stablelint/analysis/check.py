@@ -38,6 +38,7 @@ from stablelint.diagnostic import (
     Texts,
 )
 from stablelint.numerics.interval import TOP
+from stablelint.syntax.operations import having
 from stablelint.syntax.precision import FLOAT16, shows_half
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
@@ -45,6 +46,7 @@ from stablelint.syntax.source import SourceError
 _SHALLOW_BUDGET = 60  # statements that calls may take where long ones are not followed
 BUDGET = 300  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
+_LOSSES = having("loss")
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
 _NOTHING_PASSED: Mapping[str, Value] = MappingProxyType({})
 
@@ -206,18 +208,18 @@ class _Analysis:
             self._run_as_called(root)
 
     def _run_as_called(self, root: Root) -> None:
-        """Looks again at a function that others may call, with the probabilities that one of its calls in sight passes.
+        """Looks again at a function that others may call, with the probabilities and losses that one of its calls passes.
 
         What goes wrong then, though not for any argument, is a finding without a rewrite: it would be one for all calls.
         """
         for passed in self._session.calls.get(id(root.function.node), []):
-            squashed = {n: v for n, v in passed.items() if stripped(v).op in _FINAL_ACTIVATIONS}
-            if not squashed:
+            telling = {n: v for n, v in passed.items() if _decides_loss(v)}
+            if not telling:
                 continue
             known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)
             before = self._discharged, self._counts, self._assumed
             self._discharged, self._counts = [], Counter()
-            self._attempt(root, False, squashed)
+            self._attempt(root, False, telling)
             found = [d for d in self._diagnostics[kept:] if d.status is Status.VIOLATED]
             self._discharged, self._counts, self._assumed = before
             self._diagnostics[kept:] = [
@@ -340,6 +342,13 @@ class _Analysis:
         self._counts.update(site.judgement.by or "range" for site in proved if site not in assumed)
         if self._options.discharged:
             self._discharged.extend(map(diagnose, proved))
+
+
+def _decides_loss(value: Value) -> bool:
+    """Whether an argument is what a classifier ends in, or a module that is a loss."""
+    return stripped(value).op in _FINAL_ACTIVATIONS or (
+        value.kind is Kind.LAYER and getattr(value.data, "operation", None) in _LOSSES
+    )
 
 
 def _is_any(value: Value) -> bool:
