@@ -146,7 +146,8 @@ def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
     found = outcome.likeness
     if not found.same_random and outcome.reached:
         return False
-    return found.differing is not None or not same_number(outcome.loss, target.alarm.loss)
+    recorded = target.alarm.loss
+    return found.differing is not None or (recorded is not None and not same_number(outcome.loss, recorded))
 
 
 def _rank(outcome: Outcome) -> tuple[bool, bool, bool]:
@@ -178,7 +179,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
         parameter=naming.parameter_name(root, known) or outcome.parameter,
         replayed_loss=outcome.loss,
         exact=outcome.exact,
-        compared=_compared(outcome),
+        compared=_compared(alarm, outcome),
         in_place=fault.in_place,
         stack=locations[1:],
         layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
@@ -199,11 +200,11 @@ def _origin(alarm: Alarm, outcome: Outcome, root: Root, mechanism: Mechanism, or
     return origin
 
 
-def _compared(outcome: Outcome) -> tuple[str, ...]:
+def _compared(alarm: Alarm, outcome: Outcome) -> tuple[str, ...]:
     """What the replay gave bit for bit as the step had, and is finite."""
     if not outcome.exact:
         return ()
-    loss = ("loss",) if outcome.loss is not None and math.isfinite(outcome.loss) else ()
+    loss = ("loss",) if alarm.loss is not None and math.isfinite(alarm.loss) else ()
     drawn = ("the random numbers",) if outcome.likeness.drew and outcome.likeness.same_random else ()
     return (*dict.fromkeys((*loss, *outcome.likeness.compared)),) or drawn
 
@@ -215,7 +216,7 @@ def _inexact(alarm: Alarm, outcome: Outcome) -> str:
         return "The replay drew other random numbers than the step: its operands are not those of the step."
     if found.differing is not None:
         return f"The replay gave another `{found.differing}` than the step: its operands may differ."
-    if alarm.shown is None and not same_number(outcome.loss, alarm.loss):
+    if alarm.loss is not None and not same_number(outcome.loss, alarm.loss):
         return "The replay did not give the recorded loss bit for bit."
     return "The replay ended as the step did; there was no finite value to compare."
 

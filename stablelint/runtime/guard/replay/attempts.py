@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -31,7 +32,10 @@ from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _ATTEMPTS = 4
-_REWINDS = 2  # more draws than one replay tells, where the numbers drawn decide how many follow
+# Words to go back beyond what the last replay drew, where the numbers drawn decide how many follow: replays come ever
+# closer to the start, and at the end stand beside it.
+_REWINDS = (*[0] * 4, *sorted(range(-16, 17), key=abs)[1:])
+_REWIND_SECONDS = 1.0  # after which no further start is tried
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,18 +130,26 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
 
 
 def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:
-    """Replay, and where other random numbers were drawn than in the step, once more from where it began."""
+    """Replay, and where other random numbers were drawn than in the step, again from where it may have begun."""
     first = outcome = run_attempt(watch, target, attempt)
-    again = attempt
-    for _ in range(_REWINDS):
+    again, tried, ends = attempt, 1, time.monotonic() + _REWIND_SECONDS
+    for further in _REWINDS:
         ended, recorded = outcome.moment, target.moment
-        if recorded is None or ended is None or outcome.begun is None or outcome.likeness.same_random:
+        if recorded is None or ended is None or outcome.begun is None:
             break
-        start = rewound(outcome.begun, ended.random, recorded.random)
-        if start is None:
+        # From several starts draws may end in the same place: the values tell which it was.
+        if outcome.likeness.same_random and (outcome is first or outcome.likeness.differing is None):
+            break
+        if further == 0 and outcome.likeness.same_random:
+            continue  # it would begin there again
+        if further == 0:
+            told = outcome.begun, ended.random, recorded.random
+        start = rewound(*told, further)
+        if start is None or (tried > 2 and time.monotonic() > ends):
             break
         again = replace(attempt, random=start)
         outcome = run_attempt(watch, target, again)
+        tried += 1
     # As many draws, and yet other values: other threads drew in between.
     return (outcome, again) if outcome.exact or outcome is first else (first, attempt)
 
@@ -207,7 +219,7 @@ def _start_of(watch: Watch, frame: FrameType, region: Region) -> Boundary | None
     here = place_of(frame.f_code, frame.f_lasti)
     for boundary in reversed(watch.state.boundaries):
         place = boundary.place_in(region.code)
-        if place is None or place >= here or region.loop is None:
+        if place is None or place >= here:
             return boundary
     return None
 

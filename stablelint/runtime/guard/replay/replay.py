@@ -224,10 +224,8 @@ class Replay(Follower):
     def _compare(self) -> None:
         """Whether this was the same step: what it computed is what the step had computed, where that is finite."""
         outcome, target = self.outcome, self.target
-        same = outcome.reached and (
-            same_number(outcome.loss, target.alarm.loss)
-            or (target.shown and outcome.loss is target.alarm.loss is None)
-        )
+        recorded = target.alarm.loss is not None
+        same = outcome.reached and (not recorded or same_number(outcome.loss, target.alarm.loss))
         if target.moment is None or outcome.moment is None:
             outcome.exact = same and math.isfinite(outcome.loss or 0.0)
             return
@@ -235,16 +233,20 @@ class Replay(Follower):
         if found.differing is None and (used := found.outdated & self._read_behind_step()):
             found = replace(found, differing=min(used))
         outcome.likeness = found
-        finite = outcome.loss is not None and math.isfinite(outcome.loss)
+        finite = recorded and outcome.loss is not None and math.isfinite(outcome.loss)
         outcome.exact = same and (found.holds or (finite and found.differing is None))
 
     def _read_behind_step(self) -> set[str]:
-        """The names that the replayed code reads behind the step that was passed over."""
+        """The names that the replayed code reads between the step that was passed over and the alarm."""
+        row = self._until[1] if self._until is not None else 0
+        last = max((one.end_lineno or 0 for one in self._body if one.lineno <= row), default=row)
         nodes = (node for statement in self._body for node in ast.walk(statement))
         return {
             node.id
             for node in nodes
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno > self._step_row
+            if isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Load)
+            and self._step_row < node.lineno <= last
         }
 
     def _passed(self) -> bool:

@@ -47,12 +47,12 @@ class _Twister:
         return _Twister(words, used)
 
 
-def rewound(begun: RandomState, ended: RandomState, now: RandomState) -> RandomState | None:
-    """The state from which the draws that led from `begun` to `ended` lead to `now`.
+def rewound(begun: RandomState, ended: RandomState, now: RandomState, further: int = 0) -> RandomState | None:
+    """The state from which the draws that led from `begun` to `ended` lead to `now`; torch's `further` words back.
 
     None where the generators are of another kind. Whether the draws are as many from there, a replay must tell.
     """
-    default = _torch_back(begun.default, ended.default, now.default)
+    default = _torch_back(begun.default, ended.default, now.default, further)
     if default is None or len(now.devices) != len(ended.devices) or len(begun.devices) != len(ended.devices):
         return None
     devices = tuple(map(_philox_back, begun.devices, ended.devices, now.devices))
@@ -71,21 +71,23 @@ def rewound(begun: RandomState, ended: RandomState, now: RandomState) -> RandomS
     return replace(now, default=default, devices=devices, python=python, numpy=numpy)
 
 
-def _back(begun: _Twister, ended: _Twister, now: _Twister) -> _Twister | None:
+def _back(begun: _Twister, ended: _Twister, now: _Twister, *, further: int = 0) -> _Twister | None:
     count = begun.counted_to(ended)
-    return None if count is None else now.back(count)
+    return None if count is None or count + further < 0 else now.back(count + further)
 
 
 def _of_words(words: Any, used: int) -> _Twister:
     return _Twister(torch.tensor(words, dtype=torch.int64), used)
 
 
-def _torch_back(begun: torch.Tensor, ended: torch.Tensor, now: torch.Tensor) -> torch.Tensor | None:
+def _torch_back(
+    begun: torch.Tensor, ended: torch.Tensor, now: torch.Tensor, further: int
+) -> torch.Tensor | None:
     if len({len(begun), len(ended), len(now)}) > 1 or len(now) < _TAIL:
         return None
     if torch.equal(begun, ended):  # a fresh state and one that is used up read alike, and are not the same
         return now
-    start = _back(*(_of_torch(one) for one in (begun, ended, now)))
+    start = _back(*(_of_torch(one) for one in (begun, ended, now)), further=further)
     if start is None:
         return None
     seed, _, seeded, _ = _HEAD.unpack(bytes(now[: _HEAD.size].tolist()))
