@@ -200,7 +200,9 @@ def _held_in(value: Value, frame: Frame) -> list[Value]:
     """What a container, an object, or a call that nobody has followed has been given to hold."""
     if value.kind is Kind.INSTANCE:
         set_later = (v for (key, _), v in frame.state.attributes.items() if key == value.key)
-        return [*value.data[1].settled().values(), *set_later]
+        # What nobody has asked for yet is made anew when it is, endlessly where objects refer to each other.
+        known = value.data[1].values() if value.data[1].fill is None else ()
+        return [*known, *set_later]
     held = [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
     return [*held, *value.operands.values()] if _is_opaque(value) else held
 
