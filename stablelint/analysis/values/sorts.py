@@ -55,8 +55,8 @@ def is_imaginary(value: Value, depth: int = _DEPTH) -> bool:
     parts = list(value.operands.values())
     if depth == 0 or not parts:
         return False
-    if value.op == "mul":
-        first, second = parts
+    if value.op == "mul" and len(parts) > 1:
+        first, second = parts[:2]  # a third is what the product is written into
         pairs = ((first, second), (second, first))
         return any(is_imaginary(one, depth - 1) and is_real(other, depth - 1) for one, other in pairs)
     if value.op == "div":
