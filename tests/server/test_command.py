@@ -11,7 +11,7 @@ __all__ = ["project", "run"]
 def test_without_its_packages_the_server_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("stablelint.server")]:
+    for name in [name for name in sys.modules if name.startswith(("stablelint.server", "pygls."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pygls", None)
     outcome = run("server")

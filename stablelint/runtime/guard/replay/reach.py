@@ -17,7 +17,8 @@ from stablelint.runtime.program.threads import is_installed
 _MOST = 1 << 19  # objects
 _MOST_ITEMS = 1 << 16  # of a container that is worth a look
 _MADE_BY_CODE = 1 << 9  # the interpreter's flag of such classes
-_OWN = __name__.partition(".")[0] + "."
+# What these define is the guard's own, or a wait that goes on elsewhere.
+_CLOSED_PACKAGES = frozenset((__name__.partition(".")[0], "asyncio", "_asyncio"))
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), range, slice)
 # What goes on or is read elsewhere: its part in this process cannot be put back alone.
@@ -56,7 +57,7 @@ def within_reach(frames: Iterable[FrameType]) -> Iterator[tuple[str, Any]]:
 
 
 def _is_open(value: Any, kind: type) -> bool:
-    if issubclass(kind, _CLOSED) or kind.__module__.startswith(_OWN):
+    if issubclass(kind, _CLOSED) or str(kind.__module__).partition(".")[0] in _CLOSED_PACKAGES:
         return False
     if issubclass(kind, ModuleType):
         return _is_of_program(getattr(value, "__file__", None) or "<frozen" * (value.__name__ != "__main__"))
@@ -70,8 +71,14 @@ def _is_open(value: Any, kind: type) -> bool:
 def _parts(value: Any, kind: type) -> Iterable[Any]:
     if issubclass(kind, type):
         return tuple(vars(value).values())
-    own = [object.__getattribute__(value, "__dict__")] if kind.__dictoffset__ else []
-    return (*own, kind, *gc.get_referents(value))
+    return (*_attributes(value, kind), kind, *gc.get_referents(value))
+
+
+def _attributes(value: Any, kind: type) -> list[Any]:
+    try:
+        return [object.__getattribute__(value, "__dict__")] if kind.__dictoffset__ else []
+    except Exception:  # types of C may show none, and a property of the program raise what it likes
+        return []
 
 
 def _is_of_program(filename: str) -> bool:
