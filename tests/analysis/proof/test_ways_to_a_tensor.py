@@ -86,10 +86,11 @@ def test_other_tensors_stay_proved(write: str) -> None:
     assert statuses(TENSOR.format(write)) == {"discharged"}
 
 
+@pytest.mark.parametrize("first", ["1", "torch.ones(3)"])
 @pytest.mark.parametrize("write", ["cls.n = 0", "C.n = 0"])
-def test_an_attribute_of_the_class_that_its_method_sets_is_not_believed(write: str) -> None:
+def test_an_attribute_of_the_class_that_its_method_sets_is_not_believed(write: str, first: str) -> None:
     code = (
-        f"class C:\n    n = 1\n    @classmethod\n    def reset(cls):\n        {write}\n"
+        f"class C:\n    n = {first}\n    @classmethod\n    def reset(cls):\n        {write}\n"
         "    def f(self, x):\n        self.reset()\n        return x / self.n"
     )
     assert statuses(code) == {"unguarded"}

@@ -14,6 +14,7 @@ from tests.analysis.support import discharged_by, function
         "torch.exp(-2j * math.pi * torch.arange(8).view(-1, 1) / 8)",
         "torch.exp(1j * torch.linspace(0, 3, 4) - 2j)",
         "torch.exp(1j * x.float())",
+        "torch.exp(torch.mul(1j, torch.rand(3), out=x))",
     ],
 )
 def test_an_imaginary_exponent_does_not_overflow(line: str) -> None:

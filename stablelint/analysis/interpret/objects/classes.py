@@ -384,10 +384,10 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
 
 def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
     value = frame.session.interpreter.evaluate(_given(node), quiet_frame(info.module, frame))
+    number = value.op == "const" and isinstance(value.data, int | float) and not isinstance(value.data, bool)
+    if (number or value.kind is Kind.TENSOR) and is_written(info, attr):
+        return frame.graph.unknown(attr, node, value.kind)
     if value.op == "const":
-        number = isinstance(value.data, int | float) and not isinstance(value.data, bool)
-        if number and is_written(info, attr):
-            return frame.graph.unknown(attr, node, value.kind)
         key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (
             open_to_callers(
