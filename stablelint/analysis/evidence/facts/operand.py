@@ -50,6 +50,12 @@ def drawn(s: Subject) -> bool:
 
 
 @raises
+def argument(s: Subject) -> bool:
+    """is an argument of the function"""
+    return s.origin is not None and s.origin.op == "argument"
+
+
+@raises
 def attribute(s: Subject) -> bool:
     """is kept by an object"""
     return s.origin is not None and s.origin.op in ("attribute", "buffer")
