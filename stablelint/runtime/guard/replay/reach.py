@@ -17,8 +17,9 @@ from stablelint.runtime.program.threads import is_installed
 _MOST = 1 << 19  # objects
 _MOST_ITEMS = 1 << 16  # of a container that is worth a look
 _MADE_BY_CODE = 1 << 9  # the interpreter's flag of such classes
-# What these define is the guard's own, or a wait that goes on elsewhere.
-_CLOSED_PACKAGES = frozenset((__name__.partition(".")[0], "asyncio", "_asyncio"))
+# What these define is the guard's own, a wait that goes on elsewhere, or a test runner's, which a thread of its own serves.
+_RUNNERS = ("_pytest", "pluggy", "xdist", "execnet")
+_CLOSED_PACKAGES = frozenset((__name__.partition(".")[0], "asyncio", "_asyncio", *_RUNNERS))
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), range, slice)
 # What goes on or is read elsewhere: its part in this process cannot be put back alone.

@@ -7,6 +7,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import pytest
+
 from stablelint.runtime.guard.replay.reach import within_reach
 
 
@@ -37,6 +39,11 @@ def test_a_task_is_left_alone() -> None:
         await task
 
     asyncio.run(look())
+
+
+def test_the_runner_of_the_tests_is_left_alone(request: pytest.FixtureRequest) -> None:
+    found = reached([request, request.config])
+    assert not any(one is request or one is request.config for one in found)
 
 
 def test_an_object_whose_attributes_cannot_be_read_is_no_end() -> None:
