@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from pathlib import Path
 
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import nodes_below
 
-# What a path has and a tensor has not.
-_OF_PATHS = frozenset(name for name in dir(Path) if not name.startswith("_")) - {"name", "rename"}
+# What a path has and neither a tensor, an array, a text nor a container has; the same in every version of Python.
+_OF_PATHS = frozenset(
+    "exists is_file is_dir is_symlink mkdir rmdir unlink touch iterdir glob rglob parents stem suffix suffixes "
+    "with_suffix with_name with_stem read_text write_text read_bytes write_bytes as_posix relative_to joinpath "
+    "expanduser".split()
+)
 _TAKE_PATHS = frozenset("open Path torch.load".split())
 _MODULES_OF_FILES = frozenset(("os", "shutil"))
 _TEXTS = frozenset(("str", "os.fspath"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from stablelint.syntax.joins import joined_paths
+from stablelint.syntax.joins import _OF_PATHS, joined_paths
 
 
 def joined(text: str) -> list[str]:
@@ -47,7 +48,17 @@ def test_a_path_is_joined_of_paths() -> None:
         "c = a / b\nc = d\nc.mkdir()",
         "open(f(a / b))",
         "f(a / b).exists()",
+        "a.absolute()\nf(a / b)",
+        "a.copy()\nf(a / b)",
+        "a.replace(1, 2)\nf(a / b)",
     ],
 )
 def test_what_can_be_a_number_is_left(text: str) -> None:
     assert joined(text) == []
+
+
+def test_nothing_that_a_tensor_or_an_array_has_tells_a_path() -> None:
+    torch, numpy = pytest.importorskip("torch"), pytest.importorskip("numpy")
+    others = {*dir(torch.Tensor), *dir(numpy.ndarray), *dir(str), *dir(list), *dir(dict), *dir(set)}
+    assert not _OF_PATHS & others
+    assert _OF_PATHS <= set(dir(Path))
