@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below
 
 Number = int | float
-_SIZES = frozenset(("len", "numel", "size"))  # of what is called
+_SIZES = having("size") | {"len"}
 
 
 def least_count(classes: Iterable[ClassInfo], attr: str) -> Number | None:

@@ -27,6 +27,8 @@ repeat          input                     .repeat torch.tile .tile einops.repeat
 repeat_interleave input,repeats,dim       .repeat_interleave torch.repeat_interleave +layout
 rearrange       input                     einops.rearrange +layout +may-alias +keep-sort
 reduce          input,pattern,reduction   einops.reduce
+progress        input                     tqdm.tqdm tqdm.auto.tqdm tqdm.std.tqdm tqdm.notebook.tqdm rich.progress.track fastprogress.progress_bar
+trange          stop                      tqdm.trange tqdm.auto.trange tqdm.std.trange tqdm.notebook.trange
 contiguous      input                     .contiguous +copy +may-alias +keep-sort
 clone           input                     .clone torch.clone +copy +keep-sort
 detach          input                     .detach +copy +alias +cut +keep-sort

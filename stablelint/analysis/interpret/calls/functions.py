@@ -34,8 +34,6 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 _ANY = Interval(-math.inf, math.inf, True, True)
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
 _CREATIONS = having("create")
-_PROGRESS = ("tqdm", "track", "progress_bar")  # bars over what they are given
-_OF_PROGRESS = frozenset(("tqdm", "rich", "fastprogress"))
 _ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
@@ -79,6 +77,8 @@ def call_named(
     if operation is not None:
         if operation.name == "checkpoint" and positional:
             return frame.session.interpreter.call(positional[0], positional[1:], {}, node, frame)
+        if operation.name == "trange":
+            return call_builtin("range", positional, {}, node, frame)
         operands = name_operands(operation.parameters, positional, keywords)
         if operation.name in _CREATIONS:
             _count_sizes(operands)
@@ -88,12 +88,6 @@ def call_named(
         return result
     if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
         return layers.make_layer(qualified, positional, keywords, node, frame)
-    if root == "tqdm" and rest.endswith("trange"):
-        return call_builtin("range", positional, {}, node, frame)
-    if qualified.endswith(_PROGRESS) and root in _OF_PROGRESS and positional:
-        return Value(
-            "progress", frame.graph.fresh(), operands={"input": positional[0]}, node=node, module=frame.module
-        )
     found = make_distribution(qualified, positional, keywords, node, frame)
     if found is not None:
         return found

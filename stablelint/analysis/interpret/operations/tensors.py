@@ -308,6 +308,11 @@ def _normal(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     return apply("randn", operands, node, frame)
 
 
+def _progress(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`tqdm(x)`: something that yields what x does."""
+    return Value(op, frame.graph.fresh(), operands=operands, node=node, module=frame.module)
+
+
 def _grids(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`meshgrid(a, b)`: each of them, repeated along the others."""
     given = [v for name, v in operands.items() if name == "tensors" or name.startswith("more")]
@@ -376,6 +381,7 @@ SPECIAL: dict[str, Special] = {
     "bincount": _bincount,
     "reduce": _reduced,
     "meshgrid": _grids,
+    "progress": _progress,
     "arange": _count,
     "linspace": _count,
     "eye": _count,
