@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.syntax.names import called_name
-from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below
 
