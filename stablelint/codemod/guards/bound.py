@@ -32,8 +32,8 @@ _CALLED_MASK = re.compile(r"(^|_)masks?(_|\d|$)", re.IGNORECASE)
 _SHARES = ("softmax", "sigmoid", "exp")
 # What is positive by what it is called, and how small it may be: counts, and the sizes of boxes.
 _FLOORS = (
-    (re.compile(r"(^|_)(num|counts?|cnts?|lens?|lengths?)(_|\d|$)", re.IGNORECASE), "1"),
-    (re.compile(r"(^|_)(widths?|heights?|[pg][wh]s?|w?hs)(_|\d|$)", re.IGNORECASE), "1e-6"),
+    (re.compile(r"(^|_)(num_\w+|counts?|cnts?|lens?|lengths?)(_|\d|$)", re.IGNORECASE), "1"),
+    (re.compile(r"(^|_)(widths?|heights?)(_|\d|$)", re.IGNORECASE), "1e-6"),
 )
 _SOFT = re.compile(r"soft|sigmoid|prob", re.IGNORECASE)
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign

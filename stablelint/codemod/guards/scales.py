@@ -34,7 +34,7 @@ _CALLED_LOG = re.compile(
 )
 _CALLED_STD = re.compile(r"std|sigma|scale|\blog_?s(_[a-z])?\b", re.IGNORECASE)
 _CALLED_BOX = re.compile(
-    r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh|[pg][wh])(e?s)?(_|\d|$)", re.IGNORECASE
+    r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)", re.IGNORECASE
 )
 _LOG_OF_SHARE = re.compile(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)", re.IGNORECASE)
 _REDUCED = (*VIEWS, "sum", "detach")

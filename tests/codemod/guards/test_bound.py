@@ -263,13 +263,22 @@ NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
     [
         ("dec_lens", "dec_lens.clamp_min(1)"),
         ("box_width[:, None]", "box_width.clamp_min(1e-6)[:, None]"),
-        ("p.pw", "p.pw.clamp_min(1e-6)"),
+        ("p.height", "p.height.clamp_min(1e-6)"),
         ("num_pos[i]", "num_pos[i].clamp_min(1)"),
     ],
 )
 def test_what_is_called_a_size_or_count_is_positive(divisor: str, after: str) -> None:
     source = f"import torch\n\n\ndef f(a, p, i, *others):\n    return a / {divisor}\n"
     assert f"a / {after}\n" in rewritten(source, proposal(source, divisor, NEAR_ZERO, x=divisor))
+
+
+@pytest.mark.parametrize("divisor", ["num", "p.pw", "mean_shift"])
+def test_what_may_be_called_so_for_another_reason_is_given_no_sign(divisor: str) -> None:
+    source = f"import torch\n\n\ndef f(a, p, num, mean_shift):\n    return a / {divisor}\n"
+    occurrence = source[: source.index("a / ") + 4].count(divisor)
+    assert f"{divisor}.clamp_min(" not in rewritten(
+        source, proposal(source, divisor, NEAR_ZERO, occurrence=occurrence, x=divisor)
+    )
 
 
 def test_what_a_mask_leaves_of_shares_adds_up_to_no_negative_total() -> None:
