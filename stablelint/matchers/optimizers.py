@@ -37,7 +37,7 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
         given, anywhere = call.first, _RATES[call.op]
         rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
         number = rate.constant() if rate is not None and not rate.assumed else None
-        if given is None or not isinstance(number, int | float) or _is_listed(given):
+        if given is None or not isinstance(number, int | float) or _is_alone(given):
             continue
         of_model = _is_of_model(given)
         begins_high = call.op == "torch.optim.SGD" and scheduled
@@ -45,10 +45,10 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
             yield make_site(review, rule, pair, shown=number >= 1)
 
 
-def _is_listed(given: Value) -> bool:
-    """Whether an optimizer is given tensors one by one: the pixels of an image, say, whose scale is their own."""
+def _is_alone(given: Value) -> bool:
+    """Whether an optimizer is given one tensor by itself: the pixels of an image, say, whose scale is their own."""
     parts = given.node.elts if isinstance(given.node, ast.List) else []
-    return bool(parts) and all(isinstance(part, ast.Name | ast.Attribute) for part in parts)
+    return len(parts) == 1 and isinstance(parts[0], ast.Name | ast.Attribute)
 
 
 def _is_of_model(given: Value) -> bool:
