@@ -42,6 +42,7 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
+from stablelint.syntax.writes import is_in_place
 
 
 def replace_expression(
@@ -137,7 +138,7 @@ def _in_form(
     inplace = keywords.get("inplace")
     if inplace is not None and not (isinstance(inplace, ast.Constant) and inplace.value is False):
         raise Withheld("the original works in place (`inplace=`)")
-    if isinstance(node.func, ast.Attribute) and (operations.method(name) or ("", False))[1]:
+    if isinstance(node.func, ast.Attribute) and is_in_place(name):
         is_function = file.scope.reach(f"torch.{name}", node) == file.tree.text(node.func)
         value = node.args[0] if is_function and node.args else node.func.value
         if not written.is_new(value, file.imported_at(node)):

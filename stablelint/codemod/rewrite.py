@@ -11,7 +11,7 @@ from functools import cached_property
 
 from stablelint.codemod import calls, statements
 from stablelint.codemod.flow.scope import Scope
-from stablelint.codemod.guards import bound, scales
+from stablelint.codemod.guards import beside, bound, scales
 from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once
@@ -146,18 +146,18 @@ class Rewriter:
                 return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
             proposal = bound.of_mean(self._file.tree, proposal, node)
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
-            made = scales.where_made(self._file.tree, proposal, node)
+            made = beside.where_made(self._file.tree, proposal, node)
             if made:
                 with contextlib.suppress(Withheld):
                     return [edit for one in made for edit in replace_expression(self._file, *one)]
-            set_here = scales.where_set(self._file.tree, proposal, node)
+            set_here = beside.where_set(self._file.tree, proposal, node)
             if set_here is not None:
                 with contextlib.suppress(Withheld):
                     return replace_expression(self._file, *set_here)
-            everywhere = scales.beside_exponential(self._file.tree, proposal, node)
+            everywhere = beside.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
-            apart = scales.attribute_beside(self._file, proposal, node)
+            apart = beside.attribute_beside(self._file, proposal, node)
             if apart is not None:
                 return draft.edits(self._file.tree, apart)
             proposal, node = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
@@ -182,10 +182,10 @@ class Rewriter:
                     again = bound.behind_definition(self._file.tree, here, node, value)
                     return statements.insert(self._file, again, before=False)
             edits = replace_expression(self._file, proposal, node)
-            beside = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
-            if beside is not None:
+            alone = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
+            if alone is not None:
                 with contextlib.suppress(Withheld):
-                    edits = min(edits, statements.insert(self._file, beside, before=False), key=_lines)
+                    edits = min(edits, statements.insert(self._file, alone, before=False), key=_lines)
             return edits
         if isinstance(node, ast.AugAssign):
             return replace_augmented(self._file, proposal, node)

@@ -30,6 +30,32 @@ names_a_setting = _says(
 )
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
+names_a_mask = _says(r"(^|_)masks?(_|\d|$)")
+names_a_soft_value = _says(r"soft|sigmoid|prob")
+names_a_count = _says(r"(^|_)(num_\w+|counts?|cnts?|lens?|lengths?)(_|\d|$)")
+names_an_extent = _says(r"(^|_)(widths?|heights?)(_|\d|$)")
+names_an_anchor = _says(r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)")
+names_a_deviation = _says(r"std|sigma|scale|\blog_?s(_[a-z])?\b")
+names_a_log_scale = _says(
+    r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale|gamma|delta|tau|prec(ision)?|temp(erature)?)s?(?![a-z])"
+    r"|\blog_?s(_[a-z])?\b"
+)
+_names_a_log_of_share = _says(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)")
+_AGES = frozenset("new old current prev previous".split())
+
+
+def names_a_log_share(name: str) -> bool:
+    """Whether a name is that of the logarithm of a probability, and not of a scale."""
+    return _names_a_log_of_share(name) and not names_a_log_scale(name)
+
+
+def tells_new_from_old(one: str, other: str) -> bool:
+    """Whether two names differ in the age of what they name alone: ``LL_new``, ``LL_old``."""
+    words = [frozenset(name.lower().strip("_").split("_")) for name in (one, other)]
+    ages = [each & _AGES for each in words]
+    return ages[0] != ages[1] and words[0] - _AGES == words[1] - _AGES
+
+
 # What becomes of a result.
 names_a_reader = _says(
     r"^(int|ceil|floor|print|format|item|tolist|numpy|isclose|allclose|assert\w*|write|info|debug|warn(ing)?|"

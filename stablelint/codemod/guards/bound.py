@@ -10,6 +10,7 @@ import ast
 import re
 from dataclasses import replace
 
+from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
@@ -28,14 +29,9 @@ COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
 _SINGULAR = OF_POSITIVE | {"reciprocal"}
-_CALLED_MASK = re.compile(r"(^|_)masks?(_|\d|$)", re.IGNORECASE)
 _SHARES = ("softmax", "sigmoid", "exp")
 # What is positive by what it is called, and how small it may be: counts, and the sizes of boxes.
-_FLOORS = (
-    (re.compile(r"(^|_)(num_\w+|counts?|cnts?|lens?|lengths?)(_|\d|$)", re.IGNORECASE), "1"),
-    (re.compile(r"(^|_)(widths?|heights?)(_|\d|$)", re.IGNORECASE), "1e-6"),
-)
-_SOFT = re.compile(r"soft|sigmoid|prob", re.IGNORECASE)
+_FLOORS = ((words.names_a_count, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
@@ -72,13 +68,15 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         return proposal
     summed = _summed(total)
     if summed is None:
-        floor = next((floor for called, floor in _FLOORS if called.search(_called(node))), None)
+        floor = next((floor for names, floor in _FLOORS if names(_called(node))), None)
         if bounded != proposal and floor is not None:
             return replace(bounded, template=f"${operand}.clamp_min({floor})")
         return bounded if _is_excess(total) else proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)
-    is_mask = _CALLED_MASK.search(last_name(summed)) and not _SOFT.search(last_name(summed) + made_of)
+    is_mask = words.names_a_mask(last_name(summed)) and not words.names_a_soft_value(
+        last_name(summed) + made_of
+    )
     if is_mask:
         return replace(bounded, template=f"${operand}.clamp_min(1)")
     return bounded if named is not None and _is_masked_share(named.value) else proposal
@@ -89,7 +87,7 @@ def _is_masked_share(node: ast.expr) -> bool:
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return False
     return all(
-        called_name(one) in _SHARES or _CALLED_MASK.search(last_name(viewed(one)))
+        called_name(one) in _SHARES or words.names_a_mask(last_name(viewed(one)))
         for one in (node.left, node.right)
     )
 

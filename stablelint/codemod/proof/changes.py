@@ -13,7 +13,6 @@ from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
@@ -74,7 +73,7 @@ def change_between(
 def _called_between(call: ast.Call, attributes: set[str]) -> Iterator[str]:
     function = call.func
     name = last_name(function)
-    if (operations.method(name) or ("", False))[1] or (name.endswith("_") and not name.startswith("_")):
+    if name.endswith("_") and not name.startswith("_"):
         raise Withheld(f"`{ast.unparse(call)}` on line {call.lineno} may write into an operand")
     if name == "set_grad_enabled":
         raise Withheld(f"gradients are switched on line {call.lineno}")

@@ -15,6 +15,7 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 from stablelint.syntax.operations import having
+from stablelint.syntax.writes import is_in_place
 
 # In-place methods that may stand between an operand and the in-place operation on it.
 _IN_PLACE = frozenset("clamp clamp_min clamp_max clip abs add sub mul div masked_fill nan_to_num".split())
@@ -31,7 +32,7 @@ def writer_of(tree: Tree, node: ast.expr, is_module: Callable[[str], bool]) -> s
         return None
     link = tree.link(node)
     if isinstance(link.parent, ast.Attribute) and isinstance(tree.link(link.parent).parent, ast.Call):
-        return link.parent.attr if _is_in_place(link.parent.attr) else None
+        return link.parent.attr if is_in_place(link.parent.attr) else None
     if not isinstance(link.parent, ast.Call) or link.field != "args" or link.index != 0:
         return None
     name, root = _called(link.parent.func)
@@ -59,10 +60,6 @@ def is_new(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
 def _called(function: ast.expr) -> tuple[str, str]:
     """The last name of what is called, and its first."""
     return last_name(function), root_name(function)
-
-
-def _is_in_place(method: str) -> bool:
-    return (operations.method(method) or ("", False))[1]
 
 
 def _asks(call: ast.Call, keyword: str) -> bool:

@@ -1,0 +1,214 @@
+"""Bounds of the logarithm of a scale for all that reads it: where it is made, or behind what makes it.
+
+In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from stablelint.analysis.evidence import vocabulary as words
+from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.nodes import loads, readers, stores, unsigned
+from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
+from stablelint.codemod.guards.recurring import renamed, suite_around
+from stablelint.codemod.guards.scales import (
+    exponent_of,
+    halved,
+    is_product,
+    limits_of_name,
+    makes_scale,
+    of_logarithm,
+)
+from stablelint.codemod.templates.limits import widest
+from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.text import draft
+from stablelint.codemod.text.law import same
+from stablelint.codemod.text.locate import Tree
+from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import last_name
+
+_OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
+
+
+def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
+    """The proposal as statements that bound the names in `node` for all that reads them; None where no sum does.
+
+    In ``1 + logvar - logvar.exp()`` a bound of the exponential alone lets the sum grow with logvar for ever; in
+    ``log_scale.exp() * x``, ``log_scale.sum()`` the determinant would be that of another map. The exponential may be one
+    of half a name, of its negative, or of the difference of two.
+    """
+    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
+    exponent, names = _names_beside(tree, proposal, node)
+    if operand is None or function is None or not names:
+        return None
+    places = [_place(tree, function, one) for one in loads(exponent) if one.id in names]
+    kind, anchor = places[0] or ("", None)
+    if anchor is None or any(place is None or place[0] != kind for place in places):
+        return None
+    if kind == "insert-before":
+        anchor = min((place[1] for place in places if place is not None), key=lambda one: one.lineno)
+    elif any(place != places[0] for place in places):
+        return None
+    text = "\n".join(f"{name} = ${name}{limits_of_name(name)}" for name in names)
+    bindings = {name: proposal.bindings[operand]._replace(text=name, span=None) for name in names}
+    span = tree.source.span(tree.start(anchor), tree.end(anchor))
+    return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
+
+
+def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Proposal, ast.expr]]:
+    """As `beside_exponential`, as a proposal for each value that a name is given, and that value."""
+    operand = operand_of_clamp(proposal, node)
+    exponent, names = _names_beside(tree, proposal, node)
+    given = [definition(tree, one) for one in loads(exponent) if one.id in names]
+    made = [one for one in given if one is not None and isinstance(one.value, COMPUTED)]
+    if operand is None or len(made) < len(given):
+        return []
+    return [
+        (
+            replace(
+                moved(tree, proposal, operand, one.value), template=f"${operand}{limits_of_name(one.name)}"
+            ),
+            one.value,
+        )
+        for one in made
+    ]
+
+
+def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """As `where_made` for an attribute that the function itself sets, once: others read it too."""
+    operand, function, inner = operand_of_clamp(proposal, node), function_of(tree, node), of_logarithm(node)
+    is_widest = operand is not None and proposal.template == widest(operand)
+    if not is_widest or operand is None or not isinstance(inner, ast.Attribute) or function is None:
+        return None
+    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _sets(one, inner)]
+    is_log = words.names_a_log_scale(inner.attr) or halved(node) is not None or makes_scale(tree, node)
+    if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
+        return None
+    value = sets[0].value
+    return replace(
+        moved(tree, proposal, operand, value), template=f"${operand}{limits_of_name(inner.attr)}"
+    ), value
+
+
+def _sets(statement: ast.Assign, attribute: ast.Attribute) -> bool:
+    return [ast.unparse(one) for one in statement.targets] == [ast.unparse(attribute)]
+
+
+def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.expr, list[str]]:
+    """The exponent that a fix is for, and the names that it is made of, where a reader must agree with the exponential.
+
+    The fix bounds the exponent itself, or the exponential from below.
+    """
+    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
+    is_widest = operand is not None and proposal.template == widest(operand)
+    exponent = node if is_widest or operand is None else exponent_of(tree, node)
+    if operand is None or function is None or exponent is None:
+        return node, []
+    names = [] if any(map(words.names_a_log_share, _logarithms(exponent))) else _logarithms(exponent)
+    is_beside = any(_is_beside(tree, one, exponent) for name in names for one in readers(function, name))
+    return exponent, names if is_beside else []
+
+
+def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
+    """As `beside_exponential` for an attribute: it is bounded under a name, which its readers take instead."""
+    tree, function = file.tree, function_of(file.tree, node)
+    operand, exponent = operand_of_clamp(proposal, node), node
+    node = of_logarithm(node)
+    is_widest = operand is not None and proposal.template == widest(operand)
+    if not is_widest or not isinstance(node, ast.Attribute) or function is None:
+        return None
+    reads = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, node)]
+    if any(not isinstance(one.ctx, ast.Load) for one in reads) or not any(
+        _is_beside(tree, one, exponent) for one in reads
+    ):
+        return None
+    suite = suite_around(tree, reads)
+    reading = next(one for one in suite if set(ast.walk(one)) & set(reads))
+    name = file.scope.fresh(node.attr.strip("_"), node)
+    line = f"{name} = {tree.text(node)}{limits_of_name(node.attr)}"
+    return renamed(tree, suite, (node, reads), name, [(reading, line)])
+
+
+def _logarithms(node: ast.expr) -> list[str]:
+    """The names of which an expression is one, half of one, or the difference of two, its sign aside."""
+    node = unsigned(node)
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
+    names = parts or [of_logarithm(node)]
+    return [one.id for one in names if isinstance(one, ast.Name)] if all(map(_is_name, names)) else []
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.stmt] | None:
+    """Where a name has its one value: before what reads a parameter first, or behind what gives it to a local.
+
+    A parameter that is compared with something may be None.
+    """
+    name, assigned = reader.id, definition(tree, reader)
+    if assigned is not None:
+        return "insert-after", assigned.statement
+    inside, bound = list(ast.walk(function)), stores(function, name)
+    if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
+        body: list[ast.stmt] = getattr(function, "body", [])
+        tests = (one for one in inside if isinstance(one, ast.Compare))
+        if any(True for test in tests for _ in readers(test, name)):
+            return None
+        reading = next((one for one in body if any(True for _ in readers(one, name))), None)
+        return ("insert-before", reading) if not bound and reading is not None else None
+    suite = tree.siblings(tree.statement(reader))
+    maker = next((one for one in suite if binds(one, name)), None)
+    if maker is None or not set(bound) <= set(ast.walk(maker)):
+        return None
+    is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(function, name))
+    return ("insert-after", maker) if is_behind else None
+
+
+def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:
+    """Whether a reader has another use for a logarithm than an exponential, which must agree with that."""
+    is_log = words.names_a_log_scale(last_name(reader)) or halved(exponent) is not None
+    if not is_log and not makes_scale(tree, exponent):
+        # Elsewhere it may be a score, of which another measure takes the exponential.
+        is_near = tree.statement(reader) is tree.statement(exponent)
+        return _is_added_up(tree, reader) or (is_near and _is_addend(tree, reader, exponent))
+    tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
+    if any(one is reader for one in ast.walk(exponent)):
+        return False
+    above = [link.parent for link in tree.ancestors(reader) if isinstance(link.parent, ast.expr)]
+    methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
+    called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
+    return not methods & _OF_SHAPE and not any(one.endswith("_like") for one in called)
+
+
+def _is_added_up(tree: Tree, reader: ast.expr) -> bool:
+    """Whether a sum is of a reader alone, its sign aside, as a map's determinant is of the logarithms of its scales."""
+    tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
+    parent = tree.link(reader).parent
+    whole = parent if isinstance(parent, ast.UnaryOp) else reader
+    above = tree.link(whole).parent
+    if isinstance(above, ast.AugAssign):
+        return above.value is whole and isinstance(above.op, ast.Add | ast.Sub)
+    return applied(tree, whole, "sum") is not None
+
+
+def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
+    """Whether a reader is a term of a sum, and not within the exponent itself."""
+    tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
+    parent = tree.link(reader).parent
+    if any(one is reader for one in ast.walk(exponent)) or not _is_sum(parent):
+        return False
+    while _is_sum(tree.link(parent).parent):
+        parent = tree.link(parent).parent
+    # ``log_p.exp() * (log_p - log_q)``: the logarithm of a share, and not of a scale.
+    whole: ast.AST = parent
+    while is_product(tree.link(whole).parent):
+        whole = tree.link(whole).parent
+    within = set(ast.walk(whole)) - set(ast.walk(parent))
+    return exponent not in within
+
+
+def _is_sum(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
