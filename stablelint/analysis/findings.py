@@ -158,5 +158,7 @@ def _message(site: Site) -> str:
     known = site.ranges.get(site.judgement.operand)
     bounded = known is not None and (site.judgement.attained or known.lo > -math.inf or known.hi < math.inf)
     place = f"{subject} lies in {known}" if bounded else f"the range of {subject} is unknown"
+    if site.judgement.overflows:
+        return f"the result can be larger than what {site.judgement.overflows} holds: {place}"
     tail = "; the gradient is not finite there" if site.judgement.backward_only else ""
     return f"{text}: {place}{tail}"

@@ -86,6 +86,8 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     },
     "lerp": lambda x: x.lerp(Y, 0.5),
     "fft": torch.fft.fft,
+    "as_complex": lambda x: torch.view_as_complex(x.view(-1)[:8].view(4, 2)),
+    "as_real": lambda x: torch.view_as_real(x.view(-1)[:8].view(4, 2).view(torch.complex64)),
     "stft": lambda x: x.flatten().stft(4, window=torch.ones(4), return_complex=True),
     "aminmax": lambda x: x.aminmax(dim=0),
     "pow": lambda x: x.pow(3),  # by a tensor, whose gradient asks for the result, it is rare

@@ -71,7 +71,9 @@ def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, fra
         return frame.graph.unknown(node=node)
     if name == "add" and left.kind is Kind.SEQUENCE and right.kind is Kind.SEQUENCE:
         return frame.graph.sequence([*left.data, *right.data], node)
-    if Kind.STRING in (left.kind, right.kind) or Kind.MAPPING in (left.kind, right.kind):
+    if Kind.MAPPING in (left.kind, right.kind):
+        return frame.graph.unknown(node=node, among=[left, right])
+    if Kind.STRING in (left.kind, right.kind):
         return frame.graph.foreign(node)
     if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
         return frame.graph.unknown(node=node)

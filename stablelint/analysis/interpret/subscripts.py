@@ -14,7 +14,8 @@ from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_so
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
-from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.selections import picks_rows, selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, join
 from stablelint.analysis.values.views import behind
@@ -107,10 +108,15 @@ def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) 
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
-    known = narrowed_by(index, True, base, frame) if mask else frame.state.effective(base)
-    selected = narrowed_value(base, known, frame)
+    known = frame.state.effective(base)
+    told = narrowed_by(index, True, base, frame) if mask else known
+    of_rows = mask and told != known and base.kind is not Kind.ARRAY and picks_rows(index)
+    selected = narrowed_value(base, known if of_rows else told, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)
-    if mask:
+    if of_rows:
+        alone = Assumption(f"{base.name or 'what is selected from'} has one dimension")
+        chosen.belief = Belief(told, Attained.NONE, Attained.COINCIDENCE, (alone,))
+    elif mask:
         chosen.belief = _belief_of_selection(base, index, chosen, frame) or chosen.belief
     if mask and picks_something(index, frame.state):
         frame.state.selecting |= {index.key}

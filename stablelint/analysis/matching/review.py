@@ -22,7 +22,7 @@ from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, 
 from stablelint.analysis.matching.predicates import Context
 from stablelint.analysis.matching.sites import Site, text_at
 from stablelint.analysis.matching.truth import Truth
-from stablelint.analysis.proof.judge import Judgement, asked_by, judge
+from stablelint.analysis.proof.judge import Judgement, asked_by, is_polluted, judge, overflowing
 from stablelint.analysis.proof.replacement import Replacement, replacements
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
@@ -194,7 +194,19 @@ class Review:
             return Judgement(Status.VIOLATED)  # this spelling, or form, is itself the flaw
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
-        return judge(asked, found.bindings, context.ranges, frame.state.gradient, beliefs)
+        judgement = judge(asked, found.bindings, context.ranges, frame.state.gradient, beliefs)
+        overflown = judgement.status is Status.DISCHARGED and _overflows(context.root, frame)
+        return overflowing(asked, found.bindings, context.root) if overflown else judgement
+
+
+def _overflows(root: Value, frame: Frame) -> bool:
+    """Whether operands that are finite, as their contract allows, have a result that its format does not hold."""
+    if root.kind is Kind.NUMBER or not root.interval.reaches_infinity:
+        return False
+    exponent = root.operands.get("exponent")
+    if exponent is not None and not frame.state.effective(exponent).is_bounded:
+        return False  # powers of any size, of which none is known to be taken
+    return not any(is_polluted(frame.state.effective(part)) for part in root.operands.values())
 
 
 def _resting_on_project(rule: Rule, context: Context) -> str | None:

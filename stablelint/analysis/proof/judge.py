@@ -37,6 +37,7 @@ class Judgement:
     attained: Attained = Attained.NONE
     failing: str = ""  # the comparison that does not hold
     assumes: tuple[str, ...] = ()  # settings without which the answer would be another
+    overflows: str = ""  # the format that does not hold the result, where that alone is wrong
 
 
 Asked = tuple[tuple[Comparison, bool], ...]
@@ -58,7 +59,8 @@ def judge(
 ) -> Judgement:
     """Whether what is asked holds for operands in `ranges`, or, if not, in `beliefs` (by key of the value)."""
     if not beliefs:
-        return _decide(asked, bindings, ranges, gradient)
+        decided = _decide(asked, bindings, ranges, gradient)
+        return _turning(decided, bindings) if decided.status.is_open else decided
     known = _decide(asked, {name: unassumed(v) for name, v in bindings.items()}, ranges, gradient)
     if known.status is Status.DISCHARGED:
         return known
@@ -72,6 +74,16 @@ def judge(
         return replace(known, status=Status.ASSUMED, by=qualified.by, assumes=on)
     shown = qualified.attained > max(known.attained, Attained.COINCIDENCE)
     return replace(qualified, assumes=on) if shown else known
+
+
+def _turning(decided: Judgement, bindings: Mapping[str, Value]) -> Judgement:
+    """What is left of an answer where a multiple of `1j` is exponentiated, by a factor that is real unless told."""
+    operand = bindings.get(decided.operand)
+    if "<" not in decided.failing or operand is None or not is_imaginary(operand, known=False):
+        return decided
+    return replace(
+        decided, status=Status.ASSUMED, by="imaginary", assumes=("what is multiplied by 1j is real",)
+    )
 
 
 def _decide(
@@ -177,6 +189,14 @@ def _failure(
     subject = f"abs({comparison.variable})" if comparison.absolute else comparison.variable
     failing = f"{subject} {comparison.op} {comparison.value(fmt):.6g}"
     return Judgement(status, "", comparison.variable, is_backward, attained, failing)
+
+
+def overflowing(asked: Asked, bindings: Mapping[str, Value], result: Value) -> Judgement:
+    """The answer where all that is asked holds, and the result is larger than what its format holds."""
+    operand = next(comparison.variable for comparison, _ in asked if comparison.variable in bindings)
+    fmt = format_of(result)
+    failing = f"abs(result) <= {fmt.max:.6g}"
+    return Judgement(Status.UNGUARDED, "", operand, False, Attained.COINCIDENCE, failing, overflows=fmt.name)
 
 
 def is_polluted(interval: Interval) -> bool:

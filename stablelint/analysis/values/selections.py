@@ -8,7 +8,7 @@ from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import COPIES, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import VIEWS, having
 
@@ -19,19 +19,40 @@ _OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _LOSSES = having("loss")
+_ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
 
 
 def selector(index: Value) -> Value:
     """The mask whose true elements an index lists: `nonzero(mask)`, `torch.where(mask)[0]`."""
     inner = stripped(index)
-    if inner.op in ("part", "index") and inner.first is not None:
+    if inner.op in ("part", "index") and inner.first is not None and not _is_one_place(inner):
         inner = stripped(inner.first)
     if inner.op == "nonzero" and inner.first is not None:
         return inner.first
     if inner.op == "where" and len(inner.operands) == 1 and inner.first is not None:
         return inner.first
     return index
+
+
+def picks_rows(index: Value) -> bool:
+    """Whether a list of places, of which a tensor of several dimensions takes as many rows, is used as an index."""
+    listing = stripped(index)
+    return selector(index) is not index and not (listing.op == "where" or _is_tuple(listing))
+
+
+def _is_one_place(part: Value) -> bool:
+    """Whether a part of a list of places is a single one: `nonzero(mask)[0]`."""
+    at = part.operands.get("index")
+    if part.first is None or part.first.kind is not Kind.TENSOR or at is None:
+        return False
+    listing = stripped(part.first)
+    return listing.op == "nonzero" and not _is_tuple(listing) and type(at.constant()) is int
+
+
+def _is_tuple(listing: Value) -> bool:
+    asked = listing.operands.get("as_tuple")
+    return asked is not None and asked.constant() is True
 
 
 def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
@@ -91,12 +112,7 @@ def keeps_rows(operands: Mapping[str, Value]) -> bool:
 
 def _is_flat(value: Value | None) -> bool:
     """Whether a value is what a test of each of its elements selected, in one dimension: `x[x > 0]`."""
-    while (
-        value is not None
-        and value.op in _ELEMENT_BY_ELEMENT
-        and value.op not in VIEWS
-        and value.first is not None
-    ):
+    while value is not None and value.op in _ONE_BY_ONE and value.first is not None:
         value = value.first
     if value is not None and value.op == "phi":
         return any(map(_is_flat, value.operands.values()))

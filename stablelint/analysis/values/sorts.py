@@ -47,8 +47,15 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
     return enough(is_floating(part, depth - 1) for part in _parts(value))
 
 
-def is_imaginary(value: Value, depth: int = _DEPTH) -> bool:
-    """Whether all numbers have the real part 0: multiples of `1j` by what is real. The size of their exponential is 1."""
+def is_imaginary(value: Value, depth: int = _DEPTH, known: bool = True) -> bool:
+    """Whether all numbers have the real part 0: multiples of `1j` by what is real. The size of their exponential is 1.
+
+    Where they need not be `known` to be, what may be real is taken to be so.
+    """
+
+    def is_factor(part: Value) -> bool:
+        return is_real(part, depth - 1) if known else not may_be_complex(part, depth - 1)
+
     number = value.constant()
     if isinstance(number, complex):
         return number.real == 0
@@ -58,12 +65,18 @@ def is_imaginary(value: Value, depth: int = _DEPTH) -> bool:
     if value.op == "mul" and len(parts) > 1:
         first, second = parts[:2]  # a third is what the product is written into
         pairs = ((first, second), (second, first))
-        return any(is_imaginary(one, depth - 1) and is_real(other, depth - 1) for one, other in pairs)
+        return any(is_imaginary(one, depth - 1, known) and is_factor(other) for one, other in pairs)
     if value.op == "div":
-        return is_imaginary(parts[0], depth - 1) and all(is_real(part, depth - 1) for part in parts[1:])
+        return is_imaginary(parts[0], depth - 1, known) and all(map(is_factor, parts[1:]))
     if value.op in ("add", "sub"):
-        return all(is_imaginary(part, depth - 1) for part in parts)
-    return value.op in _REARRANGES and is_imaginary(parts[0], depth - 1)
+        return all(is_imaginary(part, depth - 1, known) for part in parts)
+    return value.op in _REARRANGES and is_imaginary(parts[0], depth - 1, known)
+
+
+def may_be_complex(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether something that a value is made of is known to hold complex numbers."""
+    held = value.dtype is not None and value.dtype.startswith("complex")
+    return held or (depth > 0 and any(may_be_complex(part, depth - 1) for part in value.operands.values()))
 
 
 def is_real(value: Value, depth: int = _DEPTH) -> bool:

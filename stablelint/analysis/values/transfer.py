@@ -27,15 +27,25 @@ _MULTIPLYING = frozenset({"mul", "pow"})
 _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
+# What is real of complex numbers.
+_REAL = having("compare", "finite-test", "logic", "size", "norm") | frozenset(
+    "abs real imag as_real irfft angle".split()
+)
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
+    **dict.fromkeys("complex as_complex fft".split(), "complex64"),
     **dict.fromkeys(
         "argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"
     ),
     **CASTS,
     **CUTS,
 }
+
+
+def is_complex(value: Value) -> bool:
+    """Whether a value is known to hold complex numbers, of which no interval tells: their squares may be -1."""
+    return value.dtype is not None and value.dtype.startswith("complex")
 
 
 def format_of(value: Value) -> FloatFormat:
@@ -49,6 +59,8 @@ def result_interval(
     op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval], fmt: FloatFormat
 ) -> Interval:
     """Where the result lies, given where the operands lie."""
+    if op not in _REAL and any(map(is_complex, operands.values())):
+        return TOP
     if op == "index":
         found = gathered_sum(operands)
         if found is not None:
@@ -134,7 +146,7 @@ def _split(
             values.extend(ranges.get(f"{name}.{i}", e.interval) for i, e in enumerate(value.data))
         elif value.is_constant and not value.assumed:
             params[name] = value.data
-        elif name in ("min", "max", "dim", "p", "ord", "value", "beta", "nan"):
+        elif name in ("min", "max", "dim", "p", "ord", "value", "beta", "nan", "padding"):
             params[name] = ranges[name] if value.kind is not Kind.SEQUENCE else None
     return values, params
 
@@ -185,6 +197,8 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
     fixed = _DTYPES.get(op)
     if fixed is not None:
         return fixed
+    if any(map(is_complex, operands)):
+        return None if op in _REAL else "complex64"
     tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     if None in tensors or not tensors:
         return "float64" if op in _PROMOTING and "float64" in tensors else None

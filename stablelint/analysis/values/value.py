@@ -235,7 +235,8 @@ class Graph:
         if known is None:
             known = self._constants[type(data), data] = self._constant(data)
         key, kind, operands, interval, zero, ends = known
-        return Value("const", key, kind, operands, interval, zero, ends, None, node, None, data)
+        dtype = "complex64" if type(data) is complex else None
+        return Value("const", key, kind, operands, interval, zero, ends, dtype, node, None, data)
 
     def _constant(self, data: Any) -> tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]:
         """Key, kind, operands, interval and attainability of a literal."""
@@ -244,6 +245,8 @@ class Graph:
             interval = Interval.point(_as_float(data))
             zero = Attained.EXACT if data == 0 else Attained.NONE
             return key, Kind.NUMBER, {}, interval, zero, Attained.EXACT
+        if isinstance(data, complex):
+            return key, Kind.NUMBER, {}, TOP, Attained.NONE, Attained.NONE
         kind = Kind.NONE if data is None else Kind.STRING if isinstance(data, str | bytes) else Kind.FOREIGN
         return key, kind, {}, TOP, Attained.NONE, Attained.NONE
 

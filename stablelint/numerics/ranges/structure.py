@@ -16,6 +16,17 @@ def _padded(call: Call) -> Interval:
     return call.x.join(call.named("value") or ZERO) if is_constant else call.x
 
 
+def _within_zeros(call: Call) -> Interval:
+    """Windows that reach into a border of zeros, where there is one."""
+    return call.x if call.params.get("padding", 0) == 0 else call.x.join(ZERO)
+
+
+def _pooled(call: Call) -> Interval:
+    """Means of such windows, each of which holds an element."""
+    windows = _within_zeros(call)
+    return windows if call.x.contains(0.0) else windows.without_zero() or windows
+
+
 def _replaced(position: int, name: str) -> Transfer:
     """Some elements overwritten by those of another operand."""
     return lambda call: call.x.join(call.operand(position, name))
@@ -36,12 +47,14 @@ def _to_integer(call: Call) -> Interval:
 
 
 _SAME = (
-    "avg_pool1d avg_pool2d adaptive_avg_pool2d max_pool2d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
-    "embedding meshgrid numpy tolist unfold"
+    "adaptive_avg_pool2d max_pool2d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
+    "embedding meshgrid numpy tolist"
 )
 
 STRUCTURE: Mapping[str, Transfer] = {
     **dict.fromkeys(_SAME.split(), first),
+    **dict.fromkeys(["avg_pool1d", "avg_pool2d"], _pooled),
+    "unfold": _within_zeros,
     **dict.fromkeys(["tril", "triu", "diag", "diag_embed"], lambda call: call.x.join(ZERO)),
     **dict.fromkeys(["int", "long", "byte", "short", "char"], _to_integer),
     "bool": always(BOOLEAN),

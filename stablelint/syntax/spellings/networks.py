@@ -17,15 +17,15 @@ cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_simil
 cdist           x1,x2,p                   torch.cdist +floating +exact +widened
 pairwise_distance x1,x2,p,eps             F.pairwise_distance +widened
 scaled_dot_product_attention query,key,value F.scaled_dot_product_attention +narrowed
-avg_pool1d      input                     F.avg_pool1d +mean-pool
-avg_pool2d      input                     F.avg_pool2d +mean-pool
+avg_pool1d      input,kernel_size,stride,padding F.avg_pool1d +mean-pool
+avg_pool2d      input,kernel_size,stride,padding F.avg_pool2d +mean-pool
 adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d +mean-pool
 max_pool2d      input                     F.max_pool2d torch.max_pool2d +max-pool
 adaptive_max_pool1d input,output_size     F.adaptive_max_pool1d torch.adaptive_max_pool1d +max-pool
 adaptive_max_pool2d input,output_size     F.adaptive_max_pool2d +max-pool
 adaptive_max_pool3d input,output_size     F.adaptive_max_pool3d +max-pool
 interpolate     input,size                F.interpolate
-unfold          input,kernel_size         F.unfold
+unfold          input,kernel_size,dilation,padding F.unfold
 grid_sample     input,grid                F.grid_sample
 one_hot         input,num_classes         F.one_hot +whole +exact
 cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +widened

@@ -45,5 +45,6 @@ histc           input,bins,min,max        torch.histc .histc +exact
 unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive +several
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft
-fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.irfft fft.ifft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn +saves-operand
+fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.ifft2 fft.fftn fft.ifftn fft.rfftn +saves-operand
+irfft           input                     fft.irfft fft.irfft2 fft.irfftn
 """

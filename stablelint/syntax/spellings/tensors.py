@@ -15,7 +15,10 @@ vstack          tensors                   torch.vstack +join
 chunk           input,chunks,dim          torch.chunk .chunk +pick +alias
 split           input,split_size,dim      torch.split .split +pick +alias
 unbind          input,dim                 torch.unbind .unbind +pick +alias
-view            input                     .view .view_as .reshape .reshape_as torch.reshape torch.view_as_real torch.view_as_complex +layout +alias +keep-sort
+view            input                     .view .view_as .reshape .reshape_as torch.reshape +layout +alias +keep-sort
+complex         real,imag                 torch.complex torch.polar
+as_complex      input                     torch.view_as_complex +alias
+as_real         input                     torch.view_as_real +alias
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort
 flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort

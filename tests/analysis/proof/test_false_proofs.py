@@ -116,6 +116,38 @@ FALSE = {
         "    return torch.nan_to_num(torch.linspace(0, step, 5) * x)",
         QUOTIENTS,
     ),
+    "a quotient that float16 does not hold": (
+        "@torch.no_grad()\ndef f(x):\n    return 1 / x.half().clamp(min=1e-6)",
+        QUOTIENTS,
+    ),
+    "numbers of a default type that cannot hold them": (
+        "torch.set_default_dtype(torch.float16)\ndef f(n):\n    return 1 / torch.full((n,), 1e-9)",
+        QUOTIENTS,
+    ),
+    "windows that reach into a border of zeros": (
+        "def f(x):\n    return 1 / F.unfold(x.abs() + 1, 3, padding=1)",
+        QUOTIENTS,
+    ),
+    "means of windows that reach into a border of zeros": (
+        "def f(x, n):\n    return 1 / (F.avg_pool2d(x.clamp(min=1), 3, 1, n) - 0.5)",
+        QUOTIENTS,
+    ),
+    "all but one of the places that are bad": (
+        "def f(x):\n    x[torch.nonzero(x <= 0)[0]] = 1\n    return torch.log(x)",
+        LOGS,
+    ),
+    "the sum of rows of a selection that was copied": (
+        "def f(x):\n    v = x[x > 1e-6].contiguous().abs()\n    return torch.log(v.sum(-1))",
+        LOGS,
+    ),
+    "a mapping that another one overrides": (
+        'def f(x, options):\n    return x / ({"n": 1} | options)["n"]',
+        QUOTIENTS,
+    ),
+    "a quotient that is cut to a whole number": (
+        'def f(x):\n    return 1 / torch.div(x.abs() + 1, 2, rounding_mode="floor")',
+        QUOTIENTS,
+    ),
     "a distance to the maximum, beside a bound that nobody knows": (
         "def f(x, t):\n    return 1 / torch.sum(x - x.max() > -1 / (1 - t))",
         QUOTIENTS,
@@ -156,6 +188,22 @@ TRUE = {
         "    return r",
         QUOTIENTS,
     ),
+    "a quotient that float16 holds": (
+        "@torch.no_grad()\ndef f(x):\n    return 1 / x.half().clamp(min=1e-3)",
+        QUOTIENTS,
+    ),
+    "windows that lie within": (
+        "def f(x):\n    return 1 / F.unfold(x.abs() + 1, 3)",
+        QUOTIENTS,
+    ),
+    "means of windows that each hold an element": (
+        "def f(x):\n    return torch.log(F.avg_pool2d(x.clamp(min=1), 3, padding=1))",
+        LOGS,
+    ),
+    "the places at which a test holds": (
+        "def f(x):\n    return torch.log(x[torch.nonzero(x > 0, as_tuple=True)])",
+        LOGS,
+    ),
     "whatever is not finite": (
         "@torch.no_grad()\ndef f(x, y):\n    r = x / y\n    r[~torch.isfinite(r)] = 0\n    return r",
         QUOTIENTS,
@@ -166,6 +214,11 @@ TRUE = {
 @pytest.mark.parametrize(("code", "rules"), TRUE.values(), ids=TRUE)
 def test_a_proof(code: str, rules: frozenset[str]) -> None:
     assert statuses(code, rules) == {"discharged"}
+
+
+@pytest.mark.parametrize("places", ["torch.nonzero(x > 0)", "(x > 0).nonzero(as_tuple=True)[0]"])
+def test_places_are_assumed_to_be_those_of_one_dimension(places: str) -> None:
+    assert statuses(f"def f(x):\n    return torch.log(x[{places}])", LOGS) == {"assumed"}
 
 
 @pytest.mark.parametrize("count", ["len(xs)", "len(set(xs))", "x.size(0)", "x.shape[1]", "x.numel()"])

@@ -19,6 +19,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value, opened
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Attained, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP, Interval
@@ -46,6 +47,7 @@ _DTYPES = {
     "float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32", "float": "float32",
     "float64": "float64", "double": "float64", "bool": "bool", "int64": "int64", "long": "int64", "int32": "int32",
     "int": "int32", "uint8": "uint8", "int8": "int8", "int16": "int16", "short": "int16",
+    **dict.fromkeys(("complex32", "complex64", "complex128", "cfloat", "cdouble", "chalf"), "complex64"),
 }  # fmt: skip
 _BUILTINS = frozenset(
     "vars len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
@@ -238,7 +240,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         and base.kind is not Kind.LAYER
     ):
         dims = {f"dim{i}": frame.graph.constant(i - 2) for i in range(2)} if attr == "mT" else {}
-        return apply(_VIEW_OF.get(attr, "view"), {"input": base, **dims}, node, frame)
+        op = "real" if attr == "real" and is_complex(base) else _VIEW_OF.get(attr, "view")
+        return apply(op, {"input": base, **dims}, node, frame)
     if base.kind is Kind.TENSOR and attr == "ndim":
         return Value(
             "ndim",

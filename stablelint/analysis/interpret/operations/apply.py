@@ -58,6 +58,7 @@ _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compute
 _ADDING = having("add-up")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
@@ -217,7 +218,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     values = list(operands.values())
     assumed = [v for v in values if v.assumed]
     held = [v for v in values if v.belief is not None]
-    kind = kind_of(op, [v for v in values if v is not operands["dtype"]] if "dtype" in operands else values)
+    kind = kind_of(op, [v for name, v in operands.items() if name not in _MODES])
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
     sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands

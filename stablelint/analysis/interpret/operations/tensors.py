@@ -77,6 +77,8 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         return None
     source = operands.get("dtype") or operands.get("input")
     dtype = source.dtype if source is not None else None
+    if source is None and type(fill.constant()) not in (int, bool):
+        dtype = frame.session.default_dtype
     kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
     zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
@@ -332,6 +334,11 @@ def _reduced(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     return apply(name, {"input": operands["input"], "dim": frame.graph.unknown(node=node)}, node, frame)
 
 
+def _stft(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    asked = operands.get("return_complex")
+    return apply("fft", operands, node, frame) if asked is not None and asked.constant() is True else None
+
+
 def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     interval = Interval(0.0, math.inf, hi_open=True, integral=True)
     key = frame.graph.key(op, *(v.key for v in operands.values()))
@@ -379,6 +386,7 @@ SPECIAL: dict[str, Special] = {
     "uniform_": _uniform,
     "normal_": _normal,
     "bincount": _bincount,
+    "stft": _stft,
     "reduce": _reduced,
     "meshgrid": _grids,
     "progress": _progress,

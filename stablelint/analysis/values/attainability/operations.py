@@ -224,7 +224,7 @@ RULES: Mapping[str, Rule | ZeroAndEnds] = {
     # The weight may be a fixed filter.
     **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d"), (Attained.COINCIDENCE, Attained.NONE)),
     **dict.fromkeys(("index_add", "scatter_add", "scatter_reduce", "scatter"), _of_scatter),
-    **dict.fromkeys(("stft", "fft"), (Attained.EXACT, Attained.NONE)),  # silence
+    **dict.fromkeys(("stft", "fft", "irfft"), (Attained.EXACT, Attained.NONE)),  # silence
     **dict.fromkeys(("elu", "celu", "selu"), _of_exponential_tail),
     **dict.fromkeys(_ENTROPIES, _of_entropy),
     "acos": _of_angle,
@@ -240,6 +240,7 @@ RULES: Mapping[str, Rule | ZeroAndEnds] = {
     **dict.fromkeys(FINITE_TESTS, _TESTED),
     **dict.fromkeys(having("saturate"), (Attained.SATURATION, Attained.SATURATION)),
     **dict.fromkeys(_KEEPING, _kept),
+    **dict.fromkeys(("as_real", "as_complex", "real"), _kept),
     "index": _of_index,
     "copy_": _of_copy,
     "diagonal": _of_diagonal,
