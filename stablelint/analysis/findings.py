@@ -75,7 +75,7 @@ def _proved_later(site: Site, review: Review) -> Site:
     """Discharges a site by what a count cannot be, or by what replaces its bad result, save for a gradient that flows."""
     if not site.judgement.status.is_open:
         return site
-    if any("masked_rows" in condition for condition in site.rule.where):
+    if any("elements" in condition for condition in site.rule.where):
         again = is_masked_again(site.obligation, review.replacements, review.observed)
         return _discharged(site, "masked_fill") if again else site
     if not site.rule.has_contract:

@@ -3,7 +3,7 @@
 ``where`` conditions restrict a rule's matches, ``when`` conditions the choice of a fix. A condition is a call
 of a name below, perhaps compared with a number or a name, perhaps preceded by ``not``::
 
-    dtype(y) == float16      literal(eps)      range(x) >= 0      not keyword(eps)
+    dtype(y) == float16      literal(eps)      range(x) >= 0      not integral(n)
 
 The engine evaluates them. A condition whose metavariables the matched pattern does not bind is left out.
 """
@@ -20,21 +20,13 @@ from stablelint.numerics.formats import DTYPES
 
 # What the value of a metavariable may be: the words of `form(x) == word`.
 FORMS: Mapping[str, str] = {
-    "fractional": "a number known to be no integer",
     "chosen": "a setting whose default or annotation is a float",
-    "inverse": "one over a value",
     "learned": "a trained parameter",
-    "boolean": "truth values",
     "gradient": "what a tensor has gathered as its gradient",
     "displacement": "the difference of rows of one tensor, as of positions",
     "all_zero": "values that can all be 0 at once, as those of raw data can",
-    "single_element": "something of which nothing shows that a reduction over it runs over more than one element",
     "of_parts": "a union, a sum with the numerator in it, or one of totals",
-    "truth_values": "truth values, or numbers that were made of them",
     "large_sum": "something a sum over which can leave the range of float16",
-    "empty_mask": "a mask that the path has not shown to hold a true element",
-    "empty_selection": "what a mask selects, element by element, and the path has not shown to be anything",
-    "masked_rows": "scores masked with -inf by a mask not known to spare an element of each row",
 }
 _WORDS: Mapping[str, Iterable[str]] = {"dtype": DTYPES, "form": FORMS}
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
@@ -73,10 +65,17 @@ SIGNATURES: Mapping[str, Signature] = {
     "vanishes": Signature(
         2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
     ),
+    "elements": Signature(
+        1,
+        1,
+        meaning="shown to have at least so many elements: all of it, what a mask selects, what a mask of -inf leaves "
+        "in each row; of the mask in a mean, what it keeps",
+    ),
     "literal": Signature(1, meaning="a number written in the code, or a name bound to one"),
     "form": Signature(
         1, compared="form", meaning="something of this form, or possibly so; the forms stand below"
     ),
+    "truth": Signature(1, meaning="truth values, or numbers that were made of them"),
     "python": Signature(1, meaning="known to be a Python number"),
     "integral": Signature(
         1, meaning="holds integers, whatever its type: a count, a size, an index, the sum of a mask"
@@ -84,7 +83,6 @@ SIGNATURES: Mapping[str, Signature] = {
     "floating": Signature(1, meaning="shown to hold floating-point numbers"),
     "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
-    "keyword": Signature(0, meaning="the matched call is given this argument, by name or position"),
 }
 
 
@@ -154,9 +152,9 @@ def _check(predicate: Predicate, text: str) -> None:
     signature = SIGNATURES.get(name)
     if signature is None:
         raise RuleError(f"unknown condition `{name}`", hint=nearest(name, SIGNATURES))
-    expected = [str] * max(signature.metavariables, int(name == "keyword")) + [float] * signature.numbers
+    expected = [str] * signature.metavariables + [float] * signature.numbers
     if [type(arg) for arg in predicate.args] != expected:
-        raise RuleError(f"`{name}` takes {_describe(signature, name)}: `{text}`")
+        raise RuleError(f"`{name}` takes {_describe(signature)}: `{text}`")
     if signature.compared == "" and predicate.op is not None:
         raise RuleError(f"`{name}` is not compared with anything: `{text}`")
     if signature.compared == "number" and not isinstance(predicate.value, float):
@@ -169,9 +167,7 @@ def _check(predicate: Predicate, text: str) -> None:
         raise RuleError(f"`{name}` is compared by == or !=, and with float32 by >= or <: `{text}`")
 
 
-def _describe(signature: Signature, name: str) -> str:
-    if name == "keyword":
-        return "the name of an argument"
+def _describe(signature: Signature) -> str:
     parts = [f"{signature.metavariables} metavariable{'s' * (signature.metavariables > 1)}"]
     if signature.numbers:
         parts.append(f"{signature.numbers} number")

@@ -91,8 +91,8 @@ def test_a_predicate_is_parsed_into_its_parts() -> None:
         "float16",
     )
     assert parse_predicate("reaches(x, -1)").args == ("x", -1.0)
-    assert parse_predicate("not keyword(eps)").negated
-    assert parse_predicate("not keyword(eps)").metavariables == frozenset()
+    assert parse_predicate("not elements(x, 1)").negated
+    assert parse_predicate("not elements(x, 1)").metavariables == {"x"}
     assert parse_predicate("range(x) >= 0").metavariables == {"x"}
 
 
@@ -104,7 +104,7 @@ def test_a_predicate_is_parsed_into_its_parts() -> None:
         ("literal(x) == 1", "not compared"),
         ("dtype(x) == float12", "compared with one of float16"),
         ("dtype(x) <= float32", "by >= or <"),
-        ("form(x) == whole", "one of fractional"),
+        ("form(x) == whole", "one of chosen"),
         ("range(x)", "compared with a number"),
         ("x > 0", "written `name(x)`"),
         ("literal(x + 1)", "names and numbers only"),

@@ -129,6 +129,8 @@ def _lower(node: ast.expr, frame: Frame) -> Value:
     value = INTERPRETER.evaluate(node, frame)
     for name, part in frame.state.names.items():
         if part.op != "metavariable" and name.startswith(PREFIX):
+            if part.op == "attribute":
+                part.data = part.name
             part.name = name  # `($p := …)`: the part is bound as well as matched
     return value
 
@@ -198,6 +200,8 @@ def _bind(name: str, value: Value, found: Match) -> bool:
 
 def _fits(shape: Value, value: Value, optional: frozenset[str]) -> bool:
     """Whether an operation has the operands that a pattern names, and no other that matters."""
+    if shape.op == "attribute" and value.name not in (shape.name, shape.data):
+        return False
     given, asked = value.operands, shape.operands
     for name, part in asked.items():
         if (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stablelint.analysis.matching.predicates.context import Context
+from stablelint.analysis.matching.predicates.elements import elements
 from stablelint.analysis.matching.predicates.formats import FORMAT_PREDICATES
 from stablelint.analysis.matching.predicates.forms import form
 from stablelint.analysis.matching.predicates.values import VALUE_PREDICATES
@@ -17,6 +18,7 @@ _TABLE: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     **VALUE_PREDICATES,
     **FORMAT_PREDICATES,
     "form": form,
+    "elements": elements,
 }
 
 

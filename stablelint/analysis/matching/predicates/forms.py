@@ -6,13 +6,10 @@ import ast
 from collections.abc import Callable, Iterator
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
-from stablelint.analysis.matching.predicates.masks import MASK_FORMS
-from stablelint.analysis.matching.predicates.values import is_handed_over
 from stablelint.analysis.matching.truth import Truth
-from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
@@ -26,11 +23,6 @@ def form(predicate: Predicate, context: Context) -> Truth:
     found = _FORMS[str(predicate.value)](value_of(predicate, context), context)
     answer = found if isinstance(found, Truth) else Truth.of(found)
     return answer if predicate.op == "==" else answer.negated()
-
-
-def _fractional(value: Value, context: Context) -> bool:
-    number = value.constant()
-    return isinstance(number, float) and not number.is_integer()
 
 
 def _chosen(value: Value, context: Context) -> Truth:
@@ -47,30 +39,11 @@ def _chosen(value: Value, context: Context) -> Truth:
     return Truth.MAYBE if annotated else Truth.NO
 
 
-def _inverse(value: Value, context: Context) -> bool:
-    """One over a value, or that and a whole number: `1 / alpha - 1`."""
-    value = stripped(value)
-    while value.op in ("add", "sub") and value.operands["other"].is_constant:
-        value = stripped(value.operands["input"])
-    dividend, divisor = value.operands.get("input"), value.operands.get("other")
-    if value.op != "div" or dividend is None or divisor is None:
-        return False
-    return isinstance(dividend.constant(), int | float) and not divisor.is_constant
-
-
 def _is_trained(value: Value, depth: int = 4) -> bool:
     value = stripped(value)
     if value.op != "phi" or not depth:
         return value.op == "parameter"
     return any(_is_trained(path, depth - 1) for path in value.operands.values())
-
-
-def _boolean(value: Value, context: Context) -> Truth:
-    """Truth values; not known where nothing is known of what is handed over."""
-    known = value.dtype or stripped(value).dtype
-    if known is None and is_handed_over(value):
-        return Truth.MAYBE
-    return Truth.of(known == "bool")
 
 
 def _gradient(value: Value, context: Context) -> bool:
@@ -87,14 +60,6 @@ def _displacement(value: Value, context: Context) -> Truth:
 def _can_vanish(value: Value, context: Context) -> Truth:
     """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
     return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
-
-
-def _single(value: Value, context: Context) -> Truth:
-    """Nothing shows that the reduction runs over more than one element."""
-    value = stripped(value)
-    if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
-        return Truth.NO
-    return Truth.MAYBE
 
 
 def _of_parts(value: Value, context: Context) -> bool:
@@ -134,17 +99,11 @@ def _large_sum(value: Value, context: Context) -> Truth:
 
 
 _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
-    "fractional": _fractional,
     "chosen": _chosen,
-    "inverse": _inverse,
     "learned": lambda value, _: _is_trained(value),
-    "boolean": _boolean,
     "gradient": _gradient,
     "displacement": _displacement,
     "all_zero": _can_vanish,
-    "single_element": _single,
     "of_parts": _of_parts,
-    "truth_values": lambda value, _: holds_truth(value),  # whose logarithm is meant to be 0 or -inf
     "large_sum": _large_sum,
-    **MASK_FORMS,
 }

@@ -9,6 +9,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import CUT, TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
+from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.sorts import is_floating
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -34,10 +35,10 @@ def _nonnegative(predicate: Predicate, context: Context) -> Truth:
     interval = context.ranges[str(predicate.args[0])]
     if interval.lo >= 0:
         return Truth.YES
-    return Truth.MAYBE if interval == TOP and is_handed_over(value_of(predicate, context)) else Truth.NO
+    return Truth.MAYBE if interval == TOP and _is_handed_over(value_of(predicate, context)) else Truth.NO
 
 
-def is_handed_over(value: Value) -> bool:
+def _is_handed_over(value: Value) -> bool:
     """Whether a value is what a function was given, or the like."""
     inner = stripped(value)
     return inner.op in HANDED_OVER and inner.kind in (Kind.TENSOR, Kind.UNKNOWN)
@@ -61,6 +62,14 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     if not context.ranges[str(predicate.args[0])].contains(point):
         return False
     return (value.zero if point == 0 else value.ends) >= Attained.SATURATION
+
+
+def _truth(predicate: Predicate, context: Context) -> Truth:
+    """Truth values; not known where nothing is known of what is handed over."""
+    value = value_of(predicate, context)
+    if value.dtype is None and _is_handed_over(value) and stripped(value).dtype is None:
+        return Truth.MAYBE
+    return Truth.of(holds_truth(value))
 
 
 def _integral(predicate: Predicate, context: Context) -> bool:
@@ -89,10 +98,10 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "positive": _positive,
     "reaches": _reaches,
     "literal": lambda p, context: isinstance(value_of(p, context).constant(), int | float),
+    "truth": _truth,
     "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
     "integral": _integral,
     "floating": lambda p, context: is_floating(value_of(p, context)),
     "shifted": _shifted,
     "differentiable": _differentiable,
-    "keyword": lambda p, context: str(p.args[0]) in context.root.operands,
 }

@@ -1,11 +1,10 @@
-"""Forms of masks, and what they leave or select."""
+"""How many elements something has: all of it, or what a mask leaves or selects."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-from stablelint.analysis.matching.predicates.context import Context
+from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
@@ -14,6 +13,7 @@ from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.catalog.predicates import Predicate
 
 # Of which each row keeps an element.
 _SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
@@ -21,13 +21,46 @@ _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all unde
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
 
-def _masked_rows(value: Value, context: Context) -> Truth:
-    """Masked by something that is not known to spare an element of each row, as a causal mask does."""
+def elements(predicate: Predicate, context: Context) -> Truth:
+    """Whether it is shown to have at least so many elements."""
+    value = value_of(predicate, context)
+    fewer = _can_be_single if float(predicate.args[1]) > 1 else _can_be_empty
+    return fewer(value, context).negated()
+
+
+def _can_be_single(value: Value, context: Context) -> Truth:
+    """Nothing shows that the reduction runs over more than one element."""
     value = stripped(value)
-    mask = value.operands.get("mask") or value.operands.get("condition")
+    if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return Truth.NO
+    return Truth.MAYBE
+
+
+def _can_be_empty(value: Value, context: Context) -> Truth:
+    """Nothing shows that a mask leaves an element; what no mask has to do with is taken not to be empty."""
+    inner, mask = stripped(value), _hiding_mask(value)
+    if mask is not None:
+        return _leaves_none_in_a_row(inner, mask)
+    mask = selecting_mask(value) or (inner if context.root.op == "div" else None)
+    shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
+    if mask is None or mask.op in _WEIGHTS or mask.op == "eye" or not shown.isdisjoint(context.nonempty):
+        return Truth.NO
+    return _can_be_false(mask, context)
+
+
+def _hiding_mask(value: Value) -> Value | None:
+    """The mask by which scores are -inf: `masked_fill(scores, mask, -inf)`, `where(kept, scores, -inf)`, `log(kept)`."""
+    value = stripped(value)
     if value.op == "log" and value.first is not None and holds_truth(value.first):
-        mask = value.first
-    if mask is None or _spares(mask, 8, hides=not _keeps_what_is_true(value)):
+        return value.first
+    if all(operand.interval.hi > -math.inf for operand in value.operands.values()):
+        return None
+    return value.operands.get("mask") or value.operands.get("condition")
+
+
+def _leaves_none_in_a_row(value: Value, mask: Value) -> Truth:
+    """Masked by something that is not known to spare an element of each row, as a causal mask does."""
+    if _spares(mask, 8, hides=not _keeps_what_is_true(value)):
         return Truth.NO
     return Truth.YES if _tests_data(mask) else Truth.MAYBE
 
@@ -125,23 +158,6 @@ def _is_diagonal(value: Value) -> bool:
     return len(places) == 2 and len(set(places)) == 1
 
 
-def _empty_mask(value: Value, context: Context) -> Truth:
-    """Nothing on the path shows that some element is true."""
-    operand = context.root.first
-    if operand is not None and stripped(operand).key in context.nonempty:
-        return Truth.NO
-    mask = stripped(value)
-    return Truth.NO if mask.op in _WEIGHTS or mask.op == "eye" else _can_be_false(mask, context)
-
-
-def _empty_selection(value: Value, context: Context) -> Truth:
-    """What a mask selects, and nothing on the path shows that this is anything."""
-    mask = selecting_mask(value)
-    if mask is None or stripped(value).key in context.nonempty:
-        return Truth.NO
-    return _can_be_false(mask, context)
-
-
 def _can_be_false(mask: Value, context: Context) -> Truth:
     """Whether a mask may be false throughout."""
     if (
@@ -159,10 +175,3 @@ def _is_shown(value: Value, mask: int, depth: int) -> bool:
     if index is not None and stripped(index).key == mask and value.guard == NONEMPTY:
         return True
     return depth > 0 and any(_is_shown(v, mask, depth - 1) for v in value.operands.values())
-
-
-MASK_FORMS: dict[str, Callable[[Value, Context], Truth]] = {
-    "masked_rows": _masked_rows,
-    "empty_mask": _empty_mask,
-    "empty_selection": _empty_selection,
-}
