@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from stablelint.cli.exit_codes import FAILED
-from stablelint.cli.options import print_problems
+from stablelint.cli.options import context_of, print_problems
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
+
+if TYPE_CHECKING:
+    from stablelint.report.context import Context
 
 
 def add_report(parser: argparse.ArgumentParser, page: str) -> argparse._ArgumentGroup:
@@ -39,14 +43,24 @@ def command_of(options: argparse.Namespace, name: str) -> list[str]:
 
 
 def hand_over(
-    options: argparse.Namespace, text: str, page: Callable[[], str], stream: TextIO
+    options: argparse.Namespace,
+    data: Any,
+    text: Callable[[Context], str],
+    page: Callable[[], str],
+    stream: TextIO,
+    silent: bool = False,
 ) -> list[Problem]:
-    """Writes report and page where they are wanted; one that cannot be written is a problem, and the other is."""
+    """Writes `data` as JSON or as `text`, and the page, where they are wanted; a `silent` report to files alone.
+
+    One that cannot be written is a problem, and the other is.
+    """
     problems: list[Problem] = []
+    context = context_of(stream, plain=bool(options.output_file))
+    written = json.dumps(data, indent=2) + "\n" if options.output_format == "json" else text(context)
     if options.output_file:
-        write_file(options.output_file, text, problems)
-    else:
-        stream.write(text)
+        write_file(options.output_file, written, problems)
+    elif not silent:
+        stream.write(written)
         stream.flush()
     if options.html:
         write_file(options.html, page(), problems)

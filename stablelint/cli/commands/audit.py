@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from typing import Any
+from functools import partial
 
 from stablelint.cli.exit_codes import FAILED, FINDINGS
 from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over
 from stablelint.cli.options import context_of, number, print_problems
-from stablelint.diagnostic import Problem
 
 NAME = "audit"
 HELP = "run a few steps of a training command and check its data, model, loop and reproducibility"
@@ -44,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns 1 where a check failed, 2 where nothing could be watched, else its exit code."""
+    from stablelint.report import audit as report
     from stablelint.report.run.crash import render
     from stablelint.runtime.process.launch import run_planned
     from stablelint.runtime.process.start import Plan
@@ -64,28 +63,10 @@ def run(options: argparse.Namespace) -> int:
         if missing:
             return failed(f"no training was seen: {missing[0]['python']} has no torch")
         return failed("no training was seen", "the command must call a model with parameters")
-    problems = _written(options, audit)
+    passed = not audit["counts"]["failed"]
+    text, page = partial(report.render, audit, everything=options.all), partial(report.render_page, audit)
+    problems = hand_over(options, audit, text, page, sys.stdout, silent=options.quiet and passed)
     print_problems(problems)
     if problems:
         return FAILED
-    return FINDINGS if audit["counts"]["failed"] else code
-
-
-def _written(options: argparse.Namespace, audit: dict[str, Any]) -> list[Problem]:
-    """Report and page; one that cannot be written is a problem, and the other is."""
-
-    def page() -> str:
-        from stablelint.report.audit import render_page
-
-        return render_page(audit)
-
-    silent = options.quiet and not audit["counts"]["failed"] and not options.output_file
-    return hand_over(options, "" if silent else _text(options, audit), page, sys.stdout)
-
-
-def _text(options: argparse.Namespace, audit: dict[str, Any]) -> str:
-    if options.output_format == "json":
-        return json.dumps(audit, indent=2) + "\n"
-    from stablelint.report.audit import render
-
-    return render(audit, context_of(sys.stdout, plain=bool(options.output_file)), options.all)
+    return code if passed else FINDINGS

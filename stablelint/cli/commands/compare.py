@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.handover import add_report, failed, hand_over
-from stablelint.cli.options import context_of, number, print_problems
+from stablelint.cli.options import number, print_problems
 from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
@@ -185,26 +185,14 @@ def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int
     if isinstance(report, Problem):
         print_problems([report])
         return FAILED
+    from stablelint.report.compare import text
 
-    def page() -> str:
-        from stablelint.report.compare.text import render_page
-
-        return render_page(report)
-
-    silent = options.quiet and report["same"] and not options.output_file
-    problems = hand_over(options, "" if silent else _text(options, report), page, sys.stdout)
+    forms = partial(text.render, report), partial(text.render_page, report)
+    problems = hand_over(options, report, *forms, sys.stdout, silent=options.quiet and report["same"])
     print_problems(problems)
     if problems:
         return FAILED
     return CLEAN if report["same"] else FINDINGS
-
-
-def _text(options: argparse.Namespace, report: Mapping[str, Any]) -> str:
-    if options.output_format == "json":
-        return json.dumps(report, indent=2) + "\n"
-    from stablelint.report.compare.text import render
-
-    return render(report, context_of(sys.stdout))
 
 
 def _steps(text: str) -> tuple[int, int | None]:

@@ -7,16 +7,19 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablelint.cli.exit_codes import FAILED, FINDINGS
 from stablelint.cli.handover import add_report, add_words, command_of, failed, hand_over, write_file
-from stablelint.cli.options import context_of, number, print_problems
+from stablelint.cli.options import number, print_problems
 from stablelint.config import load
 from stablelint.diagnostic import Problem
 
 if TYPE_CHECKING:
+    from stablelint.report.context import Context
     from stablelint.runtime.process.launch import Ending
 
 NAME = "run"
@@ -144,31 +147,28 @@ def _limit(text: str) -> float | str:
 
 def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     """Report, page and log; one that cannot be written is a problem, and the others are."""
+    from stablelint.report.run import html
 
-    def page() -> str:
-        from stablelint.report.run.html import render
-
-        return render(ending.reports)
-
-    problems = hand_over(options, _text(options, ending), page, sys.stderr)
+    page = partial(html.render, ending.reports)
+    problems = hand_over(options, _as_json(ending), partial(_text, ending), page, sys.stderr)
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)
         write_file(options.log, lines, problems, "a")
     return problems
 
 
-def _text(options: argparse.Namespace, ending: Ending) -> str:
-    if options.output_format == "json":
-        if not ending.reports:
-            nothing = {"event": None, "cause": None, "fix": None, "verification": None}
-            crash = {"crash": ending.crashes[0]} if ending.crashes else {}
-            return json.dumps({**nothing, **crash, "run": ending.as_json()}) + "\n"
-        first, *later = ending.reports
-        report = {**first, **({"later": later} if later else {}), "run": ending.as_json()}
-        return json.dumps(report, indent=2) + "\n"
+def _as_json(ending: Ending) -> dict[str, Any]:
+    """The first event, with the `later` ones in it, or that there is none."""
+    nothing = {"event": None, "cause": None, "fix": None, "verification": None}
+    first, *later = ending.reports or [nothing]
+    crash = {"crash": ending.crashes[0]} if ending.crashes and not ending.reports else {}
+    return {**first, **crash, **({"later": later} if later else {}), "run": ending.as_json()}
+
+
+def _text(ending: Ending, context: Context) -> str:
     from stablelint.report.run.text import render, sources_of
 
-    context = context_of(sys.stderr, sources=sources_of(ending.reports))
+    context = replace(context, sources=sources_of(ending.reports))
     if ending.crashes and not ending.reports:
         from stablelint.report.run.crash import render as explained
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from stablelint.cli.options import (
     add_paths,
     add_running,
     add_selection,
-    context_of,
     number,
     open_session,
     print_problems,
@@ -267,18 +266,7 @@ def _written(
             emit_tests(Path(options.emit_tests), verification)
         except OSError as error:
             problems.append(Problem(f"cannot write tests: {error.strerror}", error.filename))
+    from stablelint.report.verify import html, text
 
-    def page() -> str:
-        from stablelint.report.verify.html import render
-
-        return render(report)
-
-    problems += hand_over(options, _text(options, session, report), page, sys.stdout)
-
-
-def _text(options: argparse.Namespace, session: Session, report: Report) -> str:
-    if options.output_format == "json":
-        return json.dumps(report.to_json(), indent=2, allow_nan=False) + "\n"
-    from stablelint.report.verify.text import render as render_text
-
-    return render_text(report, context_of(sys.stdout, rules=session.catalog.rules))
+    forms = partial(text.render, report), partial(html.render, report)
+    problems += hand_over(options, report.to_json(), *forms, sys.stdout)
