@@ -82,18 +82,35 @@ class Axes:
             _TOP + down * (self.height - _BOTTOM - 4 - _TOP),
         )
 
-    def drawn(self, inside: str, top: str, bottom: str, unit: str, scale: str = "") -> str:
-        """The drawing, with what its ends are called."""
+    def drawn(self, inside: str, top: str, bottom: str, unit: str = "", scale: str = "") -> str:
+        """The drawing, with what its ends are called; those of the axis have their numbers where it has a `unit`."""
         base, right, under = self.height - _BOTTOM, self.width - _RIGHT, self.height - 6
+        first, last = (f"{unit} {end:g}" if unit else "" for end in (self.first, self.last))
         return (
             f'<svg class="chart" viewBox="0 0 {self.width} {self.height}" role="img">'
             f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{right}" y2="{base}"/>{inside}'
             f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{escape(top)}</text>'
             f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">{escape(bottom)}</text>'
-            f'<text x="{_LEFT}" y="{under}">{unit} {self.first:g}</text>'
+            f'<text x="{_LEFT}" y="{under}">{first}</text>'
             f'<text x="{(_LEFT + right) / 2}" y="{under}" text-anchor="middle">{scale}</text>'
-            f'<text x="{right}" y="{under}" text-anchor="end">{unit} {self.last:g}</text></svg>'
+            f'<text x="{right}" y="{under}" text-anchor="end">{last}</text></svg>'
         )
+
+
+def polyline(axes: Axes, colour: str, points: Iterable[tuple[float, float]]) -> str:
+    """A line through points; a dot where there is but one."""
+    placed = [axes.at(*point) for point in points]
+    if len(placed) == 1:
+        (x, y), *_ = placed
+        return f'<circle style="fill: var({colour})" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in placed)
+    return f'<polyline class="line" style="stroke: var({colour})" points="{line}"/>'
+
+
+def legend(*names: str) -> str:
+    """What the curves of a drawing are called, each in its colour."""
+    pairs = zip(names, COLOURS, strict=True)
+    return " and ".join(f'<span style="color: var({colour})">{escape(name)}</span>' for name, colour in pairs)
 
 
 def curves(*series: Sequence[tuple[float, object]], width: int = 400, height: int = 170) -> str:
@@ -107,15 +124,9 @@ def curves(*series: Sequence[tuple[float, object]], width: int = 400, height: in
     axes = Axes(min(steps), max(steps), low, high, width, height)
     inside = ""
     for one, colour in zip(series, COLOURS[-len(series) :], strict=True):
-        points = [
-            axes.at(step, math.log10(value) if logarithmic else value) for step, value in one if finite(value)
-        ]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        inside += f'<polyline class="line" style="stroke: var({colour})" points="{line}"/>'
-        if len(points) == 1:
-            inside += '<circle style="fill: var({})" cx="{:.1f}" cy="{:.1f}" r="3"/>'.format(
-                colour, *points[0]
-            )
+        known = ((step, value) for step, value in one if finite(value))
+        points = ((step, math.log10(value) if logarithmic else value) for step, value in known)
+        inside += polyline(axes, colour, points)
         bad = [(axes.at(step, high), value) for step, value in one if isinstance(value, str)]
         inside += "".join(f'<circle class="bad" cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for (x, y), _ in bad)
         for (x, y), value in bad[-1:]:

@@ -106,9 +106,6 @@ def _obstacle(options: argparse.Namespace) -> Problem | None:
         return Problem("verify runs code: it needs torch and safetensors", hint=hint)
     if (reason := installed_too_old()) is not None:
         return Problem(reason)
-    if options.html and importlib.util.find_spec("matplotlib") is None:
-        hint = "pip install 'stablelint[html]'"
-        return Problem("--html draws with matplotlib, which is not installed", hint=hint)
     try:
         if options.command:
             command_line(options.command)

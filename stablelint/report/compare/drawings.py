@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from stablelint.report.page import COLOURS, Axes, curves
+from stablelint.report.page import Axes, curves, legend
 
 _SIZE = {"width": 800, "height": 220}
 _SIGNIFICAND = 53  # bits of a double: no error is told below one of its roundings
@@ -15,10 +15,7 @@ _SIGNIFICAND = 53  # bits of a double: no error is told below one of its roundin
 
 def losses(runs: Sequence[Mapping[str, Any]]) -> str:
     """The losses of both runs."""
-    names = " and ".join(
-        f'<span style="color: var({colour})">{escape(run["label"])}</span>'
-        for run, colour in zip(runs, COLOURS, strict=False)
-    )
+    names = legend(*(run["label"] for run in runs))
     return f"<h3>Loss: {names}</h3><figure>{curves(*(run['losses'] for run in runs), **_SIZE)}</figure>"
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from stablelint.report.context import Context
 from stablelint.report.page import page, prose
+from stablelint.report.verify import plots
 from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
@@ -56,15 +57,13 @@ def _rerun(report: Report) -> Iterator[str]:
     rerun = report.rerun
     if rerun is None or rerun.after is None:
         return
-    from stablelint.report.verify import plots as plots
-
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
     badge = f'<span class="badge {kind}">{rerun.verdict}</span>'
     yield f'<section class="rerun"><h2>Rerun with {fixes_text(rerun)} {badge}</h2>'
     yield f"<p>{escape(_sentence(rerun.claim))}</p>"
     before, after = rerun.before, rerun.after
     if before.losses or after.losses:
-        yield f"<figure>{plots.losses(before.losses, after.losses, 'rerun')}</figure>"
+        yield f"<figure>{plots.losses(before.losses, after.losses)}</figure>"
     yield (
         f'<p class="aside">Exit status {before.status} before, {after.status} after; '
         f"{before.seconds:.1f} s and {after.seconds:.1f} s.</p>"
@@ -80,10 +79,10 @@ def _sites(report: Report) -> Iterator[str]:
     unfolded = len(report.sites) <= _OPEN
     order = {verdict: index for index, verdict in enumerate(Verdict)}
     for index, site in enumerate(sorted(report.sites, key=lambda item: order[item.verdict])):
-        yield "\n".join(_site(site, f"s{index}", unfolded or index < _OPEN // 2))
+        yield "\n".join(_site(site, unfolded or index < _OPEN // 2))
 
 
-def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
+def _site(report: SiteReport, unfolded: bool) -> Iterator[str]:
     site = report.site
     place = f"{Context(os.getcwd()).path(site.filename)}:{site.span.start.row}:{site.span.start.column}"
     yield f'<details class="site" data-verdict="{report.verdict}"{" open" if unfolded else ""}>'
@@ -96,9 +95,7 @@ def _site(report: SiteReport, prefix: str, unfolded: bool) -> Iterator[str]:
     after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
     yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
     if report.curve is not None:
-        from stablelint.report.verify import plots as plots
-
-        yield f"<figure>{plots.accuracy(report.curve, prefix)}"
+        yield f"<figure>{plots.accuracy(report.curve)}"
         yield (
             "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the "
             "original is not finite. Bars: captured elements.</figcaption></figure>"

@@ -8,13 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from stablelint.diagnostic import Position, Span
+from stablelint.report.verify.html import render
 from stablelint.runtime.verify.outcome import Curve, Report, Rerun, Run, SiteReport
 from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.site import Site, Verdict
-
-pytest.importorskip("matplotlib", reason="plots need matplotlib")
-
-from stablelint.report.verify.html import render
 
 _POINTS = (0.0, 1e-6, 1e-3, 1.0, 1e3)
 _CURVE = Curve(
@@ -84,4 +81,13 @@ def test_text_is_escaped_and_colours_follow_the_scheme() -> None:
     assert "torch.log(x) &lt; 1" in page
     drawing = page[page.index("<svg") : page.index("</svg>")]
     assert "var(--after)" in drawing
-    assert not re.search(r"#0[1-7]0\d0\d0\d", drawing)
+    assert not re.search(r"#[0-9a-f]{3}", drawing)
+
+
+def test_the_accuracy_is_drawn_where_it_is_known_and_a_failing_point_can_be_seen() -> None:
+    page = render(_report(1))
+    drawing = page[page.index("Correct bits") :]
+    lines = re.findall(r'<polyline[^>]*points="([^"]*)"', drawing)
+    assert [len(line.split()) for line in lines] == [4, 5], "the original has no bits at 0"
+    [width] = re.findall(r'<rect style="fill: var\(--bad-soft\)"[^>]* width="([\d.]+)"', drawing)
+    assert float(width) >= 3
