@@ -7,14 +7,16 @@ change: the finding must be gone, and no other may have come.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from stablelint.diagnostic import Diagnostic, Edit, Passes, Texts
 from stablelint.syntax.source import SourceError
 from stablelint.workspace.examine import Scope, setup
 from stablelint.workspace.notebooks import python_at
 
+T = TypeVar("T")
 _Edits = dict[str, list[Edit]]
 
 
@@ -42,7 +44,8 @@ def fix_across(found: Iterable[Diagnostic], scope: Scope, received: Mapping[str,
     joint = Joint()
     before = joint.before
     made: _Edits = {}
-    for group in _groups([item for item in found if item.fix is not None and item.fix.is_across]):
+    several = [item for item in found if item.fix is not None and item.fix.is_across]
+    for group in together(several, _places):  # what shares an edit cannot be made alone
         try:
             for path in set().union(*map(files_of, group)) - before.keys():
                 before[path] = python_at(path)
@@ -59,13 +62,13 @@ def fix_across(found: Iterable[Diagnostic], scope: Scope, received: Mapping[str,
     return joint
 
 
-def _groups(found: Sequence[Diagnostic]) -> Iterator[list[Diagnostic]]:
-    """The findings, those together whose fixes share an edit: none of them can be made alone."""
-    pending = list(found)
+def together(items: Iterable[T], parts: Callable[[T], frozenset[Hashable]]) -> Iterator[list[T]]:
+    """The items in groups: those that share a part, with each other or through more of them, are in one."""
+    pending = list(items)
     while pending:
         group = [pending.pop(0)]
         for item in group:
-            near = [one for one in pending if _places(one) & _places(item)]
+            near = [one for one in pending if parts(one) & parts(item)]
             group += near
             pending = [one for one in pending if one not in near]
         yield group

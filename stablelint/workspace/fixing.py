@@ -67,6 +67,11 @@ class FileFix:
     joint: tuple[Diagnostic, ...] = ()
     uncovered: int = 0
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that are written with it, or not at all."""
+        return frozenset({self.filename}).union(*map(files_of, self.joint))
+
 
 def fix_files(
     found: Iterable[Diagnostic],
@@ -122,18 +127,6 @@ def _size(path: str) -> int:
 
 def _setup(scope: Scope, wanted: Wanted, received: Mapping[str, Passes], joint: Joint) -> pool.Task:
     return partial(_fix_file, setup(scope, received, joint.texts), scope, wanted, joint)
-
-
-def together(fixes: Sequence[FileFix]) -> Iterator[list[FileFix]]:
-    """The files in groups, those of one group written all or not at all: a fix changes them both."""
-    pending = list(fixes)
-    while pending:
-        group = [pending.pop(0)]
-        for item in group:
-            shared = frozenset[str]().union(*map(files_of, item.joint))
-            group += (near := [one for one in pending if one.filename in shared])
-            pending = [one for one in pending if one not in near]
-        yield group
 
 
 def fix_text(

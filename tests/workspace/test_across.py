@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from stablelint.catalog import load_catalog
 from stablelint.cli.main import main
 from stablelint.config import Settings
 from stablelint.diagnostic import Level
-from stablelint.workspace.fixing import FileFix, Wanted, fix_files, together
+from stablelint.workspace.across import together
+from stablelint.workspace.fixing import FileFix, Wanted, fix_files
 from stablelint.workspace.pipeline import Request, check
 from stablelint.workspace.selection import Selection
 
@@ -122,7 +124,7 @@ def test_all_losses_of_the_project_change_together(project: Path) -> None:
     answers = fixed(project, model=model, train=train("BCELoss"), valid=train("BCELoss", name="valid"))
     for name in ("train", "valid"):
         assert changed(answers[name]) == ["criterion = nn.BCEWithLogitsLoss()"]
-    assert [len(group) for group in together(list(answers.values()))] == [3]
+    assert [len(group) for group in together(answers.values(), attrgetter("files"))] == [3]
 
 
 def test_who_else_reads_the_result_is_told(project: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,10 +165,10 @@ def _patches(fixes: Sequence[FileFix], problems: list[Problem]) -> dict[str, byt
 def _write(fixes: list[FileFix], problems: list[Problem]) -> list[FileFix]:
     """Writes the files that have a change, those of one fix all or none; what cannot be written is no fix."""
     from stablelint.codemod.text.apply import Change, WriteRefused, write_together
-    from stablelint.workspace.fixing import together
+    from stablelint.workspace.across import together
 
     done = []
-    for group in together(fixes):
+    for group in together(fixes, attrgetter("files")):
         changed = [item for item in group if item.before != item.after]
         try:
             texts = [as_file(item.filename, item.before, item.after) for item in changed]
