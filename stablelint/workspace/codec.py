@@ -5,6 +5,9 @@ Compact on purpose (arrays without names): a cached run is spent reading them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from stablelint.diagnostic import (
@@ -27,51 +30,24 @@ from stablelint.diagnostic import (
 Json = Any  # a value that `json` reads and writes
 
 
+_LEFT_OUT = ("filename", "proposals")  # which only the rewriting needs
+_FIELDS = tuple(one.name for one in fields(Diagnostic) if one.name not in _LEFT_OUT)
+
+
 def encode(diagnostic: Diagnostic) -> Json:
-    """The diagnostic without its file name and its proposals, which only the rewriting needs."""
+    """The fields of the diagnostic, but for its file name and its proposals."""
     return [
-        diagnostic.code,
-        diagnostic.name,
-        diagnostic.span,
-        diagnostic.message,
-        diagnostic.severity,
-        diagnostic.status,
-        diagnostic.level,
-        diagnostic.expression,
-        diagnostic.confidence,
-        [reason for reason in diagnostic.because if reason.weight],
-        diagnostic.derivation,
-        diagnostic.fix,
-        diagnostic.fix_withheld,
-        diagnostic.discharged_by,
-        diagnostic.url,
-        diagnostic.assumes,
+        value if name != "because" else [reason for reason in value if reason.weight]
+        for name, value in zip(_FIELDS, attrgetter(*_FIELDS)(diagnostic), strict=True)
     ]
 
 
 def decode(value: Json, filename: str) -> Diagnostic:
     """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
-    code, name, span, message, severity, status, level, *rest = value
-    expression, confidence, because, steps, fix, withheld, by, url, on = rest
-    return Diagnostic(
-        code=code,
-        name=name,
-        filename=filename,
-        span=_span(span),
-        message=message,
-        severity=Severity(severity),
-        status=Status(status),
-        level=Level(level),
-        expression=expression,
-        confidence=float(confidence),
-        because=tuple(Reason(*reason) for reason in because),
-        derivation=tuple(Step(text, _span(place), other) for text, place, other in steps),
-        fix=_decode_fix(fix) if fix else None,
-        fix_withheld=withheld,
-        discharged_by=by,
-        url=url,
-        assumes=tuple(on),
-    )
+    read = dict(zip(_FIELDS, value, strict=True))
+    for name, decoded in _DECODED.items():
+        read[name] = decoded(read[name])
+    return Diagnostic(filename=filename, **read)
 
 
 def encode_places(places: Passes) -> Json:
@@ -100,7 +76,23 @@ def _span(value: Json) -> Span:
     return Span(Position(*start), Position(*end))
 
 
-def _decode_fix(value: Json) -> Fix:
+def _fix(value: Json) -> Fix | None:
+    if value is None:
+        return None
     applicability, message, edits, caution = value
     decoded = tuple(Edit(_span(span), content, filename) for span, content, filename in edits)
     return Fix(Applicability(applicability), message, decoded, caution)
+
+
+# What is no number and no text, nor nothing.
+_DECODED: dict[str, Callable[[Json], object]] = {
+    "span": _span,
+    "severity": Severity,
+    "status": Status,
+    "level": Level,
+    "confidence": float,
+    "because": lambda reasons: tuple(Reason(*reason) for reason in reasons),
+    "derivation": lambda steps: tuple(Step(text, _span(place), other) for text, place, other in steps),
+    "fix": _fix,
+    "assumes": tuple,
+}
