@@ -10,10 +10,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Problem
+from stablelint.syntax.content import digest
 
 _VERSION = 1
 
@@ -30,7 +30,7 @@ def fingerprints(diagnostics: Sequence[Diagnostic], root: str) -> list[str]:
         key = _key(item, root)
         seen[key] += 1
         text = "\0".join((*key, str(seen[key])))
-        marks.append(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
+        marks.append(digest(text.encode("utf-8", "surrogatepass")))
     return marks
 
 

@@ -12,7 +12,6 @@ stands: an edit of the function, be it of one character, makes it another one, o
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic
+from stablelint.syntax.content import digest
 
 if TYPE_CHECKING:
     from stablelint.catalog import Catalog
@@ -34,7 +34,7 @@ Proof = tuple[str, str, tuple[str, ...]]
 def proof_of(diagnostic: Diagnostic) -> Proof:
     """What tells a fix apart within its file: rule, expression, and what is written."""
     contents = () if diagnostic.fix is None else tuple(edit.content for edit in diagnostic.fix.edits)
-    return diagnostic.code, "".join(diagnostic.expression.split()), contents
+    return diagnostic.code, bare(diagnostic.expression), contents
 
 
 def proved(
@@ -105,14 +105,12 @@ class Observations:
 
     def of(self, code: str, function_text: str, expression: str) -> Observation | None:
         """What was seen of a finding in a function whose text is `function_text`, as `enclosing_text` gives it."""
-        if not self.by_key:
-            return None
         return self.by_key.get((code, function_digest(function_text), bare(expression)))
 
 
 def function_digest(text: str) -> str:
     """Names a function by its text."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return digest(text.encode())
 
 
 def bare(expression: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Reason
 
 if TYPE_CHECKING:
-    from stablelint.workspace.runs.evidence import Observation, Observations
+    from stablelint.workspace.runs.evidence import Observation
 
 # What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
 DECISIVE = 8.0
@@ -32,24 +33,14 @@ def informed(
     if not are_observed(root):
         yield from findings
         return
+    from stablelint.analysis.evidence.score import with_reason
     from stablelint.workspace.runs.evidence import read_observations
 
-    known = read_observations(root)
-    if not known.by_key:
-        yield from findings
-        return
-    yield from _with_observations(findings, known, _Texts(sources or {}))
-
-
-def _with_observations(
-    findings: Iterable[Diagnostic], known: Observations, texts: _Texts
-) -> Iterator[Diagnostic]:
-    from stablelint.analysis.evidence.score import with_reason
-
+    known, text = read_observations(root), cache(partial(_text, sources or {}))
     for item in findings:
         seen = None
         if known.mention(item.code, item.expression):  # else there is no need to parse anything
-            seen = known.of(item.code, texts.around(item), item.expression)
+            seen = known.of(item.code, _around(item, text), item.expression)
         reason = None if seen is None else reason_of(seen)
         yield item if reason is None else with_reason(item, reason)
 
@@ -73,26 +64,18 @@ def reason_of(seen: Observation) -> Reason | None:
     return Reason("seen_sound", f"{seen.calls:,} evaluations in a run had {ranges}", -DECISIVE)
 
 
-class _Texts:
-    """Sources by file name, each read once."""
+def _around(item: Diagnostic, text: Callable[[str], str]) -> str:
+    """The text of the function around a finding; none where it can no longer be read."""
+    from stablelint.runtime.verify.output.evidence import enclosing_text
 
-    def __init__(self, given: Mapping[str, bytes]) -> None:
-        self._given = given
-        self._read: dict[str, str] = {}
+    try:
+        return enclosing_text(text(item.filename), item.span.start.row)
+    except (OSError, SyntaxError, ValueError):
+        return ""
 
-    def around(self, item: Diagnostic) -> str:
-        """The text of the function around a finding; none where it can no longer be read."""
-        from stablelint.runtime.verify.output.evidence import enclosing_text
 
-        try:
-            return enclosing_text(self._text(item.filename), item.span.start.row)
-        except (OSError, SyntaxError, ValueError):
-            return ""
+def _text(sources: Mapping[str, bytes], filename: str) -> str:
+    from importlib.util import decode_source
 
-    def _text(self, filename: str) -> str:
-        from importlib.util import decode_source
-
-        if filename not in self._read:
-            data = self._given.get(filename)
-            self._read[filename] = decode_source(Path(filename).read_bytes() if data is None else data)
-        return self._read[filename]
+    data = sources.get(filename)
+    return decode_source(Path(filename).read_bytes() if data is None else data)

@@ -8,7 +8,6 @@ the fix, so that an edited site is another one.
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import os
 import textwrap
@@ -20,6 +19,7 @@ from stablelint.diagnostic import Edit
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.outcome import SiteReport
 from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.syntax.content import digest
 
 FOLDER = ".stablelint"
 FILE = "verdicts.json"
@@ -50,7 +50,7 @@ def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
     except (SyntaxError, ValueError):
         text = source.decode(errors="replace")
     parts = [site.code, text, site.expression, site.fixed or "", *(edit.content for edit in edits)]
-    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return digest("\0".join(parts).encode())
 
 
 def read_verdicts(root: Path, ran: bool = False) -> dict[str, Verdict]:
