@@ -62,26 +62,13 @@ def resolve(
 ) -> tuple[Selection, tuple[Problem, ...]]:
     """The selection, and a problem for every selector that names no rule."""
     resolver = _Resolver(rules)
-    configured = Selectors(
-        settings.select,
-        settings.ignore,
-        settings.extend_select,
-        settings.per_file_ignores,
-    )
     codes = frozenset(code for code, rule in rules.items() if rule.enabled)
-    for layer, configured_by in ((configured, settings), (given, None)):
-        resolver.settings = configured_by
+    per_file: list[tuple[PathPatterns, frozenset[str]]] = []
+    for layer in (settings, given):
+        resolver.settings = settings if layer is settings else None
         codes = resolver.apply(codes, layer)
-    resolver.settings = settings
-    per_file = [
-        (PathPatterns([pattern]), resolver.expand(selectors, "per-file-ignores"))
-        for pattern, selectors in settings.per_file_ignores.items()
-    ]
-    resolver.settings = None
-    per_file += [
-        (PathPatterns([pattern]), resolver.expand(selectors, "per-file-ignores"))
-        for pattern, selectors in given.per_file_ignores.items()
-    ]
+        for pattern, selectors in layer.per_file_ignores.items():
+            per_file.append((PathPatterns([pattern]), resolver.expand(selectors, "per-file-ignores")))
     off = frozenset(label for code, rule in rules.items() if code not in codes for label in (code, rule.name))
     return Selection(codes, os.path.abspath(settings.root), tuple(per_file), off), tuple(resolver.problems)
 
@@ -93,7 +80,7 @@ class _Resolver:
         self.settings: Settings | None = None
         self.problems: list[Problem] = []
 
-    def apply(self, codes: frozenset[str], layer: Selectors) -> frozenset[str]:
+    def apply(self, codes: frozenset[str], layer: Settings | Selectors) -> frozenset[str]:
         """The more specific selector wins, whichever list it stands in; on a tie, ignoring wins."""
         if layer.select is not None:
             codes = frozenset()
