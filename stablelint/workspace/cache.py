@@ -159,12 +159,8 @@ class Cache:
         """The names of the modules, packages and plain folders in a folder."""
         if folder not in self._importable:
             with suppress(OSError), os.scandir(folder) as listing:
-                names = (
-                    e.name if e.is_dir() else e.name.removesuffix(".py")
-                    for e in listing
-                    if _can_be_imported(e)
-                )
-                self._importable[folder] = frozenset(names)
+                modules = (entry.name for entry in listing if entry.is_dir() or entry.name.endswith(".py"))
+                self._importable[folder] = frozenset(name.removesuffix(".py") for name in modules)
         return self._importable.get(folder, frozenset())
 
     def _shown_by(self, path: str, names: Sequence[str]) -> str:
@@ -244,10 +240,6 @@ class Cache:
             import shutil
 
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _can_be_imported(entry: os.DirEntry[str]) -> bool:
-    return entry.name.endswith(".py") or entry.is_dir()
 
 
 def _contexts(folder: str) -> Iterator[str]:

@@ -187,11 +187,8 @@ def _guesses(
 
 def _last(file: Candidate, cache: Cache | None) -> Answer:
     """What the cache knows of a file as it was."""
-    entry = cache.last(file.path) if cache is not None else None
-    with suppress(DamagedError):
-        if entry is not None:
-            return read(entry, file.path)
-    return Answer(asks=[(WHOLE, fact) for fact in FACTS])
+    known = _read(cache.last(file.path), file.path) if cache is not None else None
+    return known or Answer(asks=[(WHOLE, fact) for fact in FACTS])
 
 
 def _callers(
@@ -277,13 +274,14 @@ def _split(
 
 def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
     """What the cache knows of a file."""
-    entry = None if cache is None else cache.get(file)
-    if entry is None:
-        return None
-    try:
-        return read(entry, file.path)
-    except DamagedError:
-        return None
+    return _read(cache.get(file), file.path) if cache is not None else None
+
+
+def _read(entry: Json | None, path: str) -> Answer | None:
+    """The answer of an entry that is there, and not damaged."""
+    with suppress(DamagedError):
+        return read(entry, path) if entry is not None else None
+    return None
 
 
 def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
