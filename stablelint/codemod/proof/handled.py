@@ -6,7 +6,7 @@ import ast
 import re
 
 from stablelint.codemod.flow.definition import function_of
-from stablelint.codemod.flow.nodes import readers
+from stablelint.codemod.flow.nodes import loads, readers, viewed
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
@@ -30,10 +30,23 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     if any(_leaves_out(link.parent) for link in tree.ancestors(node)):
         raise Withheld("what is not finite is left out behind it")
     targets = statement.targets if isinstance(statement, ast.Assign) else []
+    later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
-        later = (one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno)
-        if any(_replaces_infinite(one, name) for one in later):
+        names, tests = _known_as(name, later)
+        if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
+
+
+def _known_as(name: str, later: list[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names of a value and its views, and those of tests for its infinite elements."""
+    names, tests = {name}, set[str]()
+    for one in sorted((one for one in later if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
+        given, targets = viewed(one.value), {each.id for each in one.targets if isinstance(each, ast.Name)}
+        if isinstance(given, ast.Name) and given.id in names:
+            names |= targets
+        elif any(_asks(given, each) for each in names):
+            tests |= targets
+    return names, tests
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -61,11 +74,15 @@ def _leaves_out(node: ast.AST) -> bool:
     return any(called_name(one) in _ASKS for one in called)
 
 
-def _replaces_infinite(node: ast.AST, name: str) -> bool:
+def _replaces_infinite(node: ast.AST, names: set[str], tests: set[str]) -> bool:
     """Whether a node gives other values to elements of a name: ``d[d == inf] = 0``, ``d.masked_fill(d.isinf(), 0)``."""
+
+    def picks(test: ast.AST) -> bool:
+        return any(one.id in tests for one in loads(test)) or any(_asks(test, each) for each in names)
+
     if isinstance(node, ast.Assign):
-        return any(isinstance(one, ast.Subscript) and _asks(one.slice, name) for one in node.targets)
-    return isinstance(node, ast.Call) and called_name(node) in _REPLACES and _asks(node, name)
+        return any(isinstance(one, ast.Subscript) and picks(one.slice) for one in node.targets)
+    return isinstance(node, ast.Call) and called_name(node) in _REPLACES and picks(node)
 
 
 def _asks(test: ast.AST, name: str) -> bool:
