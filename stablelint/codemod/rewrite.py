@@ -161,8 +161,10 @@ class Rewriter:
             if apart is not None:
                 return draft.edits(self._file.tree, apart)
             proposal, node = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
-            single = bound.within_guard(self._file.tree, proposal, node)
-            if single is not None:
+            for within in (bound.within_guard, bound.within_cap):
+                single = within(self._file.tree, proposal, node)
+                if single is None:
+                    continue
                 with contextlib.suppress(Withheld):
                     return replace_expression(self._file, *single)
             proposal, node = bound.of_view(self._file.tree, proposal, node)

@@ -30,9 +30,10 @@ names_a_setting = _says(
 )
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
-names_a_mask = _says(r"(^|_)masks?(_|\d|$)")
+names_a_mask = _says(r"(^|_)(masks?|valid)(_|\d|$)")
 names_a_soft_value = _says(r"soft|sigmoid|prob")
-names_a_count = _says(r"(^|_)(num_\w+|counts?|cnts?|lens?|lengths?)(_|\d|$)")
+names_a_count = _says(r"(^|_)(num_\w+|counts?|cnts?)(_|\d|$)")
+names_a_length = _says(r"(^|_)(lens?|lengths?)(_|\d|$)")
 names_an_extent = _says(r"(^|_)(widths?|heights?)(_|\d|$)")
 names_an_anchor = _says(r"(^|_)(anchor|prior|width|height|box|[wh]a|d[xyz]a|wh)(e?s)?(_|\d|$)")
 names_a_deviation = _says(r"std|sigma|scale|\blog_?s(_[a-z])?\b")

@@ -14,7 +14,7 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
-from stablelint.codemod.templates.clamps import given_bounds, multiplied
+from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
@@ -22,6 +22,7 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.syntax.names import called_name, last_name
 
 _LOWER = ("clamp_min", "clamp", "clip")
+_UPPER = ("clamp_max", "clamp", "clip")
 TINIEST = ".tiny"
 _OF_LOGARITHM, _OF_QUOTIENT = f"{TINIEST})", f"{TINIEST} ** 0.5)"
 TERM = "term"
@@ -30,8 +31,8 @@ QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
 _SINGULAR = OF_POSITIVE | {"reciprocal"}
 _SHARES = ("softmax", "sigmoid", "exp")
-# What is positive by what it is called, and how small it may be: counts, and the sizes of boxes.
-_FLOORS = ((words.names_a_count, "1"), (words.names_an_extent, "1e-6"))
+# What is positive by what it is called, and how small it may be: lengths, and the sizes of boxes.
+_FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
@@ -66,6 +67,9 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal
+    counted = replace(bounded, template=f"${operand}.clamp_min(1)")
+    if words.names_a_count(_called(node)):
+        return counted
     summed = _summed(total)
     if summed is None:
         floor = next((floor for names, floor in _FLOORS if names(_called(node))), None)
@@ -78,7 +82,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         last_name(summed) + made_of
     )
     if is_mask:
-        return replace(bounded, template=f"${operand}.clamp_min(1)")
+        return counted
     return bounded if named is not None and _is_masked_share(named.value) else proposal
 
 
@@ -199,10 +203,32 @@ def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propos
     square = _squared(bound)
     limit = f"torch.finfo(${operand}.dtype).tiny"
     is_normal = isinstance(bound, ast.Constant) and float(square) >= FORMATS["float16"].tiny
-    lowest = square if is_normal else f"max({square}, {limit})"
+    size = number(bound)
+    is_lost = not isinstance(bound, ast.Constant) and size is not None and size**2 < FORMATS["float32"].tiny
+    lowest = square if is_normal else limit if is_lost else f"max({square}, {limit})"
     given = moved(tree, proposal, operand, node)
     span = tree.source.span(tree.start(guard), tree.end(guard))
     return replace(given, template=f"torch.sqrt(${operand}.clamp_min({lowest}))", span=span), guard
+
+
+def within_cap(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal for `node`, whose exponential is itself bounded above, as one that moves that bound to the exponent.
+
+    ``x.exp().clamp(max=c)`` becomes ``x.clamp(max=math.log(c)).exp()``, with the same values and gradients.
+    """
+    operand = operand_of_clamp(proposal, node)
+    exponential = applied(tree, node, "exp")
+    cap = None if exponential is None else applied(tree, exponential, *_UPPER)
+    bounds = None if cap is None else given_bounds(cap)
+    if operand is None or cap is None or bounds is None or bounds.keys() != {"max"}:
+        return None
+    bound = bounds["max"]
+    if not isinstance(bound, ast.Constant) or not isinstance(bound.value, int | float) or bound.value <= 0:
+        return None
+    limit = "0" if bound.value == 1 else f"math.log({tree.text(bound)})"
+    given = moved(tree, proposal, operand, node)
+    span = tree.source.span(tree.start(cap), tree.end(cap))
+    return replace(given, template=f"torch.exp(${operand}.clamp(max={limit}))", span=span), cap
 
 
 def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:

@@ -100,8 +100,7 @@ _RESULTS = {
     "sum": "total",
     "mean": "average",
     "abs": "magnitude",
-    "clamp": "clamped",
-    "clip": "clamped",
+    **dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), "clamped"),
     "exp": "exponential",
     "max": "largest",
     "min": "smallest",
@@ -150,7 +149,8 @@ def name_for(tree: ast.expr) -> str:
             base and isinstance(tree.slice, ast.Name | ast.Attribute | ast.Call)
         ):
             return "selected"
-        return f"{base}_item" if base else name_for(tree.value)
+        kind = "part" if any(isinstance(one, ast.Slice) for one in ast.walk(tree.slice)) else "item"
+        return f"{base}_{kind}" if base else name_for(tree.value)
     if isinstance(tree, ast.Attribute):
         return tree.attr.strip("_") or "value"
     return _name_of_call(tree) if isinstance(tree, ast.Call) else "value"

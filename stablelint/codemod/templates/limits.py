@@ -127,6 +127,8 @@ def _dtype(
         return f"{name}.dtype"
     if operand.dtype in FORMATS:
         return f"torch.{operand.dtype}"
+    if isinstance(operand.tree, ast.Call) and _names_type(operand.tree):
+        return code(operand.tree.args[0])
     source = dtype_source(operand.tree, imported)
     if source is None:
         if used[name] == 1:
@@ -136,3 +138,10 @@ def _dtype(
     text = ast.get_source_segment(f"(\n{operand.text}\n)", source)
     operands[part] = Operand(part, text or ast.unparse(source), source)
     return f"{part}.dtype"
+
+
+def _names_type(call: ast.Call) -> bool:
+    """Whether a call casts to the type of another tensor, by that tensor's name: ``s.to(x.dtype)``."""
+    is_cast = isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "type")
+    given = call.args[0] if is_cast and len(call.args) == 1 and not call.keywords else None
+    return isinstance(given, ast.Attribute) and given.attr == "dtype" and is_cheap(given.value)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from stablelint.codemod.propose import propose
+from stablelint.codemod.templates.limits import widest
 from stablelint.diagnostic import Applicability, Binding
 from tests.codemod.support import diagnostic, proposal, rewritten, span_of
 
@@ -169,6 +170,10 @@ def test_a_bound_that_asks_for_the_element_type_is_a_statement_of_its_own() -> N
     [
         ("torch.sqrt(d).clamp_min(eps)", "d.clamp_min(max(eps**2, torch.finfo(d.dtype).tiny)).sqrt()"),
         ("torch.sqrt(d).clamp(min=0.05)", "d.clamp_min(0.0025).sqrt()"),
+        (
+            "torch.sqrt(d).clamp_min(torch.finfo(torch.float32).tiny)",
+            "d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()",
+        ),
         ("torch.clamp(torch.sqrt(d), min=0.05)", "torch.sqrt(d.clamp_min(0.0025))"),
         (
             "torch.sqrt(d).clamp(0.05, 4)",
@@ -179,6 +184,22 @@ def test_a_bound_that_asks_for_the_element_type_is_a_statement_of_its_own() -> N
 def test_a_guard_behind_the_root_moves_under_it(before: str, after: str) -> None:
     fixed = _fixed("d = d + 1", read=f"return {before}")
     assert fixed.endswith(f"    return {after}\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.clamp(torch.exp(scores), max=1)", "torch.exp(scores.clamp(max=0))"),
+        ("scores.exp().clip(max=1e2)", "scores.clamp(max=math.log(100.0)).exp()"),
+        ("scores.exp().clamp(0.5, 1)", "scores.clamp(max=80.0).exp().clamp(0.5, 1)"),
+        ("scores.exp().clamp(max=limit)", "scores.clamp(max=80.0).exp().clamp(max=limit)"),
+    ],
+)
+def test_the_upper_bound_of_an_exponential_becomes_one_of_its_exponent(before: str, after: str) -> None:
+    source = f"import math\nimport torch\n\n\ndef f(scores, limit):\n    return {before}\n"
+    at = Binding("scores", span_of(source, "scores", 1))
+    change = proposal(source, "scores", widest("x"), occurrence=1, x=at)
+    assert rewritten(source, change).endswith(f"    return {after}\n")
 
 
 NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
@@ -270,6 +291,16 @@ NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
 def test_what_is_called_a_size_or_count_is_positive(divisor: str, after: str) -> None:
     source = f"import torch\n\n\ndef f(a, p, i, *others):\n    return a / {divisor}\n"
     assert f"a / {after}\n" in rewritten(source, proposal(source, divisor, NEAR_ZERO, x=divisor))
+
+
+@pytest.mark.parametrize("given", ["torch.maximum(a // 2, a)", "a.sum()"])
+def test_a_count_is_bounded_by_1_and_not_by_the_limits_of_a_type_that_integers_have_not(given: str) -> None:
+    source = (
+        f"import torch\n\n\ndef f(a):\n    num_parts = {given}\n    return a / num_parts, 1 / num_parts\n"
+    )
+    at = Binding("num_parts", span_of(source, "num_parts", 1))
+    change = proposal(source, "num_parts", GUARD, occurrence=1, x=at)
+    assert f"num_parts = {given}.clamp_min(1)\n" in rewritten(source, change)
 
 
 @pytest.mark.parametrize("divisor", ["num", "p.pw", "mean_shift"])

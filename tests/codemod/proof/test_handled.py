@@ -34,7 +34,10 @@ def test_no_bound_takes_away_an_infinity_that_is_replaced(replaced: str) -> None
     assert "elements of `y` are replaced" in withheld(source, bounded(source))
 
 
-@pytest.mark.parametrize("other", ["y[y == 0] = 1", "x[x == float('inf')] = 0", "assert y.isfinite().all()", "i = x.argmax(); y[i] = 0"])
+@pytest.mark.parametrize(
+    "other",
+    ["y[y == 0] = 1", "x[x == float('inf')] = 0", "assert y.isfinite().all()", "i = x.argmax(); y[i] = 0"],
+)
 def test_other_replacements_leave_the_bound(other: str) -> None:
     source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {other}\n    return y\n"
     assert "y = d.clamp_min(1e-30).rsqrt()" in rewritten(source, bounded(source))

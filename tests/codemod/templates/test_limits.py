@@ -94,3 +94,12 @@ def test_other_files_ask_for_the_type() -> None:
 def test_a_part_of_a_tensor_has_its_type_and_an_item_of_a_list_its_own(item: str, written: str) -> None:
     source = f"{HEAD}def f(x, i):\n    return torch.log({item})\n"
     assert written in rewritten(source, proposal(source, f"torch.log({item})", CLAMPED_LOG, x=item))
+
+
+def test_the_type_that_a_cast_names_is_asked_for_limits() -> None:
+    source = f"{HEAD}def f(x, y):\n    return y / torch.sigmoid(x).to(y.dtype)\n"
+    divisor = "torch.sigmoid(x).to(y.dtype)"
+    fixed = rewritten(
+        source, proposal(source, divisor, "$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)", x=divisor)
+    )
+    assert f"y / {divisor}.clamp_min(torch.finfo(y.dtype).tiny ** 0.5)" in fixed
