@@ -15,7 +15,7 @@ import torch
 
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
-from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly
+from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly, slices
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
@@ -103,11 +103,34 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
             break
     if best is not None:
         watch.learn(best.tensors)
+    if best is not None and _starts_from_bad_data(best, target):
+        best, chosen = _made_before(watch, target) or (best, chosen)
     if best is None or best.root is None:
         event = _unlocated(watch, alarm, best, damaged)
     else:
         event = _located(watch, alarm, best, target)
     return Finding(_with_what_changed(event, list(changed)), chosen, target)
+
+
+def _starts_from_bad_data(outcome: Outcome, target: Target) -> bool:
+    """Whether what was replayed took a tensor that is no parameter and was not finite before."""
+    known = {**outcome.tensors, **target.parameters}
+    return (
+        target.alarm.in_loss
+        and outcome.root is not None
+        and outcome.root.leaf is not None
+        and naming.parameter_name(outcome.root, known) is None
+    )
+
+
+def _made_before(watch: Watch, target: Target) -> tuple[Outcome, Attempt] | None:
+    """The replay of statements before the loop of the step that computed the data it found; None where none did."""
+    for attempt in slices(target.alarm):
+        outcome, attempt = run_exactly(watch, target, attempt)
+        root = outcome.root
+        if root is not None and root.leaf is None and not root.fault.written:
+            return outcome, attempt
+    return None
 
 
 def _with_what_changed(event: Event, names: list[str]) -> Event:

@@ -68,7 +68,8 @@ def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Map
     """Whose code or data the root is."""
     fault = root.fault
     if root.leaf is not None:
-        return Origin.PARAMETERS if _parameter_name(root.leaf, parameters) else Origin.BATCH
+        trained = _is_written_by_hand(root.leaf) or _parameter_name(root.leaf, parameters)
+        return Origin.PARAMETERS if trained else Origin.BATCH
     if fault.place.in_custom:
         return Origin.CUSTOM_FUNCTION
     if fault.in_backward:
@@ -85,7 +86,12 @@ def phase_of(root: Root) -> Phase:
 
 def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | None:
     """The name of the damaged parameter or buffer, if the root is one."""
-    return None if root.leaf is None else _parameter_name(root.leaf, parameters)
+    if root.leaf is None:
+        return None
+    known = _parameter_name(root.leaf, parameters)
+    if known is None and _is_written_by_hand(root.leaf):
+        return next((one.name for one in root.fault.operands if one.name and (one.nan or one.inf)), None)
+    return known
 
 
 def named_operands(root: Root, location: Location | None) -> tuple[OperandStats, ...]:
@@ -178,6 +184,11 @@ def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]
         ):
             return name
     return None
+
+
+def _is_written_by_hand(leaf: torch.Tensor) -> bool:
+    """Whether a tensor is a parameter that no optimizer has: it takes gradients, and was written in place."""
+    return leaf.is_leaf and leaf.requires_grad and leaf._version > 0
 
 
 def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:

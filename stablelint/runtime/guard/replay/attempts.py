@@ -65,7 +65,7 @@ class Attempt:
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
     """Ways to run the step again, the likeliest first."""
     if alarm.shown is not None:
-        yield from _slices(alarm)
+        yield from slices(alarm)
         return
     if alarm.closure is not None:
         start = watch.state.closure_start
@@ -99,10 +99,10 @@ def _as_it_was_called(closure: Callable[[], object], names: OuterNames | None) -
     return closure if names is None else run
 
 
-def _slices(alarm: Alarm) -> Iterator[Attempt]:
-    """The statements behind a value that was shown, in the frame that showed it and in those that called it."""
+def slices(alarm: Alarm) -> Iterator[Attempt]:
+    """The statements behind a value that is not finite, in the frame that met it and in those that called it."""
     for frame in step_frames(alarm.frame, _ATTEMPTS):
-        region = slice_at(frame)
+        region = slice_at(frame, with_loading=alarm.shown is not None)
         if region is not None:
             run = bind(region, replacement_tree(region), frame, {})
             yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))

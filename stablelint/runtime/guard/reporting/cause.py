@@ -162,7 +162,7 @@ def cause_of_operands(event: Event) -> Cause | None:
 _PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul", "linear"})
 _BY_ORIGIN = {
     Origin.BATCH: "The batch already holds a non-finite value when it reaches `{operation}`.",
-    Origin.PARAMETERS: "{parameter} is not finite before any step: the checkpoint or initialisation is bad.",
+    Origin.PARAMETERS: "{parameter} is not finite before this step: the checkpoint, the initialisation or an update is bad.",
     Origin.OPTIMIZER: "The gradients were finite; the optimizer's update made {parameter} non-finite.",
     Origin.EXPLOSION: (
         "Gradients grew from step to step until the numbers overflowed; no single operation is at fault. "
@@ -174,7 +174,7 @@ _BY_ORIGIN = {
 # Data, a checkpoint or growth brought the value: a rule about the expression would blame the wrong thing.
 NO_REWRITE = {
     Origin.BATCH: "the data hold the value: mend what loads them, or leave the batch out",
-    Origin.PARAMETERS: "the parameters held the value before this run: load an earlier checkpoint",
+    Origin.PARAMETERS: "the parameters held the value before this step: load an earlier checkpoint",
     Origin.EXPLOSION: "no expression is at fault: lower the learning rate, or clip the gradient norm",
     Origin.OPTIMIZER: "no expression is at fault: change what the optimizer is given (eps, learning rate, precision)",
     Origin.UNKNOWN: "the expression is not known",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from types import FrameType
+from os import PathLike
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 
 from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.carried import written_names
@@ -16,11 +17,15 @@ from stablelint.runtime.program.nodes import SCOPES, blocks_around, owner_of
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
 
 _LOOPS = (ast.For, ast.While)
+_NO_DATA = (ModuleType, FunctionType, BuiltinFunctionType, type, str, int, float, PathLike, type(None))
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
 
 
-def slice_at(frame: FrameType) -> Region | None:
-    """The statement that `frame` executes and those before it that made its non-finite names."""
+def slice_at(frame: FrameType, with_loading: bool) -> Region | None:
+    """The statement that `frame` executes and those before it that made its non-finite names.
+
+    Without loading, what was computed of nothing that the frame holds is taken as it is: it may be a file that is read.
+    """
     code = frame.f_code
     row, _, column, _ = raw_position(code, frame.f_lasti)
     tree = parse_file(code.co_filename)
@@ -39,13 +44,20 @@ def slice_at(frame: FrameType) -> Region | None:
         if isinstance(earlier, (*SCOPES, *_LOOPS)) or _suspends(earlier):
             continue
         made = written_names([earlier]) & wanted
-        if made:
+        if made and (with_loading or _takes_data(earlier, frame.f_locals, frame.f_globals)):
             chosen.insert(0, earlier)
             wanted = (wanted - made) | _bad_names(earlier, frame.f_locals, frame.f_globals)
     nothing: frozenset[str] = frozenset()
     shown = _path_to(statement, raw_position(code, frame.f_lasti))
     body = tuple(chosen)
     return Region(code, body, None, owner, inside_class, nothing, nothing, (), chosen=True, shown=shown)
+
+
+def _takes_data(statement: ast.stmt, own: Mapping[str, object], outer: Mapping[str, object]) -> bool:
+    """Whether a statement reads a name that stands for more than code or plain values."""
+    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    values = (own.get(one.id, outer.get(one.id)) for one in names if isinstance(one.ctx, ast.Load))
+    return any(not isinstance(value, _NO_DATA) for value in values)
 
 
 def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath:
