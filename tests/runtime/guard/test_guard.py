@@ -53,6 +53,18 @@ def test_parameters_are_untouched_when_it_raises(pair: tuple) -> None:
     assert caught.value.event.exact
 
 
+def test_weights_that_are_written_by_hand_are_not_reported_again() -> None:
+    w, x = torch.ones(2, requires_grad=True), torch.ones(4, 2)
+    with Guard(on_event=lambda _: None) as guard:
+        for step in range(4):
+            loss = (x @ w - (2.0 if step == 1 else 5.0)).square().sum().log()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.0 * w.grad
+                w.grad = None
+    assert [event.step for event in guard.events] == [1]
+
+
 def test_memory_that_an_operation_worked_in_is_no_result() -> None:
     loss, worked_in = torch.tensor([1.0]), torch.tensor([float("nan")])
     assert results_of(torch.ops.aten._ctc_loss.default, (loss, worked_in)) == (loss,)

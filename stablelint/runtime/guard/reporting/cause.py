@@ -149,6 +149,10 @@ def cause_of_operands(event: Event) -> Cause | None:
     if event.operation in ("add", "sub", "rsub") and len(infinite) > 1:
         page = ("SL223", "unguarded-shift") if all(value < 0 for value in infinite) else (None, None)
         return Cause("inf - inf is NaN: both elements are infinite.", *page)
+    if event.operation in _SOFTMAXES and values == [-math.inf]:
+        return Cause(
+            "Every element of the row is -inf: its softmax is 0 / 0.", "SL501", "fully-masked-softmax"
+        )
     products = [one for one in event.operands if event.operation in _PRODUCTS and (one.inf or one.zero)]
     if len(products) > 1 and any(one.inf for one in products):
         return Cause(
@@ -159,6 +163,7 @@ def cause_of_operands(event: Event) -> Cause | None:
     return None
 
 
+_SOFTMAXES = frozenset({"softmax", "log_softmax"})
 _PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul", "linear"})
 _BY_ORIGIN = {
     Origin.BATCH: "The batch already holds a non-finite value when it reaches `{operation}`.",

@@ -46,6 +46,11 @@ def test_infinite_operands_are_the_cause(operation: str, values: tuple[float, ..
     assert ("inf is NaN" in cause.summary) == (code is not None or values == (math.inf, math.inf))
 
 
+@pytest.mark.parametrize(("value", "code"), [(-math.inf, "SL501"), (1.0, None)])
+def test_a_row_of_minus_infinity_is_the_cause_of_a_softmax(value: float, code: str | None) -> None:
+    assert explain(event("softmax", value)).code == code
+
+
 def test_sums_of_products_are_told_by_what_their_operands_hold() -> None:
     def operand(name: str, inf: int, zero: int) -> OperandStats:
         return OperandStats(name, (2, 2), "float32", "cpu", 0.0, 1.0, 0, inf, zero)
@@ -72,5 +77,10 @@ def test_a_lost_eps_has_a_page() -> None:
 
 def test_the_pages_exist_by_these_names() -> None:
     rules = load_catalog().rules
-    names = {"SL504": "infinity-times-zero", "SL223": "unguarded-shift", "SL413": "half-optimizer"}
+    names = {
+        "SL504": "infinity-times-zero",
+        "SL501": "fully-masked-softmax",
+        "SL223": "unguarded-shift",
+        "SL413": "half-optimizer",
+    }
     assert {code: rules[code].name for code in names} == names
