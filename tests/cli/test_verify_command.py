@@ -87,6 +87,16 @@ def test_a_crash_of_the_command_is_said(folder: Path) -> None:
     assert "confirmed" in done.out
 
 
+def test_a_command_that_loads_no_file_with_a_site_is_run_once(folder: Path) -> None:
+    text = "print('started')\nraise SystemExit(1)\nimport train\n"
+    (folder / "unready.py").write_text(text, encoding="utf-8")
+    done = _verify(folder, "train.py", "--again", "--", "unready.py")
+    assert done.code == 2
+    assert "ended with status 1 before a file with a site was loaded: nothing was verified" in done.err
+    assert done.err.count("started") == 1
+    assert "rerun" not in done.out
+
+
 CONSTRUCTED = """\
 import torch
 

@@ -19,7 +19,7 @@ from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.probe.series import FAULTS, faults
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
-from stablelint.runtime.verify.runs.capture import capture, cut_short, make
+from stablelint.runtime.verify.runs.capture import capture, cut_short, make, never_came
 from stablelint.runtime.verify.runs.collect import Captured, Records
 from stablelint.runtime.verify.runs.rerun import Guilty, Rerunner, conclude, new_failures, not_run, worse
 from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
@@ -71,7 +71,7 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
     )
     rerun: Rerun | None = None
     reports = [*known, *examiner.reports]
-    if before is not None and request.rerun:
+    if before is not None and request.rerun and not never_came(before, records):
         rerun = not_run(before, sum(report.site.has_fix for report in reports))
         if not interrupted:
             rerun, reports = _rerun(request, folder, before, reports, progress)

@@ -39,6 +39,11 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
     return run, records
 
 
+def never_came(run: Run, records: Records) -> bool:
+    """Whether the command failed without a word of the code that is looked at: to run it again would tell nothing."""
+    return run.failed and not records.sites and run.losses is None
+
+
 def cut_short(run: Run, records: Records, request: Request) -> list[str]:
     """What is to be said of a command that did not come to its own good end."""
     if run.stopped == "timed out":
@@ -47,7 +52,10 @@ def cut_short(run: Run, records: Records, request: Request) -> list[str]:
         return [f"{run.stopped}; sites reached until then count"]
     if not run.status:
         return []
-    said = f"the command ended with status {run.status}; sites reached until then count"
+    if never_came(run, records):
+        said = f"the command ended with status {run.status} before a file with a site was loaded: nothing was verified"
+    else:
+        said = f"the command ended with status {run.status}; sites reached until then count"
     other = None if records.sites else elsewhere(request.command)
     return [said, *([other] if other else [])]
 
