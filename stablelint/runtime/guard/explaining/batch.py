@@ -33,7 +33,7 @@ def distance(watch: Watch, frame: FrameType) -> tuple[BatchStats, ...]:
             ]
             return compared(present, map(numbers_of, others))
     state = watch.state
-    return compared(state.fetched, state.batches.seen) if state.fetched is not None else ()
+    return compared(state.fetched, state.batches.before) if state.fetched is not None else ()
 
 
 def terms(

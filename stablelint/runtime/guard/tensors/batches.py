@@ -31,6 +31,11 @@ class BatchRecorder:
             self.seen.append(numbers_of(batch, waiting=False))
         self._count += 1
 
+    @property
+    def before(self) -> list[dict[str, Numbers]]:
+        """The numbers of batches before the last one that was looked at."""
+        return list(self.seen)[: -1 if self._count % _EVERY == 1 else None]
+
 
 def parts_of(value: object, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors in nested lists, tuples and dictionaries, with the text that leads to each."""

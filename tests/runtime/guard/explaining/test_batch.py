@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from stablelint.runtime.guard.tensors.batches import BatchRecorder  # noqa: E402
 from tests.runtime.guard.support import report_of  # noqa: E402
 
 torch.set_num_threads(1)
@@ -50,3 +51,11 @@ def test_the_bad_element_is_told_in_terms_of_the_batch(
     assert tokens.others == weights.others == others
     largest, (_, most) = weights.numbers[2], weights.ranges[2]
     assert (largest, most <= 1.0) == (80.0, True)
+
+
+def test_a_batch_is_no_other_of_itself() -> None:
+    recorder = BatchRecorder()
+    recorder.look(torch.zeros(3))
+    assert recorder.before == []
+    recorder.look(torch.ones(3))
+    assert recorder.before == [{"": (0.0, 0.0, 0.0)}]

@@ -9,7 +9,7 @@ for episode in range(4):
     states, actions = torch.randn(length, 4), torch.randint(0, 3, (length, 1))
     advantages = states.cumsum(0).sum(1)
     advantages = (advantages - advantages.mean()) / advantages.std()  # <- advantages.std() | function
-    for epoch in range(2):
+    for _ in range(2):
         chosen = policy(states).log_softmax(-1).gather(-1, actions).squeeze(-1)
         loss = -(chosen * advantages).mean()
         opt.zero_grad()
