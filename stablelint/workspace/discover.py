@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,6 +83,8 @@ def _take(path: str, found: dict[str, Candidate]) -> Iterable[Problem]:
         status = os.stat(path)
     except OSError as error:
         return [Problem(f"cannot read this file: {error.strerror}", path)]
+    if not stat.S_ISREG(status.st_mode):
+        return [Problem("not a file; code from a pipe is read where the path is `-`", path)]
     found[path] = Candidate(path, status.st_mtime_ns, status.st_size)
     return []
 
