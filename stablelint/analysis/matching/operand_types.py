@@ -65,16 +65,17 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
     value = site.match.bindings.get(name)
     if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
         return None
-    text = site.texts.get(name) or "the operand"
+    text = site.texts.get(name) or ""
+    named = f"`{_short(text)}`" if text else "the operand"
     paths = leaves(value)
     numbers = [one.kind is Kind.NUMBER for one in paths]
     if any(numbers) or _is_annotated_number(text, site):
         verb = "can be" if numbers and not all(numbers) else "is"
-        return f"`{_short(text)}` {verb} a Python number, and the rewrite is one for tensors"
+        return f"{named} {verb} a Python number, and the rewrite is one for tensors"
     if not is_tensor(value, site):
-        return f"nothing shows that `{_short(text)}` is a tensor, and the rewrite is one for tensors"
+        return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
-        return f"`{_short(text)}` holds integers, and the rewrite is one for floating-point numbers"
+        return f"{named} holds integers, and the rewrite is one for floating-point numbers"
     if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
         origin = _picked_from(value, set(), False)
         if origin is not None:

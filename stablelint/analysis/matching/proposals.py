@@ -23,6 +23,8 @@ from stablelint.syntax.walk import descendants
 
 _NONE = "what to do instead depends on what is meant; the rule's page has the choices"
 _NOT_THIS = "the rule's rewrites are for other forms of the operation"
+# What a fix asks of its operand, in words.
+_ASKED = {"floating": "holds floating-point numbers", "nonnegative": "is nowhere negative"}
 _SHOWN = 48  # characters of an expression in a message
 
 
@@ -40,8 +42,9 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
         return (), "the operation stands in another file"
     always = site.ranges.get(site.judgement.operand)
     if always is not None and always.is_point:
-        text = " ".join((site.texts.get(site.judgement.operand) or "the operand").split())
-        return (), f"`{text}` is {always.lo:g} whatever comes in: what it should be is not in sight"
+        text = " ".join((site.texts.get(site.judgement.operand) or "").split())
+        named = f"`{text}`" if text else "the operand"
+        return (), f"{named} is {always.lo:g} whatever comes in: what it should be is not in sight"
     offered, withheld = _offers(site, module)
     for reading in () if withheld is None and not _is_uncertain(offered) else site.readings:
         offered = (*offered, *_offers(reading, module)[0])
@@ -70,7 +73,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             (text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None
         )
         if failed is not None:
-            unmet = unmet or _unmet(failed, site)
+            unmet = _unmet(failed, site) or unmet
             continue
         if not _suits_dtype(fix, site):
             unmet = unmet or "the rule's rewrites are for other element types"
@@ -91,9 +94,8 @@ def _unmet(condition: str, site: Site) -> str | None:
     predicate = parse_predicate(condition)
     name = next(iter(predicate.metavariables), "")
     text = " ".join((site.texts.get(name) or "").split())
-    if predicate.name == "floating" and not predicate.negated and 0 < len(text) <= _SHOWN:
-        return f"nothing shows that `{text}` holds floating-point numbers"
-    return None
+    asked = None if predicate.negated else _ASKED.get(predicate.name)
+    return f"nothing shows that `{text}` {asked}" if asked and 0 < len(text) <= _SHOWN else None
 
 
 def place_to_change(site: Site, module: ModuleInfo) -> None:

@@ -43,6 +43,25 @@ def test_a_root_of_what_may_be_a_number_is_left_alone() -> None:
     assert "nothing shows that `fan` is a tensor" in str(written.get("SL103"))
 
 
+def test_what_a_fix_asks_for_and_nothing_shows_is_said() -> None:
+    written = fixes("""
+        def focal(p: torch.Tensor, threshold: torch.Tensor, gamma: float = 2.0):
+            return (p / threshold) ** gamma
+        """)
+    assert written["SL110"] == "nothing shows that `p / threshold` is nowhere negative"
+
+
+def test_an_operand_without_a_text_is_called_so() -> None:
+    written = fixes("""
+        def share(t, f):
+            return t / f
+
+        def ratio(t, f):
+            return share(t, f) / share(f, t)
+        """)
+    assert "nothing shows that the operand is a tensor" in str(written["SL102"])
+
+
 @pytest.mark.parametrize("made", ["LazyTensor(x)", "Vi(0, 3)"])
 def test_torch_functions_are_not_written_for_the_objects_of_another_package(made: str) -> None:
     written = fixes(f"""
