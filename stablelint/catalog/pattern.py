@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError
 
 PREFIX = "__mv_"
+# Packages by the names that everybody gives them; any other stands under its own.
+ALIASES: Mapping[str, str] = {"np": "numpy", "F": "torch.nn.functional", "nn": "torch.nn"}
 _FURTHER = re.compile(r"\.\.\.\s*,?\s*(?=\))")
 METAVARIABLE = re.compile(r"\$([A-Za-z][A-Za-z0-9_]*)(\?)?")
 
@@ -62,6 +65,14 @@ def metavariable(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name) and node.id.startswith(PREFIX):
         return node.id[len(PREFIX) :]
     return None
+
+
+def modules_of(tree: ast.AST) -> Iterator[str]:
+    """What stands before the dots of a dotted name, as written: `scipy.special` and `scipy`."""
+    for node in ast.walk(tree):
+        text = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
+        if all(part.isidentifier() for part in text.split(".")) and not text.startswith(PREFIX):
+            yield text
 
 
 @lru_cache(maxsize=4096)

@@ -76,8 +76,8 @@ _OTHER_WORDS: Mapping[str, str] = {
 @cache
 def words_of(operation: str) -> frozenset[str]:
     """The words one of which stands in every function that applies an operation (a canonical or qualified name)."""
-    last = operation.rpartition(".")[2]
-    found = {last, *_OTHER_WORDS.get(operation, "").split()}
+    package, last = operation.partition(".")[0], operation.rpartition(".")[2]
+    found = {last, f"{package}.{last}", *_OTHER_WORDS.get(operation, "").split()}
     found |= _spellings().get(operation, set())
     return frozenset(found)
 
@@ -166,7 +166,10 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance) -> None:
     attr = node.attr
     if type(node.ctx) is ast.Load:
         seen.loads[attr] = seen.loads.get(attr, 0) + 1
-        if attr not in seen.words and not _is_other(node, seen):
+        package = "" if attr in seen.words else origin(node.value, seen.imports).partition(".")[0]
+        if package in _ELSEWHERE:
+            seen.words.add(f"{package}.{attr}")
+        elif not (attr in seen.called and _is_method(node)):
             seen.words.add(attr)
         if attr[-1] == "_" and _is_init(node.value, seen.imports):
             seen.words.add(f"init.{attr}")
@@ -176,12 +179,6 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance) -> None:
             seen.written.add(attr)
         if written := written_attribute(node):
             seen.assigned.add(written)
-
-
-def _is_other(node: ast.Attribute, seen: Glance) -> bool:
-    """Whether an attribute is called like an operation and is none: a method of the class, another package's."""
-    own = node.attr in seen.called and _is_method(node)
-    return own or origin(node.value, seen.imports).partition(".")[0] in _ELSEWHERE
 
 
 def _is_method(called: ast.Attribute) -> bool:

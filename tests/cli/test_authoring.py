@@ -24,6 +24,26 @@ def test_a_new_page_passes_its_tests_and_finds_something(run: Run, project: Path
 
 
 @pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from scipy.special import gammaln", "gammaln"),
+        ("import scipy.special as sp", "sp.gammaln"),
+        ("import scipy", "scipy.special.gammaln"),
+    ],
+)
+def test_a_page_may_speak_of_another_package_however_it_is_imported(
+    run: Run, project: Path, imports: str, call: str
+) -> None:
+    run("rules", "new", "unguarded-trigamma")
+    page = project / PAGE
+    page.write_text(page.read_text().replace("torch.polygamma(1, $x)", "scipy.special.gammaln($x)", 1))
+    (project / "bad.py").write_text(
+        f"import torch\n{imports}\n\ndef f(x):\n    return {call}(torch.relu(x))\n"
+    )
+    assert "bad.py:5:12: OWN001" in run("check", "--output-format", "concise").out
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("", '[tool.stablelint]\nrules = ["lint_rules"]\n'),
@@ -75,6 +95,16 @@ def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
             "the contract allows x = ",
         ),
         ("clamp_min(0.1)).mean", "clamp_min(0.2)).mean", "where the page shows"),
+        (
+            "import torch\n\n\ndef expected_log(concentration):\n    return torch.polygamma(1, torch.relu(c",
+            "def expected_log(concentration):\n    return polygamma(1, relu(c",
+            "it does not import torch, so it is not read",
+        ),
+        (
+            'pattern = "torch.polygamma',
+            'pattern = "unheard_of.special.polygamma',
+            "No module named 'unheard_of'",
+        ),
         ("x = [0.5, 100.0]", "", "[sample] lacks healthy operands for x"),
         ('replace = "$x.clamp_min(0.1)"', 'replace = "$x"', "is still not finite at x = "),
     ],

@@ -13,7 +13,7 @@ from stablelint.analysis.values.paths import EVALUATION, Paths, Tests, agree
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.catalog.pattern import PREFIX, Pattern, parse_pattern
+from stablelint.catalog.pattern import ALIASES, PREFIX, Pattern, modules_of, parse_pattern
 from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
@@ -103,9 +103,8 @@ def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
     """The graph of a pattern; the metavariables among `literals` stand for numbers that are written down alone."""
     parsed: Pattern = parse_pattern(text)
     source = Source("<pattern>", text, ast.Module([], []))
-    module = ModuleInfo(
-        None, source, "", imports={"torch": "torch", "math": "math", "np": "numpy", "numpy": "numpy"}
-    )
+    packages = {name.partition(".")[0] for tree in parsed.trees for name in modules_of(tree)}
+    module = ModuleInfo(None, source, "", imports={name: ALIASES.get(name, name) for name in packages})
     session = Session(ignore, Project(), INTERPRETER, budget=10_000)
     frame = Frame(Graph(), module, None, State(), session)
     for name in parsed.metavariables:

@@ -10,12 +10,22 @@ import ast
 import copy
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 
 import torch
 
 from stablelint.catalog import contract
-from stablelint.catalog.pattern import PREFIX, Pattern, encode, metavariable, parse_pattern
+from stablelint.catalog.pattern import (
+    ALIASES,
+    PREFIX,
+    Pattern,
+    encode,
+    metavariable,
+    modules_of,
+    parse_pattern,
+)
 from stablelint.catalog.rule import FixTemplate, Rule
 from stablelint.catalog.template import parse_template
 from stablelint.numerics.formats import FORMATS
@@ -110,7 +120,7 @@ def evaluate(
     Those named in `fixed` take no gradient.
     """
     leaves: dict[str, torch.Tensor] = {}
-    names: dict[str, object] = {"torch": torch, "math": math, "F": torch.nn.functional}
+    names = _namespace(tree)
     for name, value in operands.items():
         if floating(value):
             value = value.to(dtype, copy=True)
@@ -128,6 +138,19 @@ def evaluate(
     )
     gradients = {n: g for n, g in zip(used, found, strict=True) if g is not None}
     return Outcome(value.detach(), gradients)
+
+
+def _namespace(tree: ast.expr) -> dict[str, object]:
+    """The packages that an expression names. Raises ImportError for one that is not installed."""
+    names: dict[str, object] = {"torch": torch, "math": math}
+    for text in sorted(set(modules_of(tree))):  # a package before what is in it
+        root, _, inner = text.partition(".")
+        if not inner:
+            names[root] = import_module(ALIASES.get(root, root))
+        elif root not in ("torch", *ALIASES):
+            with suppress(ImportError):  # a class
+                import_module(text)
+    return names
 
 
 def healthy_operands(rule: Rule, names: frozenset[str], seed: int = 0) -> dict[str, object]:
