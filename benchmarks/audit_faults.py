@@ -30,7 +30,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from stablelint.runtime.audit.child import AuditDone
 from stablelint.runtime.audit.outcome import all_checks
 from tests.runtime.audit.faults import FAULTS
-from tests.runtime.audit.support import PROGRAMS, audited, named, planted
+from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted
 
 _STEPS = 10
 
@@ -99,18 +99,25 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     counts: dict[str, Counter[str]] = {}
+    loops: Counter[str] = Counter()
     for family, name, ours, theirs in rows():
         print(
             f"{'yes' if ours else 'no':4}{'–' if theirs is None else 'yes' if theirs else 'no':4}{name}",
             file=sys.stderr,
         )
+        loop = name.partition(":")[0].partition("_")[0]
+        loops.update({loop: 1, f"{loop} named": int(ours)} if loop in FRAMEWORKS else {})
         of = counts.setdefault(family, Counter())
         of.update({"all": 1, "ours": int(ours), "theirs": int(bool(theirs))})
     lines = ["| faults | planted | stablelint | torch-audit |", "| --- | ---: | ---: | ---: |"]
     total: Counter[str] = sum(counts.values(), Counter())
     for family, of in [*counts.items(), ("all", total)]:
         lines.append(f"| {family} | {of['all']} | {of['ours']} | {of['theirs']} |")
-    text = "\n".join(lines)
+    programs = len({one.program for one in FAULTS})
+    within = ", ".join(
+        f"{loops[f'{one} named']} of {loops[one]} under {FRAMEWORKS[one]}" for one in FRAMEWORKS
+    )
+    text = "\n".join([*lines, "", f"In {programs} programs; of these {within}."])
     print(text)
     if options.page:
         page.fill(options.page, "faults", text)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from inspect import Signature
 from typing import Any
 
 import torch
 
+from stablelint.runtime.audit.graph import maker_of
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
 from stablelint.runtime.audit.replayed import LossOnBatch, detached, view_of
 from stablelint.runtime.audit.taps import shielded
-from stablelint.runtime.audit.values import fingerprint, sample_of
-from stablelint.runtime.program.frames import Site, site_of, user_frame
+from stablelint.runtime.audit.values import fingerprint, row_prints, sample_of
+from stablelint.runtime.program.frames import Site, site_of, step_frames
+from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import tensors_in
+
+_FRAMES = 64
+_MOST_SAMPLES = 20_000  # that are remembered of a loader
 
 
 class CallRecorder:
@@ -79,6 +85,7 @@ class CallRecorder:
             torch.is_grad_enabled() and given.requires_grad,
             here(),
             forward,
+            maker_of(given),
         )
         self.run.losses.append(call)
         if forward is None:
@@ -123,10 +130,13 @@ class CallRecorder:
         facts = self._iterators.get(iterator)
         self.fetches += 1
         self._batch_from = facts
-        parts = [fingerprint(one) for one in tensors_in(batch)]
-        self._batch_print = b"".join(parts) or None
+        rows = row_prints(list(tensors_in(batch)))
+        self._batch_print = b"".join(rows) or None
         if facts is not None:
             facts.batches += 1
+            if facts.iterators == 1 and len(facts.samples) < _MOST_SAMPLES:
+                facts.repeats += len(rows) - len(facts.samples.union(rows)) + len(facts.samples)
+                facts.samples.update(rows)
 
     def judge_calls(self) -> None:
         """After a backward pass: the loaders whose batches were learned from."""
@@ -151,6 +161,8 @@ class _Reached:
 
 
 def here() -> Site | None:
-    """The instruction of the program that is being executed."""
-    frame = user_frame()
+    """The instruction of the program that is being executed: of its own files before those of installed packages."""
+    frames = list(step_frames(sys._getframe(1), _FRAMES))
+    own = (one for one in frames if not is_installed(one.f_code.co_filename))
+    frame = next(own, frames[0] if frames else None)
     return site_of(frame) if frame is not None else None

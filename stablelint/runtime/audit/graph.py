@@ -21,6 +21,10 @@ Row = tuple[str, int]
 Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
 _MOST_NODES = 20_000
+_VIEWS = {
+    f"{one}Backward0"
+    for one in "View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
+}
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
 # By operation: what it saved, and from the magnitudes of that how far the operand is from its edge (0, 1, infinity).
 _OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
@@ -105,6 +109,14 @@ def read_graph(root: Any, since: int) -> GraphFacts:
     facts.kept = weakref.ref(mark)
     oldest.register_hook(mark)
     return facts
+
+
+def maker_of(tensor: torch.Tensor) -> str | None:
+    """The operation that made a tensor, or what it is a view of; None without a graph."""
+    node = tensor.grad_fn
+    while node is not None and node.name() in _VIEWS and node.next_functions:
+        node = node.next_functions[0][0]
+    return _called(node.name()) if node is not None else None
 
 
 class _Mark:

@@ -60,7 +60,8 @@ def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tu
 def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:
     code = getattr(type(value).__init__, "__code__", None)
     filename = code.co_filename if code is not None else ""
-    return ((f"{name}.{key}", one, filename) for key, one in list(vars(value).items()))
+    of_class = {} if is_library(filename) else vars(type(value))
+    return ((f"{name}.{key}", one, filename) for key, one in {**of_class, **vars(value)}.items())
 
 
 def _is_plain_object(value: object) -> bool:

@@ -47,6 +47,7 @@ class LossCall:
     grad: bool
     site: Site | None
     forward: Forward | None = None  # whose output the input is
+    maker: str | None = None  # the operation that made the input
 
     def option(self, name: str) -> Any:
         """An argument of the call."""
@@ -125,6 +126,22 @@ class LoaderFacts:
     trained: bool = False
     batches: int = 0
     iterators: int = 0
+    samples: set[bytes] = field(default_factory=set)  # fingerprints of those that its first pass handed out
+    repeats: int = 0  # samples that this pass handed out again
+
+    @property
+    def batch_size(self) -> int | None:
+        """Samples of a full batch; None where another makes the batches."""
+        of_sampler = getattr(getattr(self.loader, "batch_sampler", None), "batch_size", None)
+        return of_sampler or getattr(self.loader, "batch_size", None)
+
+    @property
+    def drops_last(self) -> bool:
+        """Whether a last batch that is not full is left out."""
+        return any(
+            getattr(one, "drop_last", False)
+            for one in (self.loader, getattr(self.loader, "batch_sampler", None))
+        )
 
 
 @dataclass(slots=True)

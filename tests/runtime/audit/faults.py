@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Fault:
-    program: str
-    name: str
-    old: str
-    new: str
-    check: str
-    names: str  # stands in the expression, the subjects or the evidence
-
+from tests.runtime.audit.fault import Fault
+from tests.runtime.audit.framework_faults import FRAMEWORK_FAULTS
 
 FAULTS = (
+    *FRAMEWORK_FAULTS,
     # data
     Fault(
         "vision",
@@ -807,5 +798,13 @@ FAULTS = (
         "layers = [nn.Linear(width, classes)]; self.head = lambda x: layers[0](x)",
         "held-parameters",
         "Linear.weight",
+    ),
+    Fault(
+        "graph",
+        "eval() is forgotten on the whole graph",
+        "    model.eval()\n",
+        "",
+        "evaluated-in-evaluation-mode",
+        "Network",
     ),
 )

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from stablelint.runtime.audit import Audit
 from stablelint.runtime.audit.child import AuditDone
-from tests.runtime.audit.faults import Fault
+from tests.runtime.audit.fault import Fault
 
 PROGRAMS = Path(__file__).parent / "programs"
-FRAMEWORKS = {"lightning_module": "lightning", "trainer": "transformers"}
+FRAMEWORKS = {"lightning": "lightning", "trainer": "transformers"}  # by the first word of a program's name
 
 
 def audited(path: Path, steps: int = 10, batches: int | None = None) -> Audit:

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 
 from stablelint.runtime.audit import outcome  # noqa: E402
 from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
-from tests.runtime.audit.faults import FAULTS, Fault  # noqa: E402
+from tests.runtime.audit.fault import Fault  # noqa: E402
+from tests.runtime.audit.faults import FAULTS  # noqa: E402
 from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -29,7 +30,7 @@ def one_thread():  # type: ignore[no-untyped-def]
 
 
 def needs(program: str) -> None:
-    library = FRAMEWORKS.get(program)
+    library = FRAMEWORKS.get(program.partition("_")[0])
     if library is not None and find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
 

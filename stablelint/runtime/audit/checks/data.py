@@ -210,12 +210,12 @@ def new_batches(run: Run) -> Outcome | None:
 @check(needs="a DataLoader and its length")
 def last_batch(run: Run) -> Outcome | None:
     """No batch has a single sample where a layer normalises over the batch."""
-    loaders = [one.loader for one in _training_loaders(run) if getattr(one.loader, "batch_size", None)]
+    loaders = [(one, one.batch_size) for one in _training_loaders(run) if one.batch_size]
     normalising = [layer.name for layer in run.layers.values() if isinstance(layer.module, NORMALISING)]
-    for loader in loaders:
-        total = _length(loader.dataset)
-        if total and loader.batch_size > 1 and total % loader.batch_size == 1 and not loader.drop_last:
-            text = f"{total} samples in batches of {loader.batch_size}: the last batch has one"
+    for facts, size in loaders:
+        total = _length(facts.loader.dataset)
+        if total and size and size > 1 and total % size == 1 and not facts.drops_last:
+            text = f"{total} samples in batches of {size}: the last batch has one"
             if normalising:
                 return failed(
                     f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1]
@@ -251,22 +251,34 @@ def _generators(dataset: Any, lead: str = "") -> Iterator[tuple[str, object]]:
             yield from _generators(value, f"{lead}{name}.")
 
 
-@check(needs="two DataLoaders over tensors or subsets, one trained on")
+@check(
+    needs="two DataLoaders, one trained on, over tensors or subsets or with a pass over both (`--batches`)"
+)
 def separate_validation(run: Run) -> Outcome | None:
     """Training and validation share no sample."""
-    training, others = _training_loaders(run), [one for one in run.loaders if not one.trained]
-    compared = False
-    for facts in training:
-        for other in others:
-            ours, theirs = _identities(facts.loader.dataset), _identities(other.loader.dataset)
-            if not ours or not theirs or type(next(iter(ours))) is not type(next(iter(theirs))):
-                continue
-            compared = True
-            shared = len(ours & theirs)
-            if (shared and facts.loader.dataset is not other.loader.dataset) or (shared and other.batches):
-                text = f"{shared} of {len(theirs)} validation samples are among those trained on"
-                return failed(text, "split before loaders are made, without overlap")
-    return passed("no sample is in both") if compared else None
+    others = [one for one in run.loaders if not one.trained]
+    pairs = [_shared(facts, other) for facts in _training_loaders(run) for other in others]
+    seen = [one for one in pairs if one is not None]
+    # Where something else is held out, the training data themselves are looked at on purpose.
+    for shared, total in (
+        seen if all(count for count, _ in seen) else [one for one in seen if one[0] < one[1]]
+    ):
+        if shared:
+            text = f"{shared} of {total} validation samples are among those trained on"
+            return failed(text, "split before loaders are made, without overlap")
+    return passed("no sample is in both") if seen else None
+
+
+def _shared(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int] | None:
+    """How many samples of a loader one that is trained on has, too, of how many; None where that is not known."""
+    ours, theirs = _identities(trained.loader.dataset), _identities(other.loader.dataset)
+    if not ours or not theirs or type(next(iter(ours))) is not type(next(iter(theirs))):
+        if trained.repeats or not trained.samples or not other.samples:
+            return None
+        ours, theirs = trained.samples, other.samples
+    elif trained.loader.dataset is other.loader.dataset and not other.batches:
+        return None
+    return len(ours & theirs), len(theirs)
 
 
 def _identities(dataset: Any) -> set[Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
+from torch import nn
 
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LossCall, Run
@@ -30,6 +33,12 @@ def raw_scores(run: Run) -> Outcome | None:
     """Cross entropy is given scores, not probabilities."""
     calls = run.trained_losses("cross_entropy")
     binary = run.trained_losses("binary_cross_entropy_with_logits")
+    for call in binary:
+        if call.maker == "sigmoid":
+            text = "its input was made by a sigmoid"
+            return failed(
+                text, "give binary_cross_entropy_with_logits the output of the last layer", at=call.site
+            )
     for call in calls:
         rows = _classes_last(call.input)
         if rows.shape[-1] > 1 and bool((rows >= 0).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-3).all()):
@@ -124,7 +133,10 @@ def labels_and_classes(run: Run) -> Outcome | None:
     count = call.shapes[0][1] if len(call.shapes[0]) > 1 else call.shapes[0][0]
     low, high = int(labels.min()), int(labels.max())
     text = f"labels {low} … {high}, {count} outputs"
-    likely = len(labels) >= 10 * count
+    vocabularies = [
+        one.module.num_embeddings for one in run.layers.values() if isinstance(one.module, nn.Embedding)
+    ]
+    likely = len(labels) >= 10 * count and count not in vocabularies  # a text need not use all tokens
     if likely and low == 1 and high == count - 1 and count > 2:
         return warned(f"{text}: class 0 never occurs", "count classes from 0", at=call.site)
     if likely and high + 1 < count and count <= 1000:
@@ -180,13 +192,11 @@ def padding_ignored(run: Run) -> Outcome | None:
         tokens = next(
             (one for one in call.forward.inputs if one.dim() == 2 and not one.is_floating_point()), None
         )
-        if (
-            tokens is None
-            or tokens.dtype is torch.bool
-            or call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),))
-        ):
+        if tokens is None or tokens.dtype is torch.bool or (padding := _padding(tokens)) is None:
             continue
-        if (padding := _padding(tokens)) is None:
+        if math.prod(call.shapes[1]) == tokens[:, 1:].numel():  # each token is told from those before it
+            tokens, padding = tokens[:, 1:], padding[:, 1:]
+        if call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),)):
             continue
         targets = call.target.reshape(-1)[: tokens.numel()]
         where = padding.reshape(-1)[: len(targets)]

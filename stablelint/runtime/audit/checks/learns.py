@@ -13,6 +13,7 @@ from torch.autograd.gradcheck import GradcheckError, gradcheck
 from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
+from stablelint.runtime.tensors.measure import floating
 
 ORDER = 5
 _STEPS = 60
@@ -127,7 +128,7 @@ def _applied(function: Any) -> Any:
 
 
 def _double(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and value.is_floating_point():
+    if floating(value):
         return value.detach().double().requires_grad_(value.requires_grad)
     return value
 

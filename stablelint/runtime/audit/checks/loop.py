@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from statistics import median
 
 from torch import nn
@@ -140,9 +141,9 @@ def mild_clipping(run: Run) -> Outcome | None:
         return None
     usual = median(share for share, _ in left)
     if usual < _CLIPPED_AWAY:
-        text = f"the median step keeps {usual:.1e} of its gradient's norm"
+        text = f"clipping leaves {usual:.1e} of the gradient's norm in the median step"
         return warned(text, "a larger max_norm", at=left[0][1].clips[0][1])
-    return passed(f"the median step keeps {usual:.0%} of its gradient's norm")
+    return passed(f"clipping leaves {usual:.0%} of the gradient's norm in the median step")
 
 
 def _switchable(root: nn.Module) -> list[nn.Module]:
@@ -175,7 +176,7 @@ def trained_in_training_mode(run: Run) -> Outcome | None:
 @check(needs="an evaluation of a model with dropout or batch norm (`--batches` brings it near)")
 def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
     """The model is in evaluation mode while it is evaluated."""
-    calls = [one for one in run.forwards if _is_evaluation(run, one) and _switchable(one.root)]
+    calls = [one for one in _evaluations(run) if _switchable(one.root)]
     if wrong := [one for one in calls if one.training]:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
         text = f"{len(wrong)} of {len(calls)} evaluations in training mode: {', '.join(kinds)} act as in training"
@@ -184,19 +185,29 @@ def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
     return all_of(len(calls), "pass")
 
 
-def _is_evaluation(run: Run, call: Forward) -> bool:
-    """Whether a pass without gradients takes batches of another loader, or is scored by a loss."""
-    if call.trained or not any(one.root is call.root for one in run.trained):
-        return False
-    loader = call.fetched_from
-    foreign = loader is not None and not getattr(loader, "trained", True)
-    return foreign or (not call.grad and call.scored)
+def _evaluations(run: Run) -> list[Forward]:
+    """Passes of trained models, not trained themselves, over batches of another loader, scored by a loss without
+    gradients, or, without both, over what an earlier pass was given before the model was trained on."""
+    roots = {id(one.root) for one in run.trained}
+    trained: Counter[int] = Counter()
+    given: dict[tuple[int, bytes | None], int] = {}  # passes trained before the input was seen last
+    found = []
+    for call in run.forwards:
+        key, loader = id(call.root), call.fetched_from
+        before = given.get((key, call.fingerprint), trained[key])
+        given[key, call.fingerprint] = trained[key]
+        trained[key] += call.trained
+        foreign = loader is not None and not loader.trained
+        again = loader is None and before < trained[key]
+        if key in roots and not call.trained and (foreign or (not call.grad and (call.scored or again))):
+            found.append(call)
+    return found
 
 
 @check(needs="an evaluation (`--batches` brings it near)")
 def evaluated_without_gradients(run: Run) -> Outcome | None:
     """Evaluation keeps no graph."""
-    calls = [one for one in run.forwards if _is_evaluation(run, one)]
+    calls = _evaluations(run)
     if wrong := [one for one in calls if one.grad and any(p.requires_grad for p in one.root.parameters())]:
         text = f"{len(wrong)} of {len(calls)} evaluations with gradients enabled"
         return warned(text, "with torch.no_grad(): around it", at=wrong[0].site)
@@ -225,7 +236,11 @@ def update_ratio(run: Run) -> Outcome | None:
             return failed(text, "a smaller learning rate", *list(wide)[:4], at=steps[0].site)
         still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
         if len(still) == len(usual):
-            return failed("no parameter moved", "see learning rate and gradients", at=steps[0].site)
+            return failed(
+                f"no parameter moved, at a rate of {rate:g}",
+                "see learning rate and gradients",
+                at=steps[0].site,
+            )
         if middle < _SMALL_UPDATE:
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)

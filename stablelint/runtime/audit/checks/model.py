@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.audit.modules import MATRICES
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
+from stablelint.runtime.tensors.measure import tensors_in
 
 ORDER = 2
 _GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
@@ -125,10 +128,9 @@ def output_depends_on_input(run: Run) -> Outcome | None:
 def independent_samples(run: Run) -> Outcome | None:
     """Samples of a batch do not see each other."""
     first = next((one for one in run.forwards if one.pair is not None and one.trained), None)
-    if first is None or first.pair is None or first.pair[1]:
+    if first is None or first.pair is None:
         return None
-    arguments = first.pair[0]
-    tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
+    tensors = list(tensors_in(first.pair))
     size = tensors[0].shape[0] if tensors and tensors[0].dim() > 1 else 0
     if size < 3 or size != _batch_size(run, first):
         return None
@@ -137,13 +139,10 @@ def independent_samples(run: Run) -> Outcome | None:
     model = copy_of(first.root)
     if model is None or not rows_differ(tensors[0]):
         return None
-    with undisturbed(), torch.no_grad():
-        model.eval()
-        other = tuple(
-            _with_first_replaced(one) if isinstance(one, torch.Tensor) else one for one in arguments
-        )
-        ours, theirs = model(*arguments), model(*other)
-    if not isinstance(ours, torch.Tensor) or ours.dim() == 0 or ours.shape[0] != size:
+    model.eval()
+    other = tree_map_only(torch.Tensor, _with_first_replaced, first.pair)
+    ours, theirs = (_rows_of(model, pair, size) for pair in (first.pair, other))
+    if ours is None or theirs is None:
         return None
     difference = float((ours[1:] - theirs[1:]).abs().max())
     scale = float(ours.abs().max())
@@ -158,9 +157,16 @@ def independent_samples(run: Run) -> Outcome | None:
 def _batch_size(run: Run, call: Forward) -> int | None:
     """The samples of a batch: as many as the loader hands out, or as there are labels."""
     if call.fetched_from is not None:
-        return getattr(call.fetched_from.loader, "batch_size", None)
+        return call.fetched_from.batch_size
     targets = next((one.shapes[1] for one in run.losses if one.forward is call), ())
     return targets[0] if targets else None
+
+
+def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], size: int) -> torch.Tensor | None:
+    """The first tensor that a model returns with a row for each sample; what it draws is the same each time."""
+    with undisturbed(), torch.no_grad():
+        result = model(*pair[0], **pair[1])
+    return next((one for one in tensors_in(result) if one.dim() and one.shape[0] == size), None)
 
 
 def _with_first_replaced(tensor: torch.Tensor) -> torch.Tensor:

@@ -19,10 +19,11 @@ class Network(nn.Module):
     def __init__(self):
         super().__init__()
         self.first = Convolution(12, 16)
+        self.dropout = nn.Dropout(0.2)
         self.second = Convolution(16, 3)
 
     def forward(self, x, adjacency):
-        x = F.relu(self.first(x, adjacency))
+        x = F.relu(self.first(self.dropout(x), adjacency))
         return F.log_softmax(self.second(x, adjacency), dim=1)
 
 

@@ -1,0 +1,95 @@
+"""What loaders handed out, and what names of classes hold, as small programs show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.runtime.audit.support import audited  # noqa: E402
+
+PROGRAM = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self, numbers):
+        self.numbers = numbers
+    def __len__(self):
+        return len(self.numbers)
+    def __getitem__(self, index):
+        torch.manual_seed(self.numbers[index])
+        return torch.randn(4), torch.randn(1).sigmoid()
+
+class Fit:
+    losses = []
+    def __init__(self):
+        self.model = nn.Linear(4, 1)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3)
+    def step(self, x, y):
+        self.optimizer.zero_grad()
+        loss = nn.functional.binary_cross_entropy_with_logits(SCORES, y)
+        loss.backward()
+        self.optimizer.step()
+        self.losses.append(KEPT)
+
+def main():
+    torch.manual_seed(0)
+    fit = Fit()
+    for epoch in range(6):
+        for x, y in DataLoader(Rows(range(32)), batch_size=16, shuffle=True):
+            fit.step(x, y)
+        with torch.no_grad():
+            for held in (HELD):
+                for x, y in DataLoader(Rows(held), batch_size=8):
+                    (fit.model(x) - y).abs().mean()
+
+main()
+"""
+
+
+def said(folder: Path, held: str, scores: str = "self.model(x)", kept: str = "loss.item()") -> dict[str, str]:
+    """Evidence of the checks that failed or warned, with the expression they speak of."""
+    path = folder / "program.py"
+    path.write_text(PROGRAM.replace("HELD", held).replace("SCORES", scores).replace("KEPT", kept))
+    found = audited(path, 12)
+    assert not found.run.trouble
+    at = {
+        one.check.name: one.outcome.location.expression if one.outcome.location else ""
+        for one in found.results
+    }
+    return {
+        one.check.name: f"{one.outcome.evidence} {at[one.check.name]}"
+        for one in (*found.failed, *found.warned)
+    }
+
+
+@pytest.mark.parametrize(
+    ("held", "shared"),
+    [
+        ("range(24, 40),", "8 of 16"),
+        ("range(16),", "16 of 16"),
+        ("range(32, 48),", None),
+        ("range(16), range(32, 48)", None),  # how well the training data are fitted, beside what is held out
+        ("range(24, 40), range(40, 48)", "8 of 16"),
+    ],
+)
+def test_validation_of_any_data_set_is_compared_by_what_is_handed_out(
+    held: str, shared: str | None, tmp_path: Path
+) -> None:
+    evidence = said(tmp_path, held).get("separate-validation", "")
+    assert (shared is None) == (evidence == "")
+    assert (shared or "") in evidence
+
+
+def test_a_sigmoid_before_a_loss_of_logits_is_told_by_its_graph(tmp_path: Path) -> None:
+    scores = "self.model(x).sigmoid() if len(self.losses) % 2 else self.model(x)"
+    assert "made by a sigmoid" in said(tmp_path, "range(32, 48),", scores)["raw-scores"]
+    assert "raw-scores" not in said(tmp_path, "range(32, 48),")
+
+
+def test_a_list_of_the_class_is_named(tmp_path: Path) -> None:
+    assert "self.losses.append(loss)" in said(tmp_path, "range(32, 48),", kept="loss")["freed-graphs"]
