@@ -65,9 +65,13 @@ def fix_source(
         if not wanted:
             break
         rounds += 1
-        # Of two fixes that meet, the one that keeps all values is made; the other may then be needless.
+        # Of two fixes that meet, the one that keeps all values is made, or that of the surer finding; the other
+        # may then be needless.
         wanted.sort(
-            key=lambda item: item.fix is not None and item.fix.applicability is not Applicability.SAFE
+            key=lambda item: (
+                item.fix is not None and item.fix.applicability is not Applicability.SAFE,
+                -item.confidence,
+            )
         )
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose, unshown)

@@ -157,6 +157,19 @@ def test_of_two_fixes_that_meet_the_safe_one_is_made_and_mends_what_the_other_wa
     assert outcome.uncovered == 0
 
 
+def test_of_two_unsafe_fixes_that_meet_that_of_the_surer_finding_is_made() -> None:
+    def diagnose(source: bytes) -> list[Diagnostic]:
+        text = source.decode()
+        if "torch.log(q)" not in text:
+            return []
+        bound = diagnostic(text, proposal(text, "1 - torch.log(q)", "$q.clamp_min(1e-6)", q="q"))
+        stable = diagnostic(text, proposal(text, "torch.log(q)", "torch.log_softmax(z, 0)"))
+        return [replace(bound, confidence=0.1), replace(stable, confidence=0.9)]
+
+    outcome = fix_source(b"import torch\ny = 1 - torch.log(q)\n", diagnose, lambda item: True)
+    assert outcome.source == b"import torch\ny = 1 - torch.log_softmax(z, 0)\n"
+
+
 def test_a_fix_that_comes_to_light_behind_another_is_made_and_counted() -> None:
     def diagnose(source: bytes) -> list[Diagnostic]:
         text = source.decode()
