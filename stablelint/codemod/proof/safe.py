@@ -53,6 +53,7 @@ class _Match:
         self._through: list[Definition] = []
         self._others: list[ast.expr] = []  # what is called without being torch's for certain
         self._moved: list[ast.expr] = []  # operands that stand elsewhere than the rewrite
+        self._kept: set[str] = set()  # operands that stand where the rewrite does
         self._walrus: list[ast.NamedExpr] = []
         self._written: set[str] = set()  # the numbers that stand among the operands
 
@@ -62,7 +63,7 @@ class _Match:
         if root is None:
             yield "it is found in another file"
             return
-        self._visit(root, root)
+        self._visit(root)
         self._check_literals()
         for walrus in self._walrus:
             raise Withheld(f"`{ast.unparse(walrus.target)}`, which the expression binds, would be gone")
@@ -71,7 +72,7 @@ class _Match:
             yield from self._other(function)
         for given in self._through:
             yield from region_left(given)
-            yield from change_between(self._tree, given, self._moved, self._texts())
+            yield from change_between(self._tree, given, self._moved, self._carried())
         for given in self._through:
             yield from kept_alive(self._file, given, self._met)
         if any(
@@ -80,29 +81,32 @@ class _Match:
             yield "errors are caught around it, and it may raise another one"
         yield from self._types()
 
-    def _visit(self, node: ast.AST, root: ast.AST) -> None:
+    def _visit(self, node: ast.AST, is_moved: bool = False) -> None:
+        """Go through what stands for a node; `is_moved` tells that it stands at the definition of a name."""
         if isinstance(node, ast.NamedExpr):
             self._walrus.append(node)
         if node in self._operations or node in self._literals:
             self._met.add(node)
             self._written.add(ast.dump(node))
             for child in self._children(node):
-                self._visit(child, root)
+                self._visit(child, is_moved)
             return
         if isinstance(node, ast.Name):
             given = definition(self._tree, node)
             if given is not None and self._leads_on(given.value):
                 self._through.append(given)
                 self._met.add(node)
-                self._visit(given.value, root)
+                self._visit(given.value, is_moved=True)
                 return
         if any(one in self._operations or one in self._literals for one in ast.walk(node)):
             for child in ast.iter_child_nodes(node):
-                self._visit(child, root)
+                self._visit(child, is_moved)
         elif isinstance(node, ast.expr):
             self._written.add(ast.dump(node))
-            if self._through and not isinstance(node, ast.Constant):
+            if is_moved and not isinstance(node, ast.Constant):
                 self._moved.append(node)
+            elif not is_moved:
+                self._kept.add(ast.dump(node))
 
     def _leads_on(self, value: ast.expr) -> bool:
         """Whether a value holds an operation or literal of the match, or is a name for one."""
@@ -133,6 +137,12 @@ class _Match:
                 raise Withheld("a number that the rewrite relies on is one that others can set")
         for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
             if is_number(tree) and ast.dump(tree) not in self._written:
+                beyond = (one for one in self._operations if one is not None and one not in self._met)
+                within = next((one for one in beyond if _holds(one, tree)), None)
+                if within is not None:
+                    raise Withheld(
+                        f"no name leads from here to `{shown(ast.unparse(within))}`, where `{text}` stands"
+                    )
                 raise Withheld(f"`{text}` is what a name stands for, which others can set")
 
     def _is_literal(self, node: ast.AST) -> bool:
@@ -207,6 +217,11 @@ class _Match:
         given = (binding.text for binding in self._proposal.bindings.values())
         return [parse_operand(text) for text in given if text]
 
+    def _carried(self) -> list[ast.expr]:
+        """The operands as the rewrite writes them, without those that stand where it does and nowhere else."""
+        kept = self._kept - {ast.dump(one) for one in self._moved}
+        return [one for one in self._texts() if ast.dump(one) not in kept]
+
     def _types(self) -> Iterator[str]:
         root = self._operations[-1]
         function = function_of(self._tree, root) if root is not None else None
@@ -242,6 +257,10 @@ class _Match:
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:
     return [None if span is None else tree.find(span) for span in spans]
+
+
+def _holds(node: ast.AST, number: ast.expr) -> bool:
+    return any(ast.dump(one) == ast.dump(number) for one in ast.walk(node))
 
 
 def _is_self(node: ast.expr) -> bool:
