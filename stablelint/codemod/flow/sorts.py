@@ -136,9 +136,8 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
             return called_name(node.value) in ("shape", "size")
         case ast.Name():
             given = definition(tree, node)
-            if given is not None and is_python_number(given.value, tree):
-                return True
-            return _is_counted(node, tree)
+            values = [given.value] if given is not None else _given_in(tree, node)
+            return any(is_python_number(one, tree) for one in values) or _is_counted(node, tree)
     return is_number(node)
 
 

@@ -16,6 +16,7 @@ from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import code
+from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
@@ -158,15 +159,20 @@ def _summed(total: ast.expr) -> ast.expr | None:
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
-    Only for a lower bound, and None where the name may be given another value, where fewer than two readers are quotients,
+    None where the name may be given another value, where fewer than two readers are quotients,
     roots or logarithms, or where one is no arithmetic: a test for 0 would be changed by the bound. A sum or product bears
     the smallest of bounds, and not a count of 1 for 0. Where one reader is a quotient the bound is that of a quotient,
     so that a logarithm is of what is divided by; where one is a root or logarithm, what a quotient takes for a number of
-    either sign is one above 0.
+    either sign is one above 0. An upper bound is one for two exponentials or more, and nothing else.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = operand_of_clamp(bounded, node)
-    if operand is None or not isinstance(node, ast.Name) or _sides(bounded.template) != {"min"}:
+    is_widest = operand is not None and proposal.template == widest(operand)
+    if (
+        operand is None
+        or not isinstance(node, ast.Name)
+        or not (is_widest or _sides(bounded.template) == {"min"})
+    ):
         return None
     function = _function_without_loop(tree, node)
     if function is None:
@@ -177,6 +183,9 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     value = given.value if given is not None and isinstance(given.value, COMPUTED) else None
     if value is None or len(named) != len(readers) + 1:
         return None
+    if is_widest:
+        is_exponent = len(readers) > 1 and all(applied(tree, one, "exp") for one in readers)
+        return (moved(tree, proposal, operand, value), value) if is_exponent else None
     roles = [role_of(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]
     terms = roles.count(TERM)
     if None in roles or len(roles) - terms < 2 or (terms and TINIEST not in bounded.template):

@@ -35,7 +35,8 @@ def check_kind(file: File, site: ast.expr, template: str, operands: Mapping[str,
         raise Withheld("it gives two results, and the rewrite one")
     table = goes_into_table(site, tree, file.qualified)
     for name, operand in operands.items():
-        if operand.node is None or f"${name.removeprefix(PREFIX)}." not in template:
+        uses = f"${name.removeprefix(PREFIX)}"
+        if operand.node is None or (f"{uses}." not in template and not template.startswith(f"{uses} + ")):
             continue
         if is_python_number(operand.node, tree):
             raise Withheld(f"`{operand.shown}` is a number of Python's, and no tensor")

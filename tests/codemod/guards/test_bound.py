@@ -293,6 +293,16 @@ def test_what_is_called_a_size_or_count_is_positive(divisor: str, after: str) ->
     assert f"a / {after}\n" in rewritten(source, proposal(source, divisor, NEAR_ZERO, x=divisor))
 
 
+@pytest.mark.parametrize(("other", "at_once"), [("d.exp()", True), ("d", False)])
+def test_what_only_exponentials_read_is_bounded_where_it_is_given(other: str, at_once: bool) -> None:
+    source = f"import torch\n\n\ndef f(x):\n    d = torch.diag(x)\n    return torch.exp(d) + {other}\n"
+    at = source[: source.index("exp(d") + 5].count("d")
+    change = proposal(
+        source, "d", widest("x"), occurrence=at - 1, x=Binding("d", span_of(source, "d", at - 1))
+    )
+    assert ("d = torch.diag(x).clamp(max=80.0)\n" in rewritten(source, change)) is at_once
+
+
 @pytest.mark.parametrize("given", ["torch.maximum(a // 2, a)", "a.sum()"])
 def test_a_count_is_bounded_by_1_and_not_by_the_limits_of_a_type_that_integers_have_not(given: str) -> None:
     source = (

@@ -188,3 +188,8 @@ def test_an_attribute_that_is_a_number_at_first_may_still_be_one() -> None:
     made = proposal(source, "self.top", clamped, occurrence=3, b="self.top")
     made = replace(made, bindings={"b": Binding("self.top", made.span)})
     assert "is a number of Python's" in withheld(source, made)
+
+
+def test_a_number_that_one_branch_counts_is_no_tensor() -> None:
+    source = "def f(n):\n    if n is None:\n        n = 2 * round(4.5) + 1\n    return 1 / (n - 1)\n"
+    assert "number of Python's" in withheld(source, proposal(source, "n - 1", "$x + 1e-7", x="n - 1"))

@@ -4,7 +4,15 @@ import pytest
 
 from tests.codemod.differential.tried import fixed
 
-SUMMED = "import torch\n\n\ndef f(a, b):\n    a = a.float()\n    first = torch.exp(a)\n    {}\n    return torch.log(first + torch.exp(b))\n"
+SUMMED = """import torch
+
+
+def f(a, b):
+    a = a.float()
+    first = torch.exp(a)
+    {}
+    return torch.log(first + torch.exp(b))
+"""
 
 
 @pytest.mark.parametrize("between", ["b = b + 1", "b = a * 2"])
