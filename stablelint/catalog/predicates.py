@@ -22,6 +22,8 @@ from stablelint.numerics.formats import DTYPES
 FORMS: Mapping[str, str] = {
     "chosen": "a setting whose default or annotation is a float",
     "learned": "a trained parameter",
+    "vector": "what is drawn with one size",
+    "lengthened": "a tensor that is given another dimension, on one path at least",
     "gradient": "what a tensor has gathered as its gradient",
     "displacement": "the difference of rows of one tensor, as of positions",
     "all_zero": "values that can all be 0 at once, as those of raw data can",

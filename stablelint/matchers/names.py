@@ -74,8 +74,12 @@ def classes_of(review: Review) -> list[ast.ClassDef]:
 
 
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
-    """A node, and the functions of a tree that it calls by name or as methods, and those that these call; each once."""
-    functions = {n.name: n for n in functions_below(tree)}
+    """A node, and the functions of a tree that it calls by name or as methods, and those that these call; each once.
+
+    The functions around it are not among them: `worker.start()` in `start` is another's.
+    """
+    outside = set(ancestors(root, tree))
+    functions = {n.name: n for n in functions_below(tree) if n not in outside}
     reached = [root]
     for node in reached:  # which grows meanwhile
         names = {called(n) for n in descendants(node)} & functions.keys()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
+    assigned_in,
     bound_to,
     functions_naming,
     functions_of,
@@ -120,10 +121,16 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
             own, trains = reached.pop(0)
             # A function that sets the mode and trains on means the mode.
             there = {c for calls, backs in reached if not backs for c in calls}
-            after = [c for c in evals if c in there or (c in own and subject(c) in trained)]
+            lasting = [c for c in own if subject(c) in trained and not _is_made_in(loop, subject(c))]
+            after = [c for c in evals if c in there or c in lasting]
             if after and (trains or any(backs for _, backs in reached)):
                 yield site_at(review, rule, min(after, key=start))
                 return
+
+
+def _is_made_in(loop: ast.AST, model: str) -> bool:
+    """Whether each turn of a loop makes a model anew."""
+    return any(n.value is not None and not mentions(n.value, model) for n in assigned_in(model, loop))
 
 
 def _switched_too_late(review: Review, rule: Rule) -> Sites:
@@ -197,7 +204,8 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
 def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
-    if graph_is_off(call, root) or not (loops or isinstance(root, ast.Module)):
+    alone = isinstance(root, ast.Module) and not _is_drawn(call, root)
+    if graph_is_off(call, root) or around(call, root, ast.Assert) or not (loops or alone):
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))
@@ -210,6 +218,12 @@ def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
         and [_mode(n) for n in modes][-1:] == ["eval"]
         and not any(exclusive(n, modes[-1], root) for n in modes)
     )
+
+
+def _is_drawn(call: ast.Call, root: ast.AST) -> bool:
+    """Whether a model is given random numbers alone, which nobody has saved."""
+    given = (bound_to(ast.unparse(one), call, root) or one for one in arguments(call))
+    return bool(arguments(call)) and all(mentions(one, "randn", "rand") for one in given)
 
 
 def _is_called_without_graph(root: ast.AST, review: Review) -> bool:

@@ -70,6 +70,8 @@ def in_place(review: Review, rule: Rule) -> Sites:
         if losses and differentiated.isdisjoint(map(id, (value, *value.operands.values()))):
             continue
         storage, hidden = _storage(target, value)
+        if not review.gradients.get(id(storage), storage.module is review.module):
+            continue  # made without a graph, or in another file, where it is not seen whether with one
         if storage.op == "parameter" and _is_detached(target):
             continue
         message = _harm(storage, hidden, None if hidden else _reader(storage, (value, frame), review))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import (
     Kind,
     Review,
@@ -16,7 +17,7 @@ from stablelint.matchers.common import (
     scope_of,
     site_at,
 )
-from stablelint.matchers.names import assigned_in, bound_to, carriers, functions_of
+from stablelint.matchers.names import assigned_in, bound_to, carriers, functions_of, made_by
 from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import (
@@ -58,7 +59,7 @@ def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.Call], root: ast.AST, r
     """Whether a part that is kept carries the graph of a loss that the loop, or what it calls, goes backward from."""
     made = bound_to(ast.unparse(part), kept.at, kept.loop)
     gives = _gives_back_loss(made, review.module.source.tree)
-    return gives or any(_holds(part, back, kept, root) for back in backs)
+    return gives or any(_holds(part, back, kept, root, review.module) for back in backs)
 
 
 def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST) -> bool:
@@ -95,20 +96,22 @@ def _is_made_in_loop(name: ast.expr, back: ast.AST, root: ast.AST) -> bool:
     return bool(calls_below(made)) and made in descendants(loop)
 
 
-def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST) -> bool:
+def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a part that is kept carries the graph of the loss whose backward stands in the same loop."""
     if kept.loop not in ancestors(back, root) or exclusive(kept.at, back, root):
         return False
     backed = {ast.unparse(name) for name in _backed(back, root)}
     texts = backed.intersection(map(ast.unparse, carriers(part)))
     return loop_around(back, root) is not None and any(
-        _has_graph(bound_to(text, kept.at, root)) for text in texts
+        _has_graph(bound_to(text, kept.at, root), module) for text in texts
     )
 
 
-def _has_graph(made: ast.expr | None) -> bool:
+def _has_graph(made: ast.expr | None, module: ModuleInfo) -> bool:
     """Whether what a name was bound to last can be a tensor with its graph, as far as the text tells."""
-    return made is None or (called(made) not in _GATHERING and not mentions(made, *_NUMBERS))
+    if made is None or made_by(made, module).startswith("numpy."):
+        return made is None
+    return called(made) not in _GATHERING and not mentions(made, *_NUMBERS)
 
 
 def _gives_back_loss(made: ast.expr | None, tree: ast.AST) -> bool:
@@ -136,7 +139,7 @@ def graph_kept(review: Review, rule: Rule) -> Sites:
         total, added = found
         loss = ast.unparse(_scaled(added))
         made = bound_to(loss, node, loop)
-        if _is_backed(total, root) or not _has_graph(made) or _is_begun_anew(total, loop):
+        if _is_backed(total, root) or not _has_graph(made, review.module) or _is_begun_anew(total, loop):
             continue
         back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop][:1]
         known = any(not exclusive(node, s.node, root) for s in back)

@@ -41,7 +41,7 @@ cuda            input                     .cuda +device +may-alias
 numpy           input                     .numpy +may-alias
 item            input                     .item +given
 tolist          input                     .tolist
-requires_grad_  input                     .requires_grad_ +copy +alias
+requires_grad_  input,requires_grad       .requires_grad_ +copy +alias
 flip            input                     .flip torch.flip +layout +keep-sort
 roll            input                     .roll torch.roll fft.fftshift fft.ifftshift +layout +keep-sort
 movedim         input                     .movedim torch.movedim +layout +alias

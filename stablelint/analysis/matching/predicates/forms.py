@@ -9,7 +9,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
@@ -44,6 +44,20 @@ def _is_trained(value: Value, depth: int = 4) -> bool:
     if value.op != "phi" or not depth:
         return value.op == "parameter"
     return any(_is_trained(path, depth - 1) for path in value.operands.values())
+
+
+def _is_lengthened(value: Value, depth: int = 4) -> bool:
+    if value.op != "phi" or not depth:
+        return value.op == "unsqueeze"
+    return any(_is_lengthened(path, depth - 1) for path in value.operands.values())
+
+
+def _is_vector(value: Value) -> bool:
+    """Whether what is drawn or filled has one size: it stands for no layer's matrix."""
+    size, call = value.operands.get("size"), value.node
+    if size is None or not isinstance(call, ast.Call) or len(call.args) != 1:
+        return False
+    return size.kind is Kind.NUMBER or len(getattr(call.args[0], "elts", ())) == 1
 
 
 def _gradient(value: Value, context: Context) -> bool:
@@ -101,6 +115,8 @@ def _large_sum(value: Value, context: Context) -> Truth:
 _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "chosen": _chosen,
     "learned": lambda value, _: _is_trained(value),
+    "vector": lambda value, _: _is_vector(value),
+    "lengthened": lambda value, _: _is_lengthened(value),
     "gradient": _gradient,
     "displacement": _displacement,
     "all_zero": _can_vanish,
