@@ -56,9 +56,13 @@ def _filled(entry: object, made: dict[str, str]) -> object:
         families: dict[str, list[str]] = {}
         for path in made:
             if path.startswith("rules/") and path != "rules/index.md":
-                families.setdefault(path.split("/")[1].capitalize(), []).append(path)
+                families.setdefault(_title(path.split("/")[1]), []).append(path)
         return ["rules/index.md", *({name: pages} for name, pages in sorted(families.items()))]
     return entry
+
+
+def _title(family: str) -> str:
+    return family.upper() if len(family) < 4 else family.capitalize()
 
 
 def _exists(path: str, made: dict[str, str]) -> bool:
@@ -91,7 +95,7 @@ def _index(rules: list[Rule]) -> Iterator[str]:
     for rule in sorted(rules, key=lambda rule: (rule.family, rule.code)):
         if rule.family != family:
             family = rule.family
-            yield f"\n## {family.capitalize()}\n\n| code | rule | |\n| --- | --- | --- |"
+            yield f"\n## {_title(family)}\n\n| code | rule | |\n| --- | --- | --- |"
         summary = rule.summary.replace("|", "\\|")
         off = "" if rule.enabled else " *(off by default)*"
         yield f"| {rule.code} | [{rule.name}]({rule.family}/{rule.name}.md) | {summary}{off} |"

@@ -11,8 +11,15 @@ from stablelint.workspace.pipeline import CheckResult
 
 
 def add_baseline(group: argparse._ArgumentGroup, wish: str) -> None:
-    """The option that names the file of known findings; without it, the settings do."""
+    """The options on the file of known findings; without them, the settings name it."""
     group.add_argument("--baseline", metavar="FILE", help=f"{wish} only what this file does not hold")
+    group.add_argument(
+        "--no-baseline",
+        dest="baseline",
+        action="store_const",
+        const="",
+        help=f"{wish} also what the baseline holds",
+    )
 
 
 def known_findings(options: argparse.Namespace, session: Session) -> frozenset[str]:
@@ -20,7 +27,7 @@ def known_findings(options: argparse.Namespace, session: Session) -> frozenset[s
 
     Raises ConfigError where the file cannot be used.
     """
-    named = options.baseline or session.settings.baseline
+    named = session.settings.baseline if options.baseline is None else options.baseline
     if not named:
         return frozenset()
     from stablelint.workspace import baseline

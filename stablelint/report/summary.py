@@ -30,7 +30,7 @@ def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:
         listed = "." if result.discharged else "; `--show-discharged` lists them."
         yield from wrap(f"{safe}{listed}", context.width)
     if left_out := ", ".join(_left_out(result)):
-        yield style.dim(f"Not shown: {left_out}.")
+        yield from map(style.dim, wrap(f"Not shown: {left_out}.", context.width))
     for at, step in enumerate(_next_steps(result, context)):
         yield from hung("      " if at else "Next: ", f"{step}.", context.width)
 
@@ -47,9 +47,9 @@ def _left_out(result: CheckResult) -> Iterator[str]:
     if result.silenced:
         yield f"{result.silenced:,} silenced by comments"
     if result.baselined:
-        yield f"{result.baselined:,} in the baseline"
+        yield f"{result.baselined:,} in the baseline (`--no-baseline`)"
     if result.unsure:
-        yield f"{result.unsure:,} below the minimum confidence"
+        yield f"{result.unsure:,} below the minimum confidence (`--min-confidence 0`)"
     unread = {cell_of(problem.filename)[0] for problem in result.problems if problem.filename}
     if unread and result.files:
         yield f"{plural(len(unread), 'path')} with an error"

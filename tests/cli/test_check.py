@@ -195,6 +195,9 @@ def test_a_baseline_lets_only_new_findings_fail(run: Run, project: Path) -> None
     assert outcome.code == 1
     assert outcome.out.startswith("more.py:")
     assert run("check", "--baseline", "gone.json").code == 2
+    (project / "pyproject.toml").write_text('[tool.stablelint]\nbaseline = "known.json"\n')
+    assert run("check", "bad.py").code == 0
+    assert run("check", "--no-baseline", "bad.py").code == 1
 
 
 def test_a_malformed_rule_page_is_named_and_the_others_are_used(run: Run, project: Path) -> None:
