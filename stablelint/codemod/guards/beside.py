@@ -9,7 +9,7 @@ import ast
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
 from stablelint.codemod.flow.nodes import loads, readers, stores, unsigned
 from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
 from stablelint.codemod.guards.recurring import renamed, suite_around
@@ -143,7 +143,7 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.stmt] | None:
+def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.stmt] | None:
     """Where a name has its one value: before what reads a parameter first, or behind what gives it to a local.
 
     A parameter that is compared with something may be None.
@@ -152,7 +152,10 @@ def _place(tree: Tree, function: ast.AST, reader: ast.Name) -> tuple[str, ast.st
     if assigned is not None:
         return "insert-after", assigned.statement
     inside, bound = list(ast.walk(function)), stores(function, name)
-    if any(isinstance(one, ast.arg) and one.arg == name for one in inside):
+    parameters = [one for one in inside if isinstance(one, ast.arg) and one.arg == name]
+    if len(parameters) > takes(function, name):
+        return None  # a lambda's own
+    if parameters:
         body: list[ast.stmt] = getattr(function, "body", [])
         tests = (one for one in inside if isinstance(one, ast.Compare))
         if any(True for test in tests for _ in readers(test, name)):

@@ -55,6 +55,12 @@ def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
     )
 
 
+def test_the_parameter_of_a_lambda_is_bounded_within_it() -> None:
+    source = f"{HEAD}def f(kind):\n    if kind:\n        return lambda q: q * 3\n    return lambda q: torch.exp(0.5 * q)\n"
+    fixed = rewritten(source, last(source, "0.5 * q", EXP))
+    assert body(fixed) == body(source).replace("0.5 * q", "0.5 * q.clamp(-30.0, 20.0)")
+
+
 def test_a_local_beside_its_exponential_is_bounded_where_it_is_made() -> None:
     source = f"{HEAD}def f(net, x):\n    m, q = net(x)\n    y = m * 2\n    return y - q + torch.exp(q)\n"
     fixed = rewritten(source, last(source, "q", EXP))
