@@ -371,9 +371,10 @@ def _starred(node: ast.Starred, frame: Frame) -> Value:
 
 
 def _suspended(node: ast.Await | ast.YieldFrom, frame: Frame) -> Value:
-    value = evaluate(node.value, frame)
+    """What comes back is not what is waited for: a coroutine is no tensor."""
+    evaluate(node.value, frame)
     wait((), frame)
-    return value
+    return frame.graph.unknown(node=node)
 
 
 def _yield(node: ast.Yield, frame: Frame) -> Value:

@@ -23,3 +23,10 @@ def test_what_stands_where_the_rewrite_does_may_have_been_given_another_value(be
 @pytest.mark.parametrize("between", ["a = a + 1", "a[0] = 1"])
 def test_what_the_rewrite_computes_later_must_keep_its_value(between: str) -> None:
     assert "logaddexp" not in fixed(SUMMED.format(between), unsafe=True)[0]
+
+
+@pytest.mark.parametrize("wait", ["await x", "yield from x"])
+def test_what_is_waited_for_is_not_what_comes_back(wait: str) -> None:
+    kind = "async def" if "await" in wait else "def"
+    source = f"import torch\n\n\n{kind} f(x):\n    p = torch.log(torch.sigmoid(({wait})))\n    print(p)\n"
+    assert f"torch.sigmoid(({wait}))" in fixed(source, unsafe=True)[0]
