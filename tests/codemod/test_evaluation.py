@@ -30,6 +30,8 @@ def test_the_name_says_what_the_value_is() -> None:
         ("x > g(y)", "mask"),
         ("self.net(x)", "x_net"),
         ("x[i + 1]", "x_item"),
+        ("x[1:]", "x_part"),
+        ("torch.det(x)", "det"),
     ]:
         source = HEAD + f"def f(self):\n    y = torch.log({operand})\ntotal = 0\n"
         after = rewritten(source, proposal(source, f"torch.log({operand})", "$x + $x", x=operand))

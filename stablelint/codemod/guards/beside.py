@@ -62,7 +62,7 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
     operand = operand_of_clamp(proposal, node)
     exponent, names = _names_beside(tree, proposal, node)
     given = [definition(tree, one) for one in loads(exponent) if one.id in names]
-    made = [one for one in given if one is not None and isinstance(one.value, COMPUTED)]
+    made = [one for one in given if one is not None and isinstance(one.value, COMPUTED | ast.Attribute)]
     if operand is None or len(made) < len(given):
         return []
     return [

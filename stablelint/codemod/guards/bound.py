@@ -36,6 +36,7 @@ _SHARES = ("softmax", "sigmoid", "exp")
 _FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
+_OFFSET = re.compile(r"^\$(\w+) \+ [\d.e-]+$")
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
@@ -62,15 +63,17 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
     to less than 1.
     """
+    offset = _OFFSET.match(proposal.template)
+    if offset is not None:
+        return _counted(proposal, offset[1]) if _is_sum_of_counts(node) else proposal
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal
-    counted = replace(bounded, template=f"${operand}.clamp_min(1)")
     if words.names_a_count(_called(node)):
-        return counted
+        return _counted(bounded, operand)
     summed = _summed(total)
     if summed is None:
         floor = next((floor for names, floor in _FLOORS if names(_called(node))), None)
@@ -83,8 +86,19 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         last_name(summed) + made_of
     )
     if is_mask:
-        return counted
+        return _counted(bounded, operand)
     return bounded if named is not None and _is_masked_share(named.value) else proposal
+
+
+def _counted(proposal: Proposal, operand: str) -> Proposal:
+    """The proposal as one for a count, of which none is between 0 and 1."""
+    return replace(proposal, template=f"${operand}.clamp_min(1)", message="count at least one")
+
+
+def _is_sum_of_counts(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Add) and all(map(_is_sum_of_counts, (node.left, node.right)))
+    return words.names_a_count(_called(node))
 
 
 def _is_masked_share(node: ast.expr) -> bool:

@@ -32,6 +32,8 @@ class Hoisted:
     def line(self, wrapping: str) -> str:
         """The assignment's text; `wrapping` is "{}", or "({})" where the value needs parentheses."""
         text = self.value.text
+        if "\n" not in text and isinstance(self.value.tree, ast.Attribute | ast.Call | ast.Name):
+            wrapping = "{}"
         if wrapping == "({})" and "\n" in text and "#" not in text:
             return f"{self.name} = ({_hung(text, self.indent)})"
         return f"{self.name} = {wrapping.format(_reindented(text, self.indent))}"
@@ -114,7 +116,8 @@ _RESULTS = {
     "pow": "power",
     "expm1": "difference",
     **dict.fromkeys(("bmm", "mm", "matmul", "einsum"), "product"),
-    "cos": "cosine",
+    **dict.fromkeys(("cos", "cosine_similarity"), "cosine"),
+    "det": "det",
     "prod": "product",
     **dict.fromkeys(_SELECTIONS, "selected"),
     "rand": "noise",

@@ -293,6 +293,15 @@ def test_what_is_called_a_size_or_count_is_positive(divisor: str, after: str) ->
     assert f"a / {after}\n" in rewritten(source, proposal(source, divisor, NEAR_ZERO, x=divisor))
 
 
+@pytest.mark.parametrize(("total", "is_count"), [("num_tp + num_fn", True), ("num_tp + mass", False)])
+def test_a_sum_of_counts_is_bounded_by_1_and_another_offset(total: str, is_count: bool) -> None:
+    source = f"import torch\n\n\ndef f(num_tp, num_fn, mass):\n    return num_tp / ({total})\n"
+    fixed = rewritten(source, proposal(source, total, "$x + 1e-7", x=total))
+    assert fixed.endswith(
+        f"num_tp / ({total}).clamp_min(1)\n" if is_count else f"num_tp / ({total} + 1e-7)\n"
+    )
+
+
 @pytest.mark.parametrize(("other", "at_once"), [("d.exp()", True), ("d", False)])
 def test_what_only_exponentials_read_is_bounded_where_it_is_given(other: str, at_once: bool) -> None:
     source = f"import torch\n\n\ndef f(x):\n    d = torch.diag(x)\n    return torch.exp(d) + {other}\n"

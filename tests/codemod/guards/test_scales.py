@@ -55,6 +55,12 @@ def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
     )
 
 
+def test_an_attribute_with_a_name_is_bounded_where_it_gets_it() -> None:
+    source = f"{HEAD}def f(self, x):\n    lv = self.lv\n    return (1 + lv - torch.exp(lv)).sum()\n"
+    fixed = rewritten(source, last(source, "lv", EXP))
+    assert body(fixed) == body(source).replace("self.lv", "self.lv.clamp(-30.0, 20.0)")
+
+
 def test_the_parameter_of_a_lambda_is_bounded_within_it() -> None:
     source = f"{HEAD}def f(kind):\n    if kind:\n        return lambda q: q * 3\n    return lambda q: torch.exp(0.5 * q)\n"
     fixed = rewritten(source, last(source, "0.5 * q", EXP))
