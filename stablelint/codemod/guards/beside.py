@@ -162,8 +162,13 @@ def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.s
             return None
         reading = next((one for one in body if any(True for _ in readers(one, name))), None)
         return ("insert-before", reading) if not bound and reading is not None else None
-    suite = tree.siblings(tree.statement(reader))
-    maker = next((one for one in suite if binds(one, name)), None)
+    statement = tree.statement(reader)
+    around = [
+        statement,
+        *(link.parent for link in tree.ancestors(statement) if isinstance(link.parent, ast.stmt)),
+    ]
+    suites = (tree.siblings(one) for one in around if one is not function and one in inside)
+    maker = next((one for suite in suites for one in suite if binds(one, name)), None)
     if maker is None or not set(bound) <= set(ast.walk(maker)):
         return None
     is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(function, name))

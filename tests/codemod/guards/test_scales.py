@@ -55,6 +55,15 @@ def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
     )
 
 
+def test_a_logarithm_that_two_branches_exponentiate_is_bounded_once_behind_what_gives_it() -> None:
+    given = "    for u in x:\n        m, lv = net(u)\n"
+    scale = "s = torch.exp(0.5 * lv)"
+    read = f"        if s is None:\n            {scale}\n        else:\n            {scale}\n"
+    source = f"{HEAD}def f(net, x, s):\n{given}{read}    return s\n"
+    fixed = rewritten(source, last(source, "0.5 * lv", EXP))
+    assert f"{given}        lv = lv.clamp(-30.0, 20.0)\n{read}" in fixed
+
+
 def test_an_attribute_with_a_name_is_bounded_where_it_gets_it() -> None:
     source = f"{HEAD}def f(self, x):\n    lv = self.lv\n    return (1 + lv - torch.exp(lv)).sum()\n"
     fixed = rewritten(source, last(source, "lv", EXP))
