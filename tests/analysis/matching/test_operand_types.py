@@ -302,14 +302,20 @@ def test_an_order_or_a_kept_dimension_that_is_written_although_it_is_the_default
 
 def test_a_union_and_a_sum_of_totals_get_an_offset_and_a_range_does_not() -> None:
     union = "overlap / (left + right - overlap)"
-    for quotient in (union, "2 * overlap / (left.sum() + right.sum())", "left / (left + right)"):
+    for quotient in (
+        union,
+        "2 * overlap / (left.sum() + right.sum())",
+        "left / (left + right)",
+        "left / (1 - right + left)",
+    ):
         written = fixes(f"""
             def score(left, right, overlap):
                 return {quotient}
             """)
         assert "+ 1e-7" in str(written["SL102"])
-    written = fixes("""
-        def scaled(left, right, overlap):
-            return (overlap - left) / (right - left)
-        """)
-    assert "1e-7" not in str(written["SL102"])
+    for quotient in ("(overlap - left) / (right - left)", "left / (left - 1)", "(left - 1).reciprocal()"):
+        written = fixes(f"""
+            def scaled(left: torch.Tensor, right, overlap):
+                return {quotient}
+            """)
+        assert "1e-7" not in str(written.get("SL102"))

@@ -83,9 +83,17 @@ def _of_parts(value: Value, context: Context) -> bool:
         return False
     part = context.root.operands.get("input")
     parts = set() if part is None else _factors(part)
-    taken = [sign for sign, term in terms if term.key in parts]
     added = [term for sign, term in terms if sign > 0]
-    return bool(taken) or (len(added) == len(terms) and all(term.op in _TOTALS for term in added))
+    taken = [term for sign, term in terms if sign < 0]
+    if taken and len(added) < 2:
+        return False  # a difference is of either sign
+    is_union = bool(taken) and all(_is_part(term, parts) for term in taken)
+    is_total = not taken and all(term.op in _TOTALS for term in added)
+    return is_union or is_total or any(_is_part(term, parts) for term in added)
+
+
+def _is_part(term: Value, parts: set[int]) -> bool:
+    return term.key in parts and not term.is_constant
 
 
 def _terms(value: Value, sign: int = 1) -> Iterator[tuple[int, Value]]:
