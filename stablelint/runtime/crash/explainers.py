@@ -8,9 +8,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import NamedTuple
+
+import torch
 
 from stablelint.runtime.crash import explain
-from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.scene import Scene
 
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
@@ -27,6 +30,39 @@ class Explainer:
 def explains(pattern: str) -> Callable[[Explain], Explainer]:
     """Make an explainer of a function: `pattern` is searched in the error's message."""
     return lambda explain: Explainer(re.compile(pattern), explain)
+
+
+class Loss(NamedTuple):
+    """The input and the target of a loss function that failed, and what the program calls them."""
+
+    given: torch.Tensor
+    target: torch.Tensor
+    scores: Operand
+    labels: Operand
+
+    def explained(self, kind: str, summary: str, *advice: str) -> Explanation:
+        """What is said of the two."""
+        return Explanation(kind, summary, advice=advice, operands=(self.scores, self.labels))
+
+
+def explains_loss(
+    pattern: str, *functions: str
+) -> Callable[[Callable[[Loss, re.Match[str]], Explanation]], Explainer]:
+    """Make an explainer of a function of a loss: the first of these `functions` of torch that was called."""
+
+    def made(explain: Callable[[Loss, re.Match[str]], Explanation]) -> Explainer:
+        @explains(pattern)
+        def explained(scene: Scene, match: re.Match[str]) -> Explanation | None:
+            frame = next((found for name in functions if (found := scene.called(name)) is not None), None)
+            if frame is None:
+                return None
+            given, target = (frame.frame.f_locals[name] for name in ("input", "target"))
+            operands = scene.operand(given, "input"), scene.operand(target, "target")
+            return explain(Loss(given, target, *operands), match)
+
+        return explained
+
+    return made
 
 
 @cache

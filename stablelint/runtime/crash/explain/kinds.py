@@ -6,7 +6,7 @@ import re
 
 import torch
 
-from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
@@ -17,29 +17,25 @@ _DTYPES = (
 )
 
 
-@explains(
+@explains_loss(
     r"expected target dtype to be Long or Byte|expected scalar type Long but found|"
-    r"Expected floating point type for target with class probabilities"
+    r"Expected floating point type for target with class probabilities",
+    "cross_entropy",
+    "nll_loss",
 )
-def class_labels(scene: Scene, _: re.Match[str]) -> Explanation | None:
+def class_labels(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels of a classification that are no class numbers."""
-    frame = scene.called("cross_entropy") or scene.called("nll_loss")
-    if frame is None:
-        return None
-    given, target = frame.frame.f_locals["input"], frame.frame.f_locals["target"]
-    operands = (scene.operand(given, "input"), scene.operand(target, "target"))
+    given, target, labels = loss.given, loss.target, loss.labels
     values = target.detach().flatten()
     whole = bool((values == values.round()).all())
-    advice = f"{operands[1].name}.long()" if whole else "a loss of differences, if these are quantities"
-    summary = (
-        f"cross entropy takes class numbers of dtype int64, and {operands[1].name} is {operands[1].dtype}"
-    )
+    advice = f"{labels.name}.long()" if whole else "a loss of differences, if these are quantities"
+    summary = f"cross entropy takes class numbers of dtype int64, and {labels.name} is {labels.dtype}"
     if given.shape == target.shape and target.dim() > 1 and whole:
-        advice = f"{operands[1].name}.argmax(1), if rows are one-hot; float targets of {tuple(given.shape)} are allowed"
+        advice = f"{labels.name}.argmax(1), if rows are one-hot; float targets of {labels.shape} are allowed"
     if given.shape == target.shape and not target.is_floating_point():
-        shape = f"{operands[1].name} has the shape of the scores, {tuple(given.shape)}"
-        summary = f"{shape}, and is {operands[1].dtype}: cross entropy takes probabilities in that shape"
-    return Explanation("dtype", summary, advice=(advice,), operands=operands)
+        shape = f"{labels.name} has the shape of the scores, {labels.shape}"
+        summary = f"{shape}, and is {labels.dtype}: cross entropy takes probabilities in that shape"
+    return loss.explained("dtype", summary, advice)
 
 
 @explains(_DTYPES)

@@ -7,24 +7,12 @@ import re
 import torch
 
 from stablelint.runtime.crash import expression
-from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 4
-
-
-def _explained(scene: Scene, summary: str, operands: tuple[Operand, ...], *advice: str) -> Explanation:
-    return Explanation("target", summary, advice=advice, operands=operands)
-
-
-def _loss(scene: Scene, *names: str) -> tuple[torch.Tensor, torch.Tensor, tuple[Operand, Operand]] | None:
-    """Input and target of the loss function that failed, and what the program calls them."""
-    frame = next((found for name in names if (found := scene.called(name)) is not None), None)
-    if frame is None:
-        return None
-    given, target = frame.frame.f_locals["input"], frame.frame.f_locals["target"]
-    return given, target, (scene.operand(given, "input"), scene.operand(target, "target"))
+_ENTROPIES = ("cross_entropy", "nll_loss")
 
 
 def _outside(values: torch.Tensor, low: float, high: float, spared: float | None = None) -> str:
@@ -43,28 +31,22 @@ def _place(index: torch.Tensor) -> str:
     return str(found[0] if len(found) == 1 else tuple(found))
 
 
-@explains(r"Target (-?\d+) is out of bounds")
-def class_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
+@explains_loss(r"Target (-?\d+) is out of bounds", *_ENTROPIES)
+def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     """A class number that the model has no output for."""
-    found = _loss(scene, "cross_entropy", "nll_loss")
-    if found is None:
-        return None
-    given, target, operands = found
+    given, target, scores, labels = loss
     count = given.shape[1] if given.dim() > 1 else given.shape[0]
     wrong = _outside(target, 0, count - 1, -100)
-    summary = f"{operands[1].name} holds {wrong}; {operands[0].name} has {count} classes, 0 … {count - 1}"
+    summary = f"{labels.name} holds {wrong}; {scores.name} has {count} classes, 0 … {count - 1}"
     low, high = int(target[target != -100].min()), int(target.max())
-    advice = (
-        [f"{high + 1} outputs of the last layer"]
-        if low >= 0
-        else ["mark what is ignored with -100, or ignore_index"]
-    )
+    marked = "mark what is ignored with -100, or ignore_index"
+    advice = [f"{high + 1} outputs of the last layer" if low >= 0 else marked]
     odd = target[(target < 0) | (target >= count)].unique()
     if len(odd) == 1 and (high > count or low < 0):
         advice.insert(0, f"ignore_index={int(odd)}, if it marks what has no label")
     if low >= 1 and high == count:
-        advice.insert(0, f"the labels begin at {low}: {operands[1].name} - 1")
-    return _explained(scene, summary, operands, *advice)
+        advice.insert(0, f"the labels begin at {low}: {labels.name} - 1")
+    return loss.explained("target", summary, *advice)
 
 
 @explains(r"index out of range in self")
@@ -85,85 +67,64 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("index", summary, advice=(advice,), operands=operands)
 
 
-@explains(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
-def batch_sizes(scene: Scene, match: re.Match[str]) -> Explanation | None:
+@explains_loss(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", *_ENTROPIES)
+def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
     """As many rows of scores as labels."""
-    found = _loss(scene, "cross_entropy", "nll_loss")
-    if found is None:
-        return None
-    given, target, operands = found
-    summary = f"{operands[0].name} {tuple(given.shape)} has {match[1]} rows, "
-    summary += f"{operands[1].name} {tuple(target.shape)} has {match[2]}"
+    given, target, scores, labels = loss
+    summary = f"{scores.name} {scores.shape} has {match[1]} rows, {labels.name} {labels.shape} has {match[2]}"
     advice = "the first dimension of both counts samples"
-    if (
-        target.numel()
-        and given.numel() % target.numel() == 0
-        and given.shape[-1] * target.numel() == given.numel()
-    ):
-        advice = f"{operands[0].name}.reshape(-1, {given.shape[-1]}) and {operands[1].name}.reshape(-1) fit"
-    return _explained(scene, summary, operands, advice)
+    if target.numel() and given.shape[-1] * target.numel() == given.numel():
+        advice = f"{scores.name}.reshape(-1, {given.shape[-1]}) and {labels.name}.reshape(-1) fit"
+    return loss.explained("target", summary, advice)
 
 
-@explains(
-    r"0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported"
+@explains_loss(
+    r"0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported",
+    *_ENTROPIES,
 )
-def one_column(scene: Scene, _: re.Match[str]) -> Explanation | None:
+def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels with a dimension too many."""
-    found = _loss(scene, "cross_entropy", "nll_loss")
-    if found is None:
-        return None
-    given, target, operands = found
-    name = operands[1].name
-    wanted = (given.shape[0], *given.shape[2:])
-    summary = f"{name} is {tuple(target.shape)}; beside scores of {tuple(given.shape)} it must be {wanted}"
+    given, target, scores, labels = loss
+    name, wanted = labels.name, (given.shape[0], *given.shape[2:])
+    summary = f"{name} is {labels.shape}; beside scores of {scores.shape} it must be {wanted}"
+    advice = "see how the labels are made"
     if target.shape == given.shape:
-        return _explained(scene, summary, operands, f"{name}.argmax(1), or {name}.float() as probabilities")
-    advice = (
-        f"{name}.squeeze(1)" if target.dim() > 1 and target.shape[1] == 1 else "see how the labels are made"
-    )
-    return _explained(scene, summary, operands, advice)
+        advice = f"{name}.argmax(1), or {name}.float() as probabilities"
+    elif target.dim() > 1 and target.shape[1] == 1:
+        advice = f"{name}.squeeze(1)"
+    return loss.explained("target", summary, advice)
 
 
-@explains(r"all elements of (input|target) should be between 0 and 1")
-def probabilities(scene: Scene, match: re.Match[str]) -> Explanation | None:
+@explains_loss(r"all elements of (input|target) should be between 0 and 1", "binary_cross_entropy")
+def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     """Numbers outside 0 … 1 in a binary cross entropy."""
-    found = _loss(scene, "binary_cross_entropy")
-    if found is None:
-        return None
-    given, target, operands = found
-    values, one = (given, operands[0]) if match[1] == "input" else (target, operands[1])
-    nan = int(torch.isnan(values).sum())
-    summary = f"{one.name} holds {nan} NaN" if nan else f"{one.name} holds {_outside(values, 0, 1)}"
-    advice = (
-        "find where they come from: stablelint run stops at the first NaN of a loss"
-        if nan
-        else (
-            "binary_cross_entropy_with_logits takes scores"
-            if match[1] == "input"
-            else "targets are 0 and 1, or probabilities"
-        )
-    )
-    return _explained(scene, summary, operands, advice)
+    given, target, scores, labels = loss
+    values, one, advice = target, labels, "targets are 0 and 1, or probabilities"
+    if match[1] == "input":
+        values, one, advice = given, scores, "binary_cross_entropy_with_logits takes scores"
+    if nan := int(torch.isnan(values).sum()):
+        advice = "find where they come from: stablelint run stops at the first NaN of a loss"
+        return loss.explained("target", f"{one.name} holds {nan} NaN", advice)
+    return loss.explained("target", f"{one.name} holds {_outside(values, 0, 1)}", advice)
 
 
-@explains(
-    r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input size"
+@explains_loss(
+    r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input size",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
 )
-def binary_shapes(scene: Scene, _: re.Match[str]) -> Explanation | None:
+def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
     """Input and target of a binary cross entropy differ in shape."""
-    found = _loss(scene, "binary_cross_entropy", "binary_cross_entropy_with_logits")
-    if found is None:
-        return None
-    given, target, operands = found
-    summary = f"{operands[0].name} is {tuple(given.shape)}, {operands[1].name} is {tuple(target.shape)}"
-    ours, theirs = operands[0].name, operands[1].name
+    given, target, scores, labels = loss
+    ours, theirs = scores.name, labels.name
+    summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
     advice = ["give both one shape"]
     if target.shape == given.shape[:-1] and not target.is_floating_point():
         advice = ["cross_entropy takes class numbers", f"F.one_hot({theirs}, {given.shape[-1]}).float()"]
     if given.numel() == target.numel():
         longer = given.dim() > target.dim()
         advice = [f"{ours}.squeeze(-1)", f"{theirs}.unsqueeze(-1)"] if longer else [f"{ours}.unsqueeze(-1)"]
-    return _explained(scene, summary, operands, *advice)
+    return loss.explained("target", summary, *advice)
 
 
 @explains(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
