@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
 from stablelint.analysis.files.passing import CALLED, passes_of, target_of
@@ -41,6 +40,7 @@ from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import FLOAT16, shows_half
 from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
 
 _SHALLOW_BUDGET = 60  # statements that calls may take where long ones are not followed

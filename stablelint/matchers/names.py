@@ -22,6 +22,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 # Methods and functions of one tensor whose result has the graph of that tensor.
@@ -103,8 +104,7 @@ def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
     """The annotations of a function's parameters, by name."""
     if not isinstance(root, Function):
         return {}
-    given = (*root.args.posonlyargs, *root.args.args, *root.args.kwonlyargs)
-    return {a.arg: a.annotation for a in given}
+    return {a.arg: a.annotation for a in parameters(root.args)}
 
 
 def modules_in(review: Review) -> frozenset[str]:

@@ -13,6 +13,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.files.sights import CallSite
 from stablelint.syntax.names import called_name
+from stablelint.syntax.signatures import defaults_of, parameters, placed
 
 _DEPTH = 4  # names that lead on to others
 Number = int | float
@@ -66,7 +67,7 @@ def argument_of(call: ast.Call, function: FunctionInfo, parameter: str, skipped:
         if keyword.arg == parameter:
             return keyword.value
     signature = function.node.args
-    names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    names = [a.arg for a in placed(signature)]
     if function.owner is not None and not function.has_decorator("staticmethod"):
         names = names[1:]
     given = call.args[skipped:]
@@ -112,8 +113,7 @@ def _kept(attr: str, site: CallSite, module: ModuleInfo, depth: int) -> Number |
 
 def parameters_of(function: FunctionNode) -> list[str]:
     """The names of the parameters that a call can give one argument."""
-    signature = function.args
-    return [a.arg for a in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)]
+    return [a.arg for a in parameters(function.args)]
 
 
 def is_number(node: ast.expr) -> bool:
@@ -125,13 +125,3 @@ def is_number(node: ast.expr) -> bool:
 def default_of(function: FunctionNode, parameter: str) -> ast.expr | None:
     """The default of a parameter, if it has one."""
     return {p.arg: d for p, d in defaults_of(function)}.get(parameter)
-
-
-def defaults_of(function: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr]]:
-    """The parameters that have a default, with it."""
-    signature = function.args
-    placed = [*signature.posonlyargs, *signature.args]
-    yield from zip(reversed(placed), reversed(signature.defaults), strict=False)
-    for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
-        if default is not None:
-            yield parameter, default

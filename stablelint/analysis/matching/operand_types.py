@@ -18,6 +18,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants
 
 _DEPTH = 12
@@ -140,8 +141,7 @@ def _is_annotated_number(text: str, site: Site) -> bool:
     function = site.frame.function
     if function is None or not text.isidentifier():
         return False
-    given = function.node.args
-    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+    for parameter in parameters(function.node.args):
         if parameter.arg == text and parameter.annotation is not None:
             return _is_number(parameter.annotation)
     declared = (one for one in descendants(function.node) if isinstance(one, ast.AnnAssign))

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax.names import imported_names, last_name
+from stablelint.syntax.signatures import parameters
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NAMED = (
@@ -157,9 +158,8 @@ def _names_in(function: ast.AST) -> frozenset[str]:
 def _bindings_within(owner: ast.AST) -> _Bindings:
     if isinstance(owner, _FUNCTIONS):
         found = _collect(owner.body if isinstance(owner.body, list) else [owner.body])
-        given = owner.args
-        parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-        found.others.update(parameter.arg for parameter in parameters if parameter is not None)
+        given = [*parameters(owner.args), owner.args.vararg, owner.args.kwarg]
+        found.others.update(parameter.arg for parameter in given if parameter is not None)
         return found
     if isinstance(owner, ast.ClassDef):
         return _collect(owner.body)

@@ -12,6 +12,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.walk import descendants, nodes_below
 
 Qualified = Callable[[ast.expr], str | None]
@@ -164,16 +165,10 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
     if function is None:
         return False
     inside = list(ast.walk(function))
-    given = function.args
-    plain = reversed([*given.posonlyargs, *given.args])
-    pairs = [
-        *zip(plain, reversed(given.defaults), strict=False),
-        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
-    ]
-    parameters = (*given.posonlyargs, *given.args, *given.kwonlyargs)
-    named = [one for one in parameters if one.arg == name.id]
-    if any(isinstance(one.annotation, ast.Name) and one.annotation.id in _NUMBERS for one in named) or any(
-        one in named and default is not None and is_number(default) for one, default in pairs
+    annotations = [one.annotation for one in parameters(function.args) if one.arg == name.id]
+    defaults = [default for one, default in defaults_of(function) if one.arg == name.id]
+    if any(isinstance(one, ast.Name) and one.id in _NUMBERS for one in annotations) or any(
+        map(is_number, defaults)
     ):
         return not stores(function, name.id)
     ranges = [one for one in inside if isinstance(one, ast.Call) and called_name(one) == "range"]

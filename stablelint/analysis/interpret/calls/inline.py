@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stablelint.analysis.files.callsites import defaults_of, numbers_passed
+from stablelint.analysis.files.callsites import numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
@@ -23,6 +23,7 @@ from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_ov
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
+from stablelint.syntax.signatures import defaults_of, parameters, placed
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 4  # of a statement in another file
@@ -86,10 +87,10 @@ def _further(
 ) -> dict[str, Value]:
     """What `*args` and `**options` of a function hold, as far as a call shows what it passes."""
     signature, found = function.node.args, dict[str, Value]()
-    names = [a.arg for a in (*signature.posonlyargs, *signature.args)]
+    names = [a.arg for a in placed(signature)]
     if signature.vararg is not None and all(v.op != "starred" for v in positional):
-        placed = positional[len(names) - takes_receiver(function) :]
-        found[signature.vararg.arg] = frame.graph.sequence(placed, node)
+        further = positional[len(names) - takes_receiver(function) :]
+        found[signature.vararg.arg] = frame.graph.sequence(further, node)
     if signature.kwarg is not None:
         own = {*names, *(a.arg for a in signature.kwonlyargs)}
         data: dict[object, Value] = {name: v for name, v in keywords.items() if name not in own}
@@ -225,7 +226,7 @@ def bind_arguments(
 ) -> dict[str, Value] | None:
     """Parameter names to values; None where the call does not fit (starred arguments, wrong count)."""
     arguments = function.node.args
-    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    names = [a.arg for a in placed(arguments)]
     if takes_receiver(function):
         names = names[1:]
     if len(positional) > len(names) and arguments.vararg is None:
@@ -293,12 +294,11 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
     )
     contexts.decorate(function, inner)
     signature = function.node.args
-    parameters = [*signature.posonlyargs, *signature.args]
-    if takes_receiver(function) and parameters:
-        inner.state.names[parameters[0].arg] = receiver or frame.graph.unknown("self")
-        parameters = parameters[1:]
+    own = int(takes_receiver(function) and bool(placed(signature)))
+    for parameter in placed(signature)[:own]:
+        inner.state.names[parameter.arg] = receiver or frame.graph.unknown("self")
     defaults = {p.arg: default for p, default in defaults_of(function.node)}
-    for parameter in (*parameters, *signature.kwonlyargs):
+    for parameter in parameters(signature)[own:]:
         value = arguments.get(parameter.arg)
         if value is None:
             value = left_out(function, parameter, defaults.get(parameter.arg), inner)

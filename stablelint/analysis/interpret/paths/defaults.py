@@ -7,9 +7,9 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from stablelint.analysis.files.callsites import defaults_of
 from stablelint.analysis.values.paths import NEITHER, Assumption, Usual
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.signatures import defaults_of
 
 _QUANTIFIERS: dict[str, Callable[[list[bool]], bool]] = {"python.and": all, "python.or": any}
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

@@ -16,6 +16,7 @@ from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.probe.plan import Placed, Target
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
 from stablelint.syntax.names import called_name
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.source import Source
 
 # Two underscores at both ends: inside a class body other names of this kind would be mangled.
@@ -166,7 +167,7 @@ class _Insert(ast.NodeTransformer):
         first = node.body[0]
         at = int(isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(node.body) > 1)
         place = node.body[at]
-        parts = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        parts = parameters(node.args)
         if node.args.vararg or node.args.kwarg:
             return  # cannot be called again from the names alone
         keys: list[ast.expr | None] = [ast.Constant(part.arg) for part in parts]

@@ -9,6 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from types import CodeType
 
+from stablelint.syntax.signatures import parameters
+
 _SPARES = 12
 
 
@@ -151,8 +153,7 @@ class _Atoms(ast.NodeVisitor):
         self._bound.pop()
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        parts = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        self._visit_scope(node, (part.arg for part in parts))
+        self._visit_scope(node, (part.arg for part in parameters(node.args)))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         targets = (part for generator in node.generators for part in ast.walk(generator.target))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from stablelint.runtime.verify.enclosing import Function
 from stablelint.syntax.names import called_name
+from stablelint.syntax.signatures import defaults_of, parameters
 
 _TENSOR_ATTRIBUTES = frozenset(
     "shape size dim ndim dtype device sum mean std var view reshape permute transpose unsqueeze squeeze float half "
@@ -52,15 +53,11 @@ def uses_of(function: Function, method: bool, owner: ast.ClassDef | None = None)
 
     `owner` is the class whose constructor the function is: what becomes of `self.x` there is told of the parameter `x`.
     """
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(spec.defaults)) + list(spec.defaults)
-    rows = [(arg, default, False) for arg, default in zip(positional, defaults, strict=True)]
-    rows += [(arg, default, True) for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)]
-    found = {}
-    for arg, default, keyword in rows[1 if method else 0 :]:
+    defaults, found = dict(defaults_of(function)), {}
+    for arg in parameters(function.args)[1 if method else 0 :]:
         annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-        found[arg.arg] = Uses(annotation.strip("'\""), default, keyword)
+        keyword = arg in function.args.kwonlyargs
+        found[arg.arg] = Uses(annotation.strip("'\""), defaults.get(arg), keyword)
     found |= _open_ended(function)
     document = ast.get_docstring(function) or ""
     for name, uses in found.items():

@@ -1,0 +1,27 @@
+"""What a function takes: its parameters in their order, and their defaults."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def placed(signature: ast.arguments) -> list[ast.arg]:
+    """The parameters that a call can give an argument by its place."""
+    return [*signature.posonlyargs, *signature.args]
+
+
+def parameters(signature: ast.arguments) -> list[ast.arg]:
+    """The parameters that a call can give one argument: not those that take what is left over."""
+    return [*placed(signature), *signature.kwonlyargs]
+
+
+def defaults_of(
+    function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters that have a default, with it."""
+    signature = function.args
+    yield from zip(reversed(placed(signature)), reversed(signature.defaults), strict=False)
+    for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
+        if default is not None:
+            yield parameter, default
