@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from stablelint.diagnostic import Level, Position, Problem
 
@@ -120,81 +121,55 @@ def _toml_place(message: str) -> tuple[str, Position | None]:
     return message[: found.start()], Position(int(found[1]), int(found[2]))
 
 
-class _InvalidError(Exception):
-    """A value of the wrong type; the text says what was expected."""
+class _Shape(NamedTuple):
+    """What a value is to be, as an error says it, and what is made of one."""
+
+    wanted: str
+    fits: Callable[[Any], bool]
+    read: Callable[[Any], object]
 
 
-def _strings(value: object) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise _InvalidError("a list of strings")
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _string(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    raise _InvalidError("a string")
+def _choice(values: Iterable[str], wanted: str, read: Callable[[str], object] = str) -> _Shape:
+    return _Shape(wanted, lambda value: isinstance(value, str) and value in values, read)
 
 
-def _boolean(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise _InvalidError("true or false")
+_STRINGS = _Shape("a list of strings", _are_strings, tuple)
+_STRING = _Shape("a string", lambda value: isinstance(value, str), str)
+_BOOLEAN = _Shape("true or false", lambda value: isinstance(value, bool), bool)
+_COUNT = _Shape("an integer of 1 or more", lambda value: type(value) is int and value > 0, int)
+_SHARE = _Shape("a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1, float)
+_TABLE = _Shape(
+    "a table of lists of strings",
+    lambda value: isinstance(value, dict) and all(map(_are_strings, value.values())),
+    lambda value: {str(key): tuple(item) for key, item in value.items()},
+)
+_LEVEL = _choice(tuple(Level), " or ".join(f'"{level}"' for level in Level), Level)
+_FORMAT = _choice(OUTPUT_FORMATS, "one of " + ", ".join(f'"{name}"' for name in OUTPUT_FORMATS))
 
-
-def _count(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    raise _InvalidError("an integer of 1 or more")
-
-
-def _table(value: object) -> dict[str, tuple[str, ...]]:
-    try:
-        if isinstance(value, dict):
-            return {str(key): _strings(item) for key, item in value.items()}
-    except _InvalidError:
-        pass
-    raise _InvalidError("a table of lists of strings")
-
-
-def _level(value: object) -> Level:
-    if isinstance(value, str) and value in tuple(Level):
-        return Level(value)
-    raise _InvalidError(" or ".join(f'"{level}"' for level in Level))
-
-
-def _share(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
-        return float(value)
-    raise _InvalidError("a number from 0 to 1")
-
-
-def _format(value: object) -> str:
-    if isinstance(value, str) and value in OUTPUT_FORMATS:
-        return value
-    raise _InvalidError("one of " + ", ".join(f'"{name}"' for name in OUTPUT_FORMATS))
-
-
-_READERS: dict[str, Callable[[object], object]] = {
-    "select": _strings,
-    "ignore": _strings,
-    "extend-select": _strings,
-    "per-file-ignores": _table,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "force-exclude": _boolean,
-    "respect-gitignore": _boolean,
-    "level": _level,
-    "fail-on": _level,
-    "min-confidence": _share,
-    "rules": _strings,
-    "cache-dir": _string,
-    "baseline": _string,
-    "output-format": _format,
-    "jobs": _count,
-    "unsafe-fixes": _boolean,
+_SHAPES = {
+    "select": _STRINGS,
+    "ignore": _STRINGS,
+    "extend-select": _STRINGS,
+    "per-file-ignores": _TABLE,
+    "exclude": _STRINGS,
+    "extend-exclude": _STRINGS,
+    "force-exclude": _BOOLEAN,
+    "respect-gitignore": _BOOLEAN,
+    "level": _LEVEL,
+    "fail-on": _LEVEL,
+    "min-confidence": _SHARE,
+    "rules": _STRINGS,
+    "cache-dir": _STRING,
+    "baseline": _STRING,
+    "output-format": _FORMAT,
+    "jobs": _COUNT,
+    "unsafe-fixes": _BOOLEAN,
 }
-KEYS = tuple(_READERS)
+KEYS = tuple(_SHAPES)
 
 
 def _tools(table: Mapping[str, object]) -> Mapping[str, object]:
@@ -212,14 +187,13 @@ def _settings(path: Path, table: Mapping[str, object], text: str) -> Settings:
     problems: list[Problem] = []
     for key, value in section.items():
         position = Position(lines[key], 1) if key in lines else None
-        reader = _READERS.get(key)
-        if reader is None:
+        shape = _SHAPES.get(key)
+        if shape is None:
             problems.append(Problem(f'unknown key "{key}" in [{SECTION}]', str(path), position, _hint(key)))
-            continue
-        try:
-            values[key.replace("-", "_")] = reader(value)
-        except _InvalidError as error:
-            problems.append(Problem(f'"{key}" in [{SECTION}] must be {error}', str(path), position))
+        elif not shape.fits(value):
+            problems.append(Problem(f'"{key}" in [{SECTION}] must be {shape.wanted}', str(path), position))
+        else:
+            values[key.replace("-", "_")] = shape.read(value)
     if problems:
         raise ConfigError(problems)
     _make_absolute(values, root)
