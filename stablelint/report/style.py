@@ -10,51 +10,34 @@ from typing import TextIO
 PIPED_WIDTH = 120
 
 
+def _tone(code: str) -> Callable[[Style, str], str]:
+    """A method that wraps text in a terminal code."""
+
+    def painted(style: Style, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if style.enabled and text else text
+
+    return painted
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """Wraps text in terminal codes, or leaves it alone."""
 
     enabled: bool
 
-    def _paint(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.enabled and text else text
+    bold = _tone("1")  # names and titles
+    dim = _tone("2")  # what may be skipped
+    error = _tone("1;31")  # bold red
+    warning = _tone("1;33")  # bold yellow
+    gutter = _tone("1;34")  # bold blue: line numbers and rules
+    cause = _tone("36")  # cyan: the steps of a chain
+    removed = _tone("31")  # red
+    added = _tone("32")  # green
 
     def paint(self, tone: str) -> Callable[[str], str]:
         """The method of that name."""
         found: Callable[[str], str] = getattr(self, tone)
         return found
-
-    def bold(self, text: str) -> str:
-        """Names and titles."""
-        return self._paint("1", text)
-
-    def dim(self, text: str) -> str:
-        """What may be skipped."""
-        return self._paint("2", text)
-
-    def error(self, text: str) -> str:
-        """Bold red."""
-        return self._paint("1;31", text)
-
-    def warning(self, text: str) -> str:
-        """Bold yellow."""
-        return self._paint("1;33", text)
-
-    def gutter(self, text: str) -> str:
-        """Bold blue: line numbers and rules."""
-        return self._paint("1;34", text)
-
-    def cause(self, text: str) -> str:
-        """Cyan: the steps of a chain."""
-        return self._paint("36", text)
-
-    def removed(self, text: str) -> str:
-        """Red."""
-        return self._paint("31", text)
-
-    def added(self, text: str) -> str:
-        """Green."""
-        return self._paint("32", text)
 
 
 PLAIN = Style(enabled=False)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from stablelint.report.context import Context
 from stablelint.report.page import page, prose
 from stablelint.report.verify import plots
-from stablelint.report.verify.text import MEANING, extents_text, fixes_text, meaning, number_text
+from stablelint.report.verify.text import MEANING, extents_text, meaning, number_text
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.site import Verdict
@@ -59,7 +59,7 @@ def _rerun(report: Report) -> Iterator[str]:
         return
     kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
     badge = f'<span class="badge {kind}">{rerun.verdict}</span>'
-    yield f'<section class="rerun"><h2>Rerun with {fixes_text(rerun)} {badge}</h2>'
+    yield f'<section class="rerun"><h2>Rerun with {plural(rerun.fixes, "fix")} {badge}</h2>'
     yield f"<p>{escape(_sentence(rerun.claim))}</p>"
     before, after = rerun.before, rerun.after
     if before.losses or after.losses:

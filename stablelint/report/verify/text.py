@@ -129,11 +129,6 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
 
 
-def fixes_text(rerun: Rerun) -> str:
-    """How many fixes the rerun had."""
-    return plural(rerun.fixes, "fix")
-
-
 def number_text(value: float) -> str:
     """A number of a witness."""
     return str(value) if math.isnan(value) or math.isinf(value) else f"{value:.3g}"
@@ -154,7 +149,7 @@ def extents_text(report: SiteReport) -> str:
 def _rerun(report: Report, rerun: Rerun, context: Context) -> Iterator[str]:
     style = context.style
     paint = {True: style.added, False: style.error, None: style.dim}[rerun.passed]
-    yield f"{style.bold('rerun')} with {fixes_text(rerun)}: {paint(rerun.verdict)}, {rerun.claim}"
+    yield f"{style.bold('rerun')} with {plural(rerun.fixes, 'fix')}: {paint(rerun.verdict)}, {rerun.claim}"
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
         times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"
