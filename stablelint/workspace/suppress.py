@@ -7,7 +7,6 @@ name.
 
 from __future__ import annotations
 
-import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +23,8 @@ from stablelint.diagnostic import (
     Span,
     Status,
 )
+from stablelint.syntax.comments import Comments, comments_of
+from stablelint.syntax.source import SourceError, decode
 
 UNUSED_CODE = "SL001"
 UNUSED_NAME = "unused-suppression"
@@ -43,7 +44,6 @@ class Suppression:
     span: Span
     codes: tuple[str, ...] | None
     places: tuple[Span, ...]  # of each of the codes
-    whole_file: bool
     removal: Span  # the comment and the spaces before it
     foreign: bool  # `noqa`, which other linters read too
     used: set[str] = field(default_factory=set)
@@ -72,8 +72,8 @@ def suppress(data: bytes, filename: str, diagnostics: Sequence[Diagnostic]) -> O
     if not _may_silence(data, diagnostics):
         return Outcome(tuple(diagnostics), (), ())
     try:
-        comments = _Comments(data)
-    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, ValueError):
+        comments = _Suppressions(comments_of(decode(data, filename)))
+    except (tokenize.TokenError, SyntaxError, SourceError):
         return Outcome(tuple(diagnostics), (), ())
     kept: list[Diagnostic] = []
     silenced: list[Diagnostic] = []
@@ -104,41 +104,22 @@ def _names(code: str, diagnostic: Diagnostic) -> bool:
     return code.upper() == diagnostic.code or code == diagnostic.name
 
 
-class _Comments:
+class _Suppressions:
     """The suppressions of one file, by line."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, comments: Comments) -> None:
         self.all: list[Suppression] = []
-        self._by_row: dict[int, list[Suppression]] = {}
+        self._by_row: dict[int, Suppression] = {}
         self._whole_file: list[Suppression] = []
-        self._continues: dict[int, int] = {}
-        opened: list[int] = []
-        for token in tokenize.tokenize(io.BytesIO(data).readline):
-            kind = tokenize.tok_name[token.type]
-            if kind == "COMMENT":
-                self._add(token)
-            elif kind.endswith("STRING_START"):
-                opened.append(token.start[0])
-            elif kind == "STRING" or (kind.endswith("STRING_END") and opened):
-                first = token.start[0] if kind == "STRING" else opened.pop()
-                # No comment fits inside a string of several lines: the one behind it stands for them all.
-                for row in range(first, token.end[0]):
-                    self._continues[row] = token.end[0]
-        for row, line in enumerate(data.split(b"\n"), 1):
-            if line.rstrip(b"\r").endswith(b"\\"):
-                self._continues.setdefault(row, row + 1)
+        self._last = comments.last
+        for token in comments.by_row.values():
+            self._add(token)
 
     def for_span(self, span: Span) -> Iterator[Suppression]:
         """The comments that reach a finding at `span`."""
         yield from self._whole_file
         rows = {span.start.row, self._last(span.start.row), span.end.row, self._last(span.end.row)}
-        for row in sorted(rows):
-            yield from self._by_row.get(row, ())
-
-    def _last(self, row: int) -> int:
-        while (further := self._continues.get(row)) is not None:
-            row = further
-        return row
+        yield from (self._by_row[row] for row in sorted(rows) if row in self._by_row)
 
     def _add(self, token: tokenize.TokenInfo) -> None:
         found = _OURS.search(token.string) or _NOQA.search(token.string)
@@ -149,7 +130,6 @@ class _Comments:
         base = column + (found.start("codes") if codes is not None else 0)
         places = [_on_row(row, base + code.start(), base + code.end()) for code in codes or ()]
         foreign = found.re is _NOQA
-        whole_file = not foreign and found["file"] is not None
         start, end = column + found.start(), column + len(token.string)
         before = len(token.line[: start - 1].rstrip()) + 1
         item = Suppression(
@@ -157,14 +137,13 @@ class _Comments:
             removal=_on_row(row, before, end),
             codes=None if codes is None else tuple(code[0] for code in codes),
             places=tuple(places),
-            whole_file=whole_file,
             foreign=foreign,
         )
         self.all.append(item)
-        if whole_file:
+        if not foreign and found["file"] is not None:
             self._whole_file.append(item)
         else:
-            self._by_row.setdefault(row, []).append(item)
+            self._by_row[row] = item
 
 
 def _on_row(row: int, start: int, end: int) -> Span:

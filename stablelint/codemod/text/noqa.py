@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 import tokenize
 from collections.abc import Iterable
 
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Diagnostic
+from stablelint.syntax.comments import comments_of
 
 _NOQA = re.compile(r"#\s*noqa(?P<codes>\s*:\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)?(?![\w-])", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
@@ -23,56 +23,26 @@ def add_noqa(source: bytes, diagnostics: Iterable[Diagnostic]) -> bytes:
     """
     text = SourceText.decode(source)
     wanted: dict[int, set[str]] = {}
-    lines = _Lines(text)
+    try:
+        comments = comments_of(text.text)
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise SourceError(f"the file cannot be tokenised: {error}") from error
     for diagnostic in diagnostics:
         if not 1 <= diagnostic.span.start.row <= len(text.starts):
             raise SourceError(f"line {diagnostic.span.start.row} lies outside the file")
-        wanted.setdefault(lines.holder(diagnostic.span.start.row), set()).add(diagnostic.code)
+        wanted.setdefault(comments.last(diagnostic.span.start.row), set()).add(diagnostic.code)
     pieces: list[str] = []
     done = 0
     for row in sorted(wanted):
-        start, end, content = _comment(text, row, lines.comments.get(row), wanted[row])
+        start, end, content = _comment(text, row, comments.by_row.get(row), wanted[row])
         pieces += [text.text[done:start], content]
         done = end
     pieces.append(text.text[done:])
     return text.encode("".join(pieces))
 
 
-class _Lines:
-    """Where comments are, and where they can be."""
-
-    def __init__(self, source: SourceText) -> None:
-        self.comments: dict[int, tuple[int, str]] = {}  # row: column from 0, text
-        self._next: dict[int, int] = {}
-        opened: list[int] = []
-        # The tokeniser knows "\n" alone on some platforms' texts; rows stay the same.
-        normal = re.sub(r"\r\n?", "\n", source.text)
-        try:
-            for token in tokenize.generate_tokens(io.StringIO(normal).readline):
-                name = tokenize.tok_name[token.type]
-                if token.type == tokenize.COMMENT:
-                    self.comments[token.start[0]] = (token.start[1], token.string)
-                elif name.endswith("STRING_START"):
-                    opened.append(token.start[0])
-                elif token.type == tokenize.STRING or (name.endswith("STRING_END") and opened):
-                    first = token.start[0] if token.type == tokenize.STRING else opened.pop()
-                    for row in range(first, token.end[0]):
-                        self._next[row] = token.end[0]
-        except (tokenize.TokenError, SyntaxError) as error:
-            raise SourceError(f"the file cannot be tokenised: {error}") from error
-        for row in range(1, len(source.starts) + 1):
-            if row not in self.comments and source.line(row).endswith("\\"):
-                self._next.setdefault(row, row + 1)
-
-    def holder(self, row: int) -> int:
-        """The first line from `row` on at whose end a comment can stand."""
-        while (further := self._next.get(row)) is not None:
-            row = further
-        return row
-
-
 def _comment(
-    source: SourceText, row: int, existing: tuple[int, str] | None, codes: set[str]
+    source: SourceText, row: int, existing: tokenize.TokenInfo | None, codes: set[str]
 ) -> tuple[int, int, str]:
     """The change that puts `codes` into the line's comment: start and end offset, new text."""
     end = source.line_end(row)
@@ -81,7 +51,7 @@ def _comment(
         line = source.line(row)
         bare = source.line_start(row) + len(line.rstrip())
         return bare, end, f"  # noqa: {listed}"
-    column, comment = existing
+    column, comment = existing.start[1], existing.string
     found = _NOQA.search(comment)
     if found is None:
         # Behind the comment that is there: `# type: ignore` counts only where it comes first.
