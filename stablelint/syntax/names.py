@@ -63,6 +63,13 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def base_name(node: ast.AST) -> str:
+    """The name from which an expression reads its value, by attributes, items and calls of methods; "" for none."""
+    while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def spelled(node: ast.AST) -> str:
     """The text of an expression, as `ast.unparse` has it; that of dotted names at a small part of the price."""
     parts: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import base_name, spelled
 from stablelint.syntax.walk import descendants
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
@@ -43,9 +43,7 @@ def written_name(node: ast.AST) -> str:
         into = node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_in_place(node.func.attr):
         into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
-    while isinstance(into, ast.Subscript | ast.Attribute | ast.Call):
-        into = into.func if isinstance(into, ast.Call) else into.value
-    return into.id if isinstance(into, ast.Name) else ""
+    return base_name(into) if into is not None else ""
 
 
 def is_in_place(method: str) -> bool:

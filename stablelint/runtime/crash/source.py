@@ -10,6 +10,7 @@ import torch
 from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.names import base_name
 
 # What cuts a value off its graph.
 _CUTS = frozenset(
@@ -75,28 +76,22 @@ def _written(statement: ast.stmt) -> set[str]:
     found: set[str] = set()
     match statement:
         case ast.AugAssign(target):
-            found.add(_root(target))
+            found.add(base_name(target))
         case ast.Assign(targets):
-            found |= {_root(one) for one in targets if isinstance(one, ast.Subscript)}
+            found |= {base_name(one) for one in targets if isinstance(one, ast.Subscript)}
     for node in ast.walk(statement):
         match node:
             case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
                 "_"
             ):
-                found.add(_root(owner))
+                found.add(base_name(owner))
             case ast.Call(args=[first, *_], keywords=keywords) if any(_is_in_place(one) for one in keywords):
-                found.add(_root(first))
+                found.add(base_name(first))
     return found - {""}
 
 
 def _is_in_place(given: ast.keyword) -> bool:
     return given.arg == "inplace" and isinstance(given.value, ast.Constant) and given.value.value is True
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_without_gradients(filename: str, row: int) -> bool:

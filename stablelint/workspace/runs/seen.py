@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.diagnostic import Span
 from stablelint.syntax.source import Source, SourceError, parse
 from stablelint.syntax.walk import children, descendants
+from stablelint.syntax.writes import written_name
 from stablelint.workspace.runs.evidence import Observation, bare, function_digest, read_observations
 from stablelint.workspace.runs.observed import are_observed
 
@@ -87,24 +88,11 @@ def _in_function(
                     yield source.span(node.value), seen[name]
 
 
-def _lasting(nodes: Iterable[ast.AST]) -> set[str]:
+def _lasting(nodes: Sequence[ast.AST]) -> set[str]:
     """The names that a function binds once, and whose values it does not change in place."""
-    bound: Counter[str] = Counter()
-    changed: set[str] = set()
-    for node in nodes:
-        if isinstance(node, ast.arg):
-            bound[node.arg] += 1
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] += 1
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            changed.add(_base(node.value))
-        elif isinstance(node, ast.Attribute) and node.attr.endswith("_"):
-            changed.add(_base(node.value))
-    return {name for name, count in bound.items() if count == 1} - changed
-
-
-def _base(node: ast.expr) -> str:
-    """The name from which an expression reads its value, by attributes, items and calls of methods."""
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    bound = Counter(
+        node.arg if isinstance(node, ast.arg) else node.id
+        for node in nodes
+        if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    )
+    return {name for name, count in bound.items() if count == 1} - set(map(written_name, nodes))
