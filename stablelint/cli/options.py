@@ -203,6 +203,18 @@ def request_of(options: argparse.Namespace, session: Session, **more: Any) -> Re
     )
 
 
+def add_stdin(parser: argparse.ArgumentParser) -> None:
+    """What the standard input is called, where the source comes from there."""
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="name of the file that is read from standard input (`-`)"
+    )
+
+
+def named_paths(options: argparse.Namespace) -> list[str]:
+    """The files and folders to look at, or what the standard input stands for."""
+    return [options.stdin_filename or "-"] if reads_stdin(options) else list(options.paths) or ["."]
+
+
 def reads_stdin(options: argparse.Namespace) -> bool:
     """Whether the source comes from the standard input: a path of `-`, or a name for it and no path."""
     return options.paths == ["-"] or (not options.paths and options.stdin_filename is not None)
@@ -210,7 +222,7 @@ def reads_stdin(options: argparse.Namespace) -> bool:
 
 def stdin_source(options: argparse.Namespace) -> tuple[bytes, str]:
     """The source that the standard input holds, and its name. Raises ConfigError for a notebook."""
-    name = options.stdin_filename or "-"
+    (name,) = named_paths(options)
     if name.endswith(NOTEBOOK):
         raise ConfigError([Problem("a notebook is not read from standard input: name the file", name)])
     return sys.stdin.buffer.read(), name

@@ -16,7 +16,9 @@ from stablelint.cli.options import (
     add_paths,
     add_running,
     add_selection,
+    add_stdin,
     context_of,
+    named_paths,
     open_session,
     print_problems,
     reads_stdin,
@@ -59,9 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_baseline(adopting, "report")
     adopting.add_argument("--write-baseline", metavar="FILE", help="record the findings in this file")
     add_running(parser)
-    parser.add_argument(
-        "--stdin-filename", metavar="FILE", help="name of the file that is read from standard input (`-`)"
-    )
+    add_stdin(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,21 +69,15 @@ def run(options: argparse.Namespace) -> int:
     if options.watch and not reads_stdin(options):
         from stablelint.cli.watch import watch
 
-        return watch(lambda: reported(lambda: _run(options)), _named_paths(options))
+        return watch(lambda: reported(lambda: _run(options)), named_paths(options))
     return _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:
     options.begun = time.monotonic()
-    session = open_session(options, _named_paths(options))
+    session = open_session(options, named_paths(options))
     result = _check(options, session)
     return _conclude(options, session, replace(result, problems=(*session.problems, *result.problems)))
-
-
-def _named_paths(options: argparse.Namespace) -> list[str]:
-    if reads_stdin(options):
-        return [options.stdin_filename or "-"]
-    return list(options.paths) or ["."]
 
 
 def _check(options: argparse.Namespace, session: Session) -> CheckResult:
@@ -96,7 +90,7 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
             raise ConfigError([Problem("--add-noqa changes files: it cannot be used with `-`")])
         return check_text(*stdin_source(options), request, session.catalog)
     try:
-        return check(_named_paths(options), request, session.catalog)
+        return check(named_paths(options), request, session.catalog)
     finally:
         progress.clear()
 

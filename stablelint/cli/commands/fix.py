@@ -18,7 +18,9 @@ from stablelint.cli.options import (
     add_paths,
     add_running,
     add_selection,
+    add_stdin,
     context_of,
+    named_paths,
     open_session,
     print_problems,
     reads_stdin,
@@ -57,9 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", "-q", action="store_true", help="no summary, no progress")
     group.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
     add_running(parser)
-    parser.add_argument(
-        "--stdin-filename", metavar="FILE", help="name of the file that is read from standard input (`-`)"
-    )
+    add_stdin(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,9 +70,8 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.verified:
         options.level = options.level or Level.POSSIBLE.value  # as for `verify`: a run has decided
-    if reads_stdin(options):
-        return _fix_stdin(options, open_session(options, [options.stdin_filename or "-"]))
-    return _fix(options, open_session(options, list(options.paths) or ["."]))
+    session = open_session(options, named_paths(options))
+    return (_fix_stdin if reads_stdin(options) else _fix)(options, session)
 
 
 def _fix(options: argparse.Namespace, session: Session) -> int:
@@ -82,7 +81,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
     request = request_of(options, session, progress=progress)
     wanted = _wanted(options, session)
     try:
-        result = check(list(options.paths) or ["."], request, session.catalog)
+        result = check(named_paths(options), request, session.catalog)
         result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
