@@ -147,9 +147,9 @@ def _limit(text: str) -> float | str:
 
 def _written(options: argparse.Namespace, ending: Ending) -> list[Problem]:
     """Report, page and log; one that cannot be written is a problem, and the others are."""
-    from stablelint.report.run import html
+    from stablelint.report.run.text import render_page
 
-    page = partial(html.render, ending.reports)
+    page = partial(render_page, ending.reports)
     problems = hand_over(options, _as_json(ending), partial(_text, ending), page, sys.stderr)
     if options.log and ending.reports:
         lines = "".join(json.dumps(report) + "\n" for report in ending.reports)

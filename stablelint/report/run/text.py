@@ -9,7 +9,7 @@ from typing import Any
 from stablelint.report import page
 from stablelint.report.context import Context
 from stablelint.report.numbers import listed, short, spark
-from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
+from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_page, as_text
 from stablelint.report.source import Sources
 from stablelint.runtime.plain import plural
 
@@ -26,6 +26,14 @@ def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
     """Every report, blocks apart."""
     blocks = ("\n".join(as_text(parts_of(report), context)) for report in reports)
     return "\n\n".join(blocks) + "\n" if reports else ""
+
+
+def render_page(reports: Sequence[Mapping[str, Any]]) -> str:
+    """The page; nothing in it is loaded from elsewhere."""
+    sources = sources_of(reports)
+    sections = ("\n".join(as_page(parts_of(report), sources)) for report in reports)
+    parts = [f'<section class="event">{one}</section>' for one in sections]
+    return page.page("run", parts or ["<p>No NaN and no Inf reached a loss or a gradient.</p>"], "run")
 
 
 def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:

@@ -10,8 +10,8 @@ import pytest
 
 from stablelint.report.context import Context
 from stablelint.report.page import curves
-from stablelint.report.run.html import render
 from stablelint.report.run.text import render as render_text
+from stablelint.report.run.text import render_page as render
 
 
 @pytest.fixture
