@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Problem
@@ -22,21 +22,14 @@ class BaselineError(ConfigError):
     """The file is no baseline, or cannot be one; `problems` says why."""
 
 
-def fingerprints(diagnostics: Sequence[Diagnostic], root: str) -> list[str]:
-    """One digest a finding, in the order given; equal findings of a file are told apart by counting."""
+def marked(diagnostics: Iterable[Diagnostic], root: str) -> Iterator[tuple[Diagnostic, str]]:
+    """Each finding with its fingerprint, a digest; equal findings of a file are told apart by counting."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    marks = []
     for item in diagnostics:
         key = _key(item, root)
         seen[key] += 1
         text = "\0".join((*key, str(seen[key])))
-        marks.append(digest(text.encode("utf-8", "surrogatepass")))
-    return marks
-
-
-def marked(diagnostics: Sequence[Diagnostic], root: str) -> Iterable[tuple[Diagnostic, str]]:
-    """Each finding with its fingerprint."""
-    return zip(diagnostics, fingerprints(diagnostics, root), strict=True)
+        yield item, digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _key(item: Diagnostic, root: str) -> tuple[str, str, str]:

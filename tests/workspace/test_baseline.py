@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.diagnostic import Diagnostic, Level, Position, Severity, Span, Status
-from stablelint.workspace.baseline import BaselineError, fingerprints, read, unknown, write
+from stablelint.workspace.baseline import BaselineError, marked, read, unknown, write
 
 
 def finding(root: Path, row: int, expression: str = "torch.log(x)", name: str = "a.py") -> Diagnostic:
@@ -50,10 +50,10 @@ def test_a_baseline_holds_wherever_the_project_lies(tmp_path: Path) -> None:
 
 def test_equal_findings_have_different_fingerprints(tmp_path: Path) -> None:
     found = [finding(tmp_path, row) for row in range(1, 5)]
-    assert len(set(fingerprints(found, str(tmp_path)))) == 4
-    assert fingerprints([replace(found[0], message="other")], str(tmp_path)) == fingerprints(
-        found[:1], str(tmp_path)
-    )
+    marks = [mark for _, mark in marked(found, str(tmp_path))]
+    assert len(set(marks)) == 4
+    ((_, other),) = marked([replace(found[0], message="other")], str(tmp_path))
+    assert other == marks[0]
 
 
 @pytest.mark.parametrize(
