@@ -17,7 +17,7 @@ from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate
-from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Findings, Scope, setup
+from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.pipeline import Request
 from stablelint.workspace.selection import Selection
@@ -160,10 +160,15 @@ def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: 
     from stablelint.codemod.fixpoint import fix_source
     from stablelint.codemod.text.source import SourceError as UnreadableError
 
+    examined, enabled = cache(partial(examiner.findings, path=path)), wanted.selection.enabled
+
+    def found(data: bytes) -> list[Diagnostic]:
+        return [item for item in examined(data).shown if enabled(item.code, path)]
+
+    def idle(data: bytes) -> list[Diagnostic]:
+        return examined(data).idle if enabled(UNUSED_CODE, path) else []
+
     try:
-        examined = cache(partial(examiner.findings, path=path))
-        found = partial(_findings, examined, wanted, path)
-        idle = partial(_idle, examined, wanted, path)
         accept = _acceptance(examiner, scope, wanted, before, found(before))
         first = fix_source(before, _sparing(found, wanted, scope), accept, examined(before).unshown)
         # Comments that fixes have made idle go last: to the rewriting they would be new findings.
@@ -206,14 +211,3 @@ def _acceptance(
 
     passed = proved(before, found, Path(scope.root), examiner.catalog)
     return lambda item: wanted.accepts(item) and proof_of(item) in passed
-
-
-_Examined = Callable[[bytes], Findings]
-
-
-def _findings(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    return [item for item in examined(data).shown if wanted.selection.enabled(item.code, path)]
-
-
-def _idle(examined: _Examined, wanted: Wanted, path: str, data: bytes) -> Sequence[Diagnostic]:
-    return examined(data).idle if wanted.selection.enabled(UNUSED_CODE, path) else []
