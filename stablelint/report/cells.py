@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from unicodedata import category, combining, east_asian_width
+from unicodedata import category
 
 TAB = 4
 _NARROWEST = 30  # cells for text beside what leads it
@@ -12,18 +12,13 @@ _HUNG = 6
 _BROKEN = re.compile(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}])")
 
 
-def width_of_character(character: str) -> int:
-    """Cells that a printable character takes: 0, 1 or 2."""
-    if character.isascii():
-        return 1
-    if combining(character) or category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if east_asian_width(character) in "WF" else 1
-
-
 def width(text: str) -> int:
     """Cells that `text` takes on one line."""
-    return len(text) if text.isascii() else sum(map(width_of_character, text))
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def lay_out(line: str) -> tuple[str, list[int]]:
@@ -45,7 +40,7 @@ def lay_out(line: str) -> tuple[str, list[int]]:
             step = 1
             shown.append("?")
         else:
-            step = width_of_character(character)
+            step = width(character)
             shown.append(character)
         cell += step
         cells.append(cell)
@@ -63,9 +58,9 @@ def crop(text: str, shift: int, room: int) -> str:
     for character in text:
         if cell > limit:
             break
-        if begin <= cell and cell + width_of_character(character) <= limit:
+        if begin <= cell and cell + width(character) <= limit:
             shown.append(character)
-        cell += width_of_character(character)
+        cell += width(character)
     return ("…" if shift else "") + "".join(shown) + ("…" if cell > limit else "")
 
 
