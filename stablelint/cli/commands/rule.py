@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the page: laid out on a terminal, as it is written otherwise. Returns the exit code."""
     from stablelint.catalog import load_catalog
-    from stablelint.report.rule_page import render
+    from stablelint.report.rules import render
     from stablelint.report.style import is_terminal, wants_colour, width_of
     from stablelint.workspace.selection import nearest
 

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     """Prints the rules, those of the project's own folders included."""
     from stablelint.catalog import load_catalog
-    from stablelint.report.rule_list import as_json, as_table
+    from stablelint.report.rules import as_json, as_table
     from stablelint.report.style import Style, wants_colour, width_of
 
     catalog = load_catalog(extra_folders=settings.rules)

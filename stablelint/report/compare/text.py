@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import Any
 
 from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
-from stablelint.report.compare.drawings import dots, losses
 from stablelint.report.context import Context
 from stablelint.report.numbers import listed, shape, short, spark
-from stablelint.report.page import finite, page
+from stablelint.report.page import Axes, curves, finite, legend, page
 from stablelint.report.parts import Code, Note, Part, Place, Rows, as_page, as_text
 from stablelint.report.source import Sources
 from stablelint.runtime.plain import plural
 
 _LOSSES = 6
+_SIZE = {"width": 800, "height": 220}
+_SIGNIFICAND = 53  # bits of a double: no error is told below one of its roundings
 _LABELS = {
     "result": "another result",
     "draw": "draws other numbers",
@@ -149,6 +152,33 @@ def _losses(runs: list[Mapping[str, Any]]) -> Iterator[Part]:
         gap = short(abs(one - other)) if finite(one) and finite(other) else ""
         rows.append((str(step), _full(one), _full(other), gap))
     yield Rows(rows, (lambda: losses(runs)) if len(pairs) > 1 else None)
+
+
+def losses(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The losses of both runs, drawn."""
+    drawing = curves(*(run["losses"] for run in runs), **_SIZE)
+    return f"<h3>Loss: {legend(*(run['label'] for run in runs))}</h3><figure>{drawing}</figure>"
+
+
+def dots(chain: Sequence[Mapping[str, Any]]) -> str:
+    """For each operation the bits of its result that the two runs do not share, of 53, drawn."""
+    bits = [
+        (link, max(0.0, _SIGNIFICAND + math.log2(max(float(link["error"]), 2.0**-_SIGNIFICAND))))
+        for link in chain
+    ]
+    bits = [(link, min(height, 64.0)) for link, height in bits]
+    top = max(height for _, height in bits)
+    axes = Axes(0, max(int(link["index"]) for link, _ in bits), 0.0, top, **_SIZE)
+    marks = ""
+    for number, (link, height) in enumerate(bits):
+        x, y = axes.at(int(link["index"]), height)
+        title = f"{link['expression']}, line {link['row']}, {link['phase']} of step {link['step']}: {height:.1f} bits"
+        kind = "dot first" if number == 0 else "dot"
+        marks += (
+            f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(title)}</title></circle>'
+        )
+    title = f"Bits of {_SIGNIFICAND} in which the results differ, along the operations"
+    return f"<h3>{title}</h3><figure>{axes.drawn(marks, f'{top:.0f} bits', '0', 'operation')}</figure>"
 
 
 def _script(script: Mapping[str, Any] | None) -> Iterator[Part]:
