@@ -125,12 +125,12 @@ def parse_file(filename: str) -> ast.Module | None:
         return _trees[filename]
 
 
-def compile_calmly(source: str | ast.Module, filename: str, mode: str = "exec", flags: int = 0) -> Any:
+def compile_calmly(source: str | ast.Module, filename: str, flags: int = 0) -> Any:
     """What `compile` makes, without the caller's own `__future__` features. Raises SyntaxError, ValueError."""
     for _ in range(_TRIES):
         # The parser of CPython 3.11 fails now and then when threads use it at once.
         with suppress(SystemError):
-            return compile(source, filename, mode, dont_inherit=True, flags=flags)
+            return compile(source, filename, "exec", dont_inherit=True, flags=flags)
     raise ValueError(f"{filename} cannot be compiled while other threads compile")
 
 
