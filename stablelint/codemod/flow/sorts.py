@@ -118,10 +118,7 @@ def is_python_number(node: ast.expr, tree: Tree) -> bool:
         case ast.BinOp():
             return all(is_python_number(side, tree) for side in (node.left, node.right))
         case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_]):
-            return all(
-                any(isinstance(one, ast.expr) and is_python_number(one, tree) for one in ast.walk(side))
-                for side in node.args
-            )
+            return all(_has_python_number(side, tree) for side in node.args)
         case ast.Call():
             return called_name(node) in _COUNTED or root_name(node.func) == "math"
         case ast.Attribute(value=ast.Name("self")):

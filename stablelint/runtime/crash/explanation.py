@@ -8,6 +8,7 @@ import torch
 
 from stablelint.runtime.plain import Json, plain
 from stablelint.runtime.program.location import Location, place_json
+from stablelint.runtime.tensors.measure import dtype_name
 
 _LONGEST_MESSAGE = 20_000
 
@@ -28,8 +29,7 @@ class Operand:
         cls, tensor: torch.Tensor, name: str, origin: str | None = None, made_at: Location | None = None
     ) -> Operand:
         """The operand that `tensor` is."""
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        return cls(name, tuple(tensor.shape), dtype, str(tensor.device), origin, made_at)
+        return cls(name, tuple(tensor.shape), dtype_name(tensor.dtype), str(tensor.device), origin, made_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from stablelint.runtime.compare.compiling import script
 from stablelint.runtime.compare.compiling.graph import (
     judge_graph,
     module_of,
+    name_of,
     place_of,
     without_attributes_shared,
 )
@@ -152,11 +153,10 @@ class Judges(Observer):
         name = str(
             backend if isinstance(backend, str) else self.spec or getattr(backend, "__name__", backend)
         )
-        operation = getattr(node.target, "__name__", str(node.target)).strip("_")
         title = f"`{place.expression}` in {Path(place.filename).name}:{place.row} compiled by {name}"
         lines = script.write(found, backend, self.spec, self.script, title)
         judged = found.judged
-        side = Side(**place_json(place), operation=operation, error=judged.eager, allowed=judged.allowed)
+        side = Side(**place_json(place), operation=name_of(node), error=judged.eager, allowed=judged.allowed)
         operands = (one for one in enumerate(found.inputs) if isinstance(one[1], torch.Tensor))
         difference = Difference(
             Kind.GRAPH,

@@ -81,7 +81,7 @@ def place_of(node: Node) -> Location:
         match = _FRAME.match(lines[index])
         if match is not None and not is_library(match["file"]):
             marks = lines[index + 2] if index + 2 < len(lines) else ""
-            indent, name = _indent(lines[index + 1], marks), _name(node)
+            indent, name = _indent(lines[index + 1], marks), name_of(node)
             return expression_at(match["file"], int(match["row"]), indent, name, match["function"])
     return Location("", 0, None, str(node.name), "")
 
@@ -100,7 +100,8 @@ def _indent(line: str, marks: str) -> int | None:
     return len(marks) - len(marks.lstrip()) - (len(line) - len(line.lstrip()))
 
 
-def _name(node: Node) -> str:
+def name_of(node: Node) -> str:
+    """What the operation of a node is called."""
     return str(getattr(node.target, "__name__", node.target)).strip("_")
 
 
