@@ -96,11 +96,13 @@ def test_pages(paths: Sequence[str], settings: Settings) -> int:
     passed = failed = 0
     style = Style(wants_colour(sys.stdout))
     for rule in rules:
-        failures, count = _failures(rule, catalog)
-        print(f"{style.bold(os.path.relpath(rule.path))}: {plural(count - len(failures), 'test')} passed")
+        outcomes = list(_outcomes(rule, catalog))
+        failures = [(line, text) for line, text in outcomes if text]
+        sound = len(outcomes) - len(failures)
+        print(f"{style.bold(os.path.relpath(rule.path))}: {plural(sound, 'test')} passed")
         for line, text in failures:
             print(f"  {style.error('failed')} {os.path.relpath(rule.path)}:{line}: {text}")
-        passed, failed = passed + count - len(failures), failed + len(failures)
+        passed, failed = passed + sound, failed + len(failures)
     print_problems(problems)
     if not rules and not problems:
         print_problems([Problem("no rule pages here", str(wanted[0]), hint="a page is a Markdown file")])
@@ -117,13 +119,8 @@ def _is_among(path: str, wanted: Sequence[Path]) -> bool:
     return any(absolute == item or item in absolute.parents for item in wanted)
 
 
-def _failures(rule: Rule, catalog: Catalog) -> tuple[list[tuple[int, str]], int]:
-    """What does not hold of a page, with its lines, and the number of tests."""
-    outcomes = list(_outcomes(rule, catalog))
-    return [(line, text) for line, text in outcomes if text], len(outcomes)
-
-
 def _outcomes(rule: Rule, catalog: Catalog) -> Iterator[tuple[int, str]]:
+    """The tests of a page, by their lines, with what does not hold."""
     from stablelint.workspace.rule_tests import tests_of
 
     try:

@@ -57,7 +57,7 @@ def check(
         CheckError: A path does not exist, a file does not parse, settings or rule pages are malformed.
     """
     source, path = _read(target, filename)
-    session = _session(path, Selectors(None if select is None else tuple(select), tuple(ignore)))
+    session = _session(path, select, ignore)
     request = Request(session.settings, session.selection, use_cache=use_cache)
     if source is None:
         result = check_paths([path], request, session.catalog)
@@ -91,7 +91,7 @@ def fix(
         CheckError: The file cannot be read or parsed, settings or rule pages are malformed.
     """
     source, path = _read(target, filename)
-    session = _session(path, Selectors(None if select is None else tuple(select), tuple(ignore)))
+    session = _session(path, select, ignore)
     if source is None:
         try:
             source = Path(path).read_bytes()
@@ -117,7 +117,8 @@ def _read(target: Target, filename: str | os.PathLike[str] | None) -> tuple[byte
     return None, os.path.abspath(target)
 
 
-def _session(path: str, selectors: Selectors) -> Session:
+def _session(path: str, select: Sequence[str] | None, ignore: Sequence[str]) -> Session:
+    selectors = Selectors(None if select is None else tuple(select), tuple(ignore))
     try:
         return session_of(load(Path(path)), selectors)
     except ConfigError as error:

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -235,18 +235,12 @@ class Cache:
 
     def _prune(self) -> None:
         """Drops the contexts that were not written to for longest."""
-        contexts = sorted(_contexts(self._folder), key=os.path.getmtime, reverse=True)
-        for path in contexts[_CONTEXTS_KEPT:]:
-            import shutil
+        import shutil
 
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _contexts(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as listing:
-        for entry in listing:
-            if entry.is_dir(follow_symlinks=False) and len(entry.name) == 20:
-                yield entry.path
+        with os.scandir(self._folder) as listing:
+            folders = [one for one in listing if one.is_dir(follow_symlinks=False) and len(one.name) == 20]
+        for one in sorted(folders, key=os.path.getmtime, reverse=True)[_CONTEXTS_KEPT:]:
+            shutil.rmtree(one, ignore_errors=True)
 
 
 def _encoded(value: Json) -> bytes:
