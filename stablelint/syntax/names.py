@@ -63,6 +63,28 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that a node itself binds, or takes away; what stands within it is not looked at."""
+    if isinstance(node, ast.Name):
+        yield from () if isinstance(node.ctx, ast.Load) else (node.id,)
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).partition(".")[0]
+    elif isinstance(node, _NAMED) and node.name:
+        yield node.name
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest
+
+
+_NAMED = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.ExceptHandler,
+    ast.MatchAs,
+    ast.MatchStar,
+)
+
+
 def base_name(node: ast.AST) -> str:
     """The name from which an expression reads its value, by attributes, items and calls of methods; "" for none."""
     while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):

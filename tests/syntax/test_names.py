@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from stablelint.syntax.names import imported_names, normalise
+from stablelint.syntax.names import base_name, bound_by, imported_names, normalise
 
 
 def bound(statement: str, package: str = "") -> dict[str, str]:
@@ -50,3 +50,25 @@ def test_a_relative_import_beyond_the_top_does_not_fail() -> None:
 def test_one_name_for_each_thing(name: str, expected: str) -> None:
     assert normalise(name) == expected
     assert normalise(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("x = y", {"x"}),
+        ("for a, b in c: ...", {"a", "b"}),
+        ("import torch.nn, numpy as np", {"torch", "np"}),
+        ("def f(x): ...", {"f"}),
+        ("try: ...\nexcept E as error: ...", {"error"}),
+        ("match x:\n    case {'a': [b, *c], **d}: ...", {"b", "c", "d"}),
+    ],
+)
+def test_what_a_statement_binds(statement: str, expected: set[str]) -> None:
+    assert {name for node in ast.walk(ast.parse(statement)) for name in bound_by(node)} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("x.T[0].view(-1)", "x"), ("f(x)", "f"), ("(a + b).sum()", "")]
+)
+def test_the_name_that_an_expression_reads(text: str, expected: str) -> None:
+    assert base_name(ast.parse(text, mode="eval").body) == expected

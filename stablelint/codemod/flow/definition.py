@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from stablelint.codemod.flow.effects import evaluated_before
 from stablelint.codemod.text.locate import Link, Tree
+from stablelint.syntax.names import bound_by
 from stablelint.syntax.walk import descendants
 
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -90,14 +91,7 @@ def _last(
 
 def binds(node: ast.AST, name: str) -> bool:
     """Whether something in `node` gives the name another value, or takes it away."""
-    for one in descendants(node):
-        if isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load):
-            return True
-        if isinstance(one, (*_FUNCTIONS, ast.ClassDef, ast.ExceptHandler)) and one.name == name:
-            return True
-        if isinstance(one, ast.alias) and (one.asname or one.name.partition(".")[0]) == name:
-            return True
-    return False
+    return any(name in bound_by(one) for one in descendants(node))
 
 
 def function_of(tree: Tree, node: ast.AST) -> Function | None:

@@ -10,18 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from stablelint.codemod.text.locate import Tree
-from stablelint.syntax.names import imported_names, last_name
+from stablelint.syntax.names import bound_by, imported_names, last_name
 from stablelint.syntax.signatures import parameters
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_NAMED = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -148,10 +140,8 @@ def _names_in(function: ast.AST) -> frozenset[str]:
             found.add(node.arg)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             found.update(node.names)
-        elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, _NAMED) and node.name:
-            found.add(node.name)
+        else:
+            found.update(bound_by(node))
     return frozenset(found)
 
 
@@ -178,7 +168,7 @@ def _collect(nodes: Iterable[ast.AST]) -> _Bindings:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _add_import(found, node)
             continue
-        found.others.update(_bound_by(node))
+        found.others.update(bound_by(node))
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None:
             continue  # `except ImportError: torch = None`: where that holds, the site does not run
         pending.extend(_same_scope(node))
@@ -191,16 +181,6 @@ def _add_import(found: _Bindings, node: ast.Import | ast.ImportFrom) -> None:
         if known != qualified:
             found.others.add(name)  # alternatives, of which either may be the one
         found.imports[name] = (qualified, min(row, node.lineno))
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, _NAMED):
-        if node.name is not None:
-            yield node.name
-    elif isinstance(node, ast.MatchMapping) and node.rest:
-        yield node.rest
 
 
 def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
