@@ -78,7 +78,7 @@ def fix_files(
     request: Request,
     wanted: Wanted,
     received: Mapping[str, Passes] = NOTHING_RECEIVED,
-) -> Iterator[tuple[str, FileFix | Problem]]:
+) -> list[FileFix | Problem]:
     """Works out the fixes of the files with findings, in order; writes nothing.
 
     `received` holds, by file, what others pass to it.
@@ -87,17 +87,13 @@ def fix_files(
     joint = fix_across(_accepted_across(found, wanted, request.scope), request.scope, received)
     names = {item.filename for item in found} | joint.texts.keys()
     files = [Candidate(name, 0, _size(name)) for name in sorted(names)]
-    answers: dict[str, FileFix | Problem] = {}
+    answers: list[FileFix | Problem] = []
     setting = partial(_setup, request.scope, wanted, received, joint)
-    for file, outcome in pool.run(setting, files, request.workers):
-        if isinstance(outcome, pool.Failure):
-            answers[file.path] = Problem(outcome.message, file.path, hint=outcome.hint)
-        else:
-            answers[file.path] = outcome
+    for _, outcome in pool.run(setting, files, request.workers):
+        answers.append(outcome)
         if request.progress is not None:
             request.progress(len(answers), len(files))
-    for name in sorted(answers):
-        yield name, answers[name]
+    return sorted(answers, key=lambda answer: answer.filename or "")
 
 
 def _accepted_across(found: Sequence[Diagnostic], wanted: Wanted, scope: Scope) -> Iterator[Diagnostic]:

@@ -145,9 +145,8 @@ def _examine_all(
             if not missing or not rounds_left:
                 break
             for file, outcome in _counted(workers.run(missing, received), len(missing), request, len(files)):
-                if isinstance(outcome, pool.Failure):
-                    problem = Problem(outcome.message, file.path, hint=outcome.hint)
-                    answers[file.path] = Answer(problems=(problem,))
+                if isinstance(outcome, Problem):
+                    answers[file.path] = Answer(problems=(outcome,))
                     continue
                 content, entry = outcome
                 answers[file.path] = read(entry, file.path)

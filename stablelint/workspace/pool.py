@@ -1,6 +1,6 @@
 """Runs one function over many files, in this process or in several.
 
-A file whose worker dies or whose function raises yields a `Failure`; the others are answered all the same.
+A file whose worker dies or whose function raises yields a Problem; the others are answered all the same.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stablelint.diagnostic import Problem
 from stablelint.workspace.discover import Candidate
 
 if TYPE_CHECKING:
@@ -34,14 +34,6 @@ _CHUNKS_PER_JOB = 32
 _LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a file has no result."""
-
-    message: str
-    hint: str | None = None
-
-
 def default_jobs() -> int:
     """One process per processor that this one may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -50,7 +42,7 @@ def default_jobs() -> int:
 
 
 def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
-    """Each file with the task's result or a Failure, in the order in which they are finished."""
+    """Each file with the task's result or a Problem, in the order in which they are finished."""
     with Workers(setup, jobs) as workers:
         yield from workers.run(files)
 
@@ -77,7 +69,7 @@ class Workers:
     def run(
         self, files: Sequence[Candidate], extra: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[Candidate, Any]]:
-        """Each file with the task's result or a Failure, in the order in which they are finished.
+        """Each file with the task's result or a Problem, in the order in which they are finished.
 
         With `extra`, the task also takes what that holds for the file, or None.
         """
@@ -155,23 +147,23 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def _guarded(task: Task, *given: Any) -> Any:
+def _guarded(task: Task, path: str, *more: Any) -> Any:
     try:
         with _time_limit():
-            return task(*given)
+            return task(path, *more)
     except _TookTooLongError:
         hint = "leave it out with `exclude`, and please report it"
-        return Failure(f"given up after {_LIMIT_SECONDS:g} seconds of processor time", hint)
+        return Problem(f"given up after {_LIMIT_SECONDS:g} seconds of processor time", path, hint=hint)
     except RecursionError:
-        return Failure("the code is nested too deeply to be analysed")
+        return Problem("the code is nested too deeply to be analysed", path)
     except MemoryError:
-        return Failure("there is not enough memory to analyse this file")
+        return Problem("there is not enough memory to analyse this file", path)
     except Exception as error:  # the boundary: one file's failure must not cost the others their answer
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
         reason = str(error).splitlines()[0] if str(error) else ""
         message = f"internal error: {type(error).__name__}: {reason}".rstrip(": ")
-        return Failure(message, "this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
+        return Problem(message, path, hint="this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
@@ -202,7 +194,7 @@ def _isolated(setup: Setup, files: Sequence[_Given]) -> Iterator[tuple[str, Any]
                     yield from executor.submit(_run_chunk, [given]).result()
                 except BrokenProcessPool:
                     hint = "it may have run out of memory, or met a fault of the interpreter"
-                    yield given[0], Failure("the process that analysed this file died", hint)
+                    yield given[0], Problem("the process that analysed this file died", given[0], hint=hint)
                     break
 
 
@@ -253,6 +245,6 @@ def _run_chunk(files: list[_Given]) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
     results = [(given[0], _guarded(_task, *given)) for given in files]
-    if any(isinstance(result, Failure) for _, result in results):
+    if any(isinstance(result, Problem) for _, result in results):
         gc.collect(1)  # an analysis parts its cycles itself, unless it is cut off
     return results

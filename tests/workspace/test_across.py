@@ -80,7 +80,7 @@ def fixed(project: Path, **files: str) -> dict[str, FileFix]:
     request = Request(Settings(root=project, level=Level.POSSIBLE), selection, use_cache=False, jobs=1)
     found = check([str(project)], request, load_catalog())
     answers = fix_files(found.diagnostics, request, Wanted(selection, unsafe=True), found.received)
-    return {Path(name).stem: answer for name, answer in answers if isinstance(answer, FileFix)}
+    return {Path(answer.filename).stem: answer for answer in answers if isinstance(answer, FileFix)}
 
 
 def changed(answer: FileFix) -> list[str]:

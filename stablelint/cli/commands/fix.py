@@ -85,7 +85,7 @@ def _fix(options: argparse.Namespace, session: Session) -> int:
         result = without_known(result, wanted.known, session)
         problems = [*session.problems, *result.problems]
         fixes: list[FileFix] = []
-        for _, outcome in fix_files(result.shown, request, wanted, result.received):
+        for outcome in fix_files(result.shown, request, wanted, result.received):
             if isinstance(outcome, Problem):
                 problems.append(outcome)
             else:
