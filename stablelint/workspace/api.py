@@ -45,8 +45,8 @@ def check(
     """Finds the expressions that produce NaN or Inf, in order of file and place; runs nothing of what it reads.
 
     Args:
-        target: A file or a folder, or source text. A `str` with a line break in it is text, one without is a
-            path; `bytes` are text, a `Path` is a path.
+        target: A file or a folder, or source text. A `str` with a line break in it, or nothing, is text, any
+            other is a path; `bytes` are text, a `Path` is a path.
         filename: The file that source text stands for, on which settings and imports depend; it need not exist.
         select: Only these rules: codes, beginnings of codes, names, or "ALL". The default are the project's.
         ignore: None of these rules.
@@ -112,7 +112,7 @@ def _read(target: Target, filename: str | os.PathLike[str] | None) -> tuple[byte
     named = os.path.abspath(filename) if filename is not None else None
     if isinstance(target, bytes):
         return target, named or os.path.abspath("source.py")
-    if isinstance(target, str) and "\n" in target:
+    if isinstance(target, str) and ("\n" in target or not target):
         return target.encode("utf-8", "surrogatepass"), named or os.path.abspath("source.py")
     return None, os.path.abspath(target)
 

@@ -46,7 +46,7 @@ def discover(paths: Sequence[str], settings: Settings) -> Discovery:
     found: dict[str, Candidate] = {}
     problems: list[Problem] = []
     for given in dict.fromkeys(paths):
-        path = os.path.abspath(given)
+        path = os.path.abspath(given) if given else ""  # which is no folder, least of all this one
         if os.path.isdir(path):
             before = len(found), len(walker.unreadable)
             found.update((item.path, item) for item in walker.walk(path))

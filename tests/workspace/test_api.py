@@ -40,6 +40,7 @@ def test_a_fix_is_returned_and_not_written(tmp_path: Path) -> None:
     assert stablelint.fix(path) == stablelint.fix(FAULTY) == fixed
     assert path.read_text() == FAULTY
     assert stablelint.check(fixed) == []
+    assert stablelint.fix("") == ""
     possible = "import torch\n\n\ndef f(x):\n    return torch.log(torch.relu(x))\n"
     assert stablelint.fix(possible) == possible
     assert "clamp_min" in stablelint.fix(possible, unsafe=True)

@@ -100,12 +100,13 @@ def test_a_path_that_is_given_twice_is_one(tmp_path: Path) -> None:
 def test_missing_paths_and_folders_without_python_are_problems(tmp_path: Path) -> None:
     tree(tmp_path, "empty/notes.txt", "a.py")
     discovery = discover(
-        [str(tmp_path / "gone"), str(tmp_path / "empty"), os.devnull, str(tmp_path / "a.py")],
+        [str(tmp_path / "gone"), str(tmp_path / "empty"), "", os.devnull, str(tmp_path / "a.py")],
         Settings(root=tmp_path),
     )
     assert [problem.message for problem in discovery.problems] == [
         "no such file or folder",
         "no Python files in this folder",
+        "no such file or folder",
         "not a file; code from a pipe is read where the path is `-`",
     ]
     assert len(discovery.files) == 1
