@@ -41,5 +41,5 @@ def session_of(settings: Settings, selectors: Selectors | None = None) -> Sessio
         place = settings.place("select") if settings.select is not None else (None, None)
         problems = (Problem("no rule is selected", *place, hint=hint),)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError((*catalog.foreign_problems, *problems))  # the rule may be that of a malformed page
     return Session(settings, catalog, selection, tuple(catalog.foreign_problems))

@@ -150,3 +150,6 @@ def test_a_malformed_page_is_refused_with_its_line_and_nothing_is_overwritten(
     assert "unguarded-trigamma.md:7:1: rule page: unknown key `severty`" in outcome.err
     assert run("rules", "new", "unguarded-trigamma").code == 2
     assert "severty" in page.read_text()
+    asked = run("check", "--select", "OWN001")
+    assert asked.code == 2
+    assert "unguarded-trigamma.md:7:1: rule page: unknown key `severty`" in asked.err
