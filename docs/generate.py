@@ -71,7 +71,7 @@ def _exists(path: str, made: dict[str, str]) -> bool:
 
 def _pages() -> Iterator[tuple[str, str]]:
     rules = load_catalog(entry_points=False).rules
-    yield "rules/index.md", "\n".join(_index(list(rules.values())))
+    yield "rules/index.md", "\n".join(_index([*rules.values(), *program_rules().values()]))
     for rule in rules.values():
         yield _place(rule), _rule_page(rule)
     for meta in program_rules().values():
