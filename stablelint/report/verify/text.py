@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from stablelint.report.cells import crop, one_line
+from stablelint.report.cells import crop, hung, one_line, wrap
 from stablelint.report.context import Context
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import OperandShown, Report, Rerun, SiteReport
@@ -92,8 +92,10 @@ def _painted(verdict: Verdict, context: Context) -> str:
 def _site(report: SiteReport, context: Context) -> Iterator[str]:
     style, site = context.style, report.site
     start = site.span.start
-    head = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)}"
-    yield f"{head} {style.dim('(' + meaning(report) + ')')}"
+    lead = f"{site.code} {site.name}: {report.verdict} "
+    shown = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)} "
+    below = len(site.code) + 1
+    yield from hung(lead, f"({meaning(report)})", context.width, shown, paint=style.dim, indent=below)
     yield f"  {style.gutter('-->')} {context.shown(site.filename)}:{start.row}:{start.column}"
     if report.verdict is Verdict.NOT_REACHED:
         return  # nothing was seen of it
@@ -108,14 +110,19 @@ def _site(report: SiteReport, context: Context) -> Iterator[str]:
     if line or healthy:
         yield f"   {style.gutter('=')} {style.bold(line or f'{healthy}  # finite')}"
     if report.witness is not None:
-        yield f"   {style.gutter('=')} on {report.witness.label}: {_operands(report.witness.operands)}"
-        yield f"   {style.gutter('=')} original: {report.witness.original}"
+        yield from _row("", f"on {report.witness.label}: {_operands(report.witness.operands)}", context)
+        yield from _row("original: ", report.witness.original, context)
         if report.witness.fixed is not None:
-            yield f"   {style.gutter('=')} fixed:    {report.witness.fixed}"
+            yield from _row("fixed:    ", report.witness.fixed, context)
     if report.calls:
-        yield f"   {style.gutter('=')} {plural(report.calls, 'call')}{extents_text(report)}"
+        yield from _row("", f"{plural(report.calls, 'call')}{extents_text(report)}", context)
     for note in report.notes:
-        yield f"   {style.gutter('=')} {style.dim('note: ' + note)}"
+        yield from _row("", f"note: {note}", context, style.dim)
+
+
+def _row(lead: str, text: str, context: Context, paint: Callable[[str], str] = str) -> Iterator[str]:
+    shown = f"   {context.style.gutter('=')} {lead}"
+    return hung(f"   = {lead}", text, context.width, shown, paint=paint)
 
 
 def _operands(operands: tuple[OperandShown, ...]) -> str:
@@ -172,10 +179,11 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
     yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
     if not report.command:
         called = sum(_is_called(site) for site in report.sites)
-        yield context.style.dim(
+        text = (
             f"No command was run; calls that were made up reached {called} of {plural(total, 'site')}. "
             "`-- COMMAND` takes the values of your own run."
         )
+        yield from map(context.style.dim, wrap(text, context.width))
     if report.overhead is not None:
         yield context.style.dim(f"Probes took {report.overhead:.1%} of the command's time.")
 

@@ -108,6 +108,14 @@ def test_a_proved_site_shows_its_witness() -> None:
     assert "Verified 1 site: 1 confirmed." in text
 
 
+def test_a_narrow_terminal_gets_narrow_lines() -> None:
+    note = "the replay left out what the command itself had written into the tensor before"
+    site = SiteReport(SITE, Verdict.CONFIRMED, 1234, witness=WITNESS, notes=(note,))
+    narrow = render(Report((site,)), replace(CONTEXT, width=50))
+    assert max(map(len, narrow.splitlines())) <= 50
+    assert " ".join(narrow.split()) == " ".join(_shown(Report((site,))).split())
+
+
 def test_a_site_that_was_not_reached_takes_two_lines() -> None:
     lines = _shown(
         Report((SiteReport(SITE, Verdict.NOT_REACHED, notes=("the fix computes more",)),))
