@@ -18,6 +18,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -180,8 +181,12 @@ def _apart(trial: Trial) -> Iterator[Row]:
                 pipe.flush()
         os._exit(0)
     os.close(writing)
+    # What is called may set the alarm off.
+    end = threading.Timer(2 * _FILE_SECONDS, os.kill, (child, signal.SIGKILL))
+    end.start()
     with os.fdopen(reading) as pipe:
         told = [Row(**json.loads(line)) for line in pipe]
+    end.cancel()
     os.waitpid(child, 0)
     yield from told
     yield from (trial.row(place, "unloadable", "the process ended") for place in trial.places[len(told) :])
