@@ -30,3 +30,10 @@ def test_what_is_waited_for_is_not_what_comes_back(wait: str) -> None:
     kind = "async def" if "await" in wait else "def"
     source = f"import torch\n\n\n{kind} f(x):\n    p = torch.log(torch.sigmoid(({wait})))\n    print(p)\n"
     assert f"torch.sigmoid(({wait}))" in fixed(source, unsafe=True)[0]
+
+
+def test_what_a_context_gives_is_not_the_context() -> None:
+    source = (
+        "import torch\n\n\ndef f(held):\n    with held as x:\n        return torch.log(torch.sigmoid(x))\n"
+    )
+    assert "logsigmoid(x)" in fixed(source, unsafe=True)[0]

@@ -194,7 +194,9 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         entered.append(context)
         _switch(node, [context], frame)
         if item.optional_vars is not None:
-            bind(item.optional_vars, context, frame)
+            # A progress bar gives itself; what another `__enter__` gives is not known.
+            known = context if context.op == "progress" else frame.graph.unknown(node=item.optional_vars)
+            bind(item.optional_vars, known, frame)
         enter_context(item.context_expr, context, frame)
     if suppressed:
         raised = _attempt(node.body, frame)
