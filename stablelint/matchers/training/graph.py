@@ -25,6 +25,7 @@ from stablelint.matchers.names import is_without_graph, modules_in, reached_from
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import Function, ancestors, argument, assigned, exclusive, start
+from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -91,13 +92,19 @@ def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:
     """What goes wrong when a tensor is overwritten; None where nothing does, or it is not known."""
     if storage.op == "parameter" and not hidden:
         return "a leaf that requires a gradient cannot be changed in place outside of no_grad"
-    if storage.op in _SAVES_RESULT and _is_trained(storage):
+    if storage.op in _SAVES_RESULT and not _is_picked(storage) and _is_trained(storage):
         ending = ", and no error tells" if hidden else ""
         return f"the gradient of {storage.op} is computed from its result, which this overwrites{ending}"
     if reader is not None:
         line = start(reader.node)[0]
         return f"the gradient of {reader.op} in line {line} is computed from what this overwrites"
     return None
+
+
+def _is_picked(value: Value) -> bool:
+    """Whether a value is `max` or `min` along a dimension, whose gradient is computed from the places alone."""
+    call = value.node
+    return "dim" in value.operands and isinstance(call, ast.Call) and called_name(call) in ("max", "min")
 
 
 def _storage(target: Value, change: Value) -> tuple[Value, bool]:
@@ -128,7 +135,8 @@ def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
         node = earlier.node
         if earlier is value:
             return None
-        if earlier.op in _SAVES_OPERAND and earlier.first is storage and where.function is frame.function:
+        keeps = earlier.op in _SAVES_OPERAND and not _is_picked(earlier)
+        if keeps and earlier.first is storage and where.function is frame.function:
             if node is not None and value.node is not None and start(node) < start(value.node):
                 return None if exclusive(node, value.node, scope_of(frame)) else earlier
     return None
