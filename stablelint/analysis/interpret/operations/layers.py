@@ -20,6 +20,7 @@ MODULE_METHODS = (
 _SIZES = frozenset(
     "in_features out_features in_channels out_channels num_embeddings embedding_dim normalized_shape".split()
 )
+_LOSSES = operations.having("loss")
 CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
 
@@ -280,8 +281,14 @@ def call_layer(
         )  # fmt: skip
     if layer.operation in ("linear_module", "norm_module"):
         return apply(layer.operation, {**operands, "layer": target}, node, frame)
-    operation = operations.canonical(layer.operation)
+    operation, made = operations.canonical(layer.operation), operations.module(layer.qualified)
     parameters = operation.parameters if operation is not None else ("input",)
+    if (
+        layer.operation in _LOSSES
+        and made
+        and len(positional) > len(set(parameters).difference(made.parameters))
+    ):
+        return frame.graph.unknown(node=node)  # another loss is called here: this one would raise
     if not operands or layer.operation not in ("dropout", "identity"):
         operands = dict(zip(parameters, positional, strict=False)) | keywords | layer.arguments
     result = apply(layer.operation, operands, node, frame)
