@@ -20,3 +20,9 @@ def test_what_is_written_into_it_is_written_into_the_tensor() -> None:
 def test_one_that_requires_a_gradient_is_trained() -> None:
     code = "def f():\n    w = Variable(torch.ones(3), requires_grad=True)\n    return torch.log(w)\n"
     assert open_(code, IMPORTS) == [(3, "SL101")]
+
+
+def test_one_that_is_told_to_require_none_stays_what_it_is() -> None:
+    code = "def f():\n    w = torch.ones(3)\n    w.requires_grad_({})\n    return torch.log(w)\n"
+    assert open_(code.format("False")) == []
+    assert open_(code.format("True")) == [(4, "SL101")]
