@@ -156,3 +156,19 @@ def test_a_number_that_somebody_chose_bounds_from_below() -> None:
     assert violated(code) == []
     assert violated(code.replace("max(count, gamma)", "min(count, gamma)")) == [(3, "SL102")]
     assert violated(code.replace("max(count, gamma)", "max(count, (g > 0).sum().item())")) == [(3, "SL102")]
+
+
+@pytest.mark.parametrize(
+    ("guard", "safe"),
+    [
+        ("assert (n == 0).sum() == 0", True),
+        ("assert torch.count_nonzero(n == 0) == 0", True),
+        ("if (n == 0).sum() > 0:\n        raise ValueError", True),
+        ("assert (n == 0).sum() == 1", False),
+        ("assert (n == 0).sum(1)[0] == 0", False),
+        ("assert n.sum() == 0", False),
+    ],
+)
+def test_where_none_is_counted_none_is_true(guard: str, safe: bool) -> None:
+    code = f"def f(x: torch.Tensor, n: torch.Tensor):\n    {guard}\n    return x / n\n"
+    assert bool(open_(code)) is not safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 
-from stablelint.analysis.values.masks import truth_of
+from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Kind, Value, believed
@@ -17,6 +17,7 @@ _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _SIZES = having("size") - {"shape"}
 _COUNTS = having("total") | {"count_nonzero"} | _SIZES
 _TOTALS = having("total")  # not 0 where some element is not
+_COUNTS_OF_ALL = ("sum", "count_nonzero")
 _SMALLER = frozenset({"python.min", "minimum"})  # of two counts
 _GAPS = {  # of what is compared
     "lt": Interval(-math.inf, 0.0, hi_open=True),
@@ -150,6 +151,17 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER | _TOTALS)
     ):
         _counted(subject, learned, state)
+    if learned.hi <= 0 and _is_count_of_truths(subject):
+        assume(truth_of(subject.operands["input"]), False, state)
+
+
+def _is_count_of_truths(value: Value) -> bool:
+    """Whether a value says how many elements of a mask are true."""
+    return (
+        value.op in _COUNTS_OF_ALL
+        and value.operands.keys() == {"input"}
+        and holds_truth(value.operands["input"])
+    )
 
 
 def _counted(count: Value, learned: Interval, state: State) -> None:
