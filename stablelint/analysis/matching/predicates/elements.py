@@ -11,7 +11,7 @@ from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unnegated
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
 from stablelint.analysis.values.selections import selecting_mask
-from stablelint.analysis.values.value import NONEMPTY, Kind, Value
+from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 
@@ -53,7 +53,7 @@ def _hiding_mask(value: Value) -> Value | None:
     value = stripped(value)
     if value.op == "log" and value.first is not None and holds_truth(value.first):
         return value.first
-    if all(operand.interval.hi > -math.inf for operand in value.operands.values()):
+    if all(believed(operand).interval.hi > -math.inf for operand in value.operands.values()):
         return None
     return value.operands.get("mask") or value.operands.get("condition")
 
