@@ -182,7 +182,8 @@ class Rewriter:
                 with contextlib.suppress(Withheld):
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)
-                    return statements.insert(self._file, again, before=False)
+                    idle = draft.edits(self._file.tree, bound.without_idle(self._file.tree, value))
+                    return [*idle, *statements.insert(self._file, again, before=False)]
             edits = replace_expression(self._file, proposal, node)
             alone = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
             if alone is not None:

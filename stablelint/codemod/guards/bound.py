@@ -17,6 +17,7 @@ from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.templates.limits import widest
+from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
@@ -278,6 +279,26 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
     bindings = {**proposal.bindings, operand: binding}
     template = f"{ast.unparse(node)} = {proposal.template}"
     return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
+
+
+def without_idle(tree: Tree, value: ast.expr) -> list[Change]:
+    """The changes that take a clamp at 0 or below away, which a bound in the next line makes idle."""
+    bounds = given_bounds(value)
+    size = number(bounds["min"]) if bounds is not None and bounds.keys() == {"min"} else None
+    if (
+        size is None
+        or size > 0
+        or not isinstance(value, ast.Call)
+        or not isinstance(value.func, ast.Attribute)
+    ):
+        return []
+    receiver, text = value.func.value, tree.source.text
+    start, end, dot = tree.start(value), tree.end(value), tree.end(value.func) - len(value.func.attr) - 1
+    if root_name(receiver) == "torch" or text[dot] != "." or "\n" in text[start:end]:
+        return []
+    if (tree.start(receiver), tree.end(receiver)) == (start + 1, dot - 1):
+        return [(start, start + 1, ""), (dot - 1, end, "")]
+    return [(dot, end, "")]
 
 
 def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:

@@ -34,6 +34,21 @@ def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: 
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("(d * e - e.square()).clamp(min=0.0)", "d * e - e.square()"),
+        ("g(e).clamp_min(0)", "g(e)"),
+        ("(d * e).clamp(min=0.1)", None),
+        ("torch.clamp(d * e, min=0)", None),
+    ],
+)
+def test_a_clamp_that_the_next_line_makes_idle_goes(before: str, after: str | None) -> None:
+    fixed = _fixed(f"d = {before}", read="return torch.sqrt(d), 1 / torch.sqrt(d)")
+    bound = "d = d.clamp_min(torch.finfo(d.dtype).tiny)"
+    assert (f"    d = {after}\n    {bound}\n" in fixed) is (after is not None)
+
+
+@pytest.mark.parametrize(
     ("before", "after", "read"),
     [
         ("d = d.clamp(min=0)", "", "return d, torch.sqrt(d)"),
