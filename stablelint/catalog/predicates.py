@@ -21,6 +21,7 @@ from stablelint.numerics.formats import DTYPES
 # What the value of a metavariable may be: the words of `form(x) == word`.
 FORMS: Mapping[str, str] = {
     "chosen": "a setting whose default or annotation is a float",
+    "free": "a tensor or an attribute that nothing shows to hold whole numbers",
     "learned": "a trained parameter",
     "vector": "what is drawn with one size",
     "lengthened": "a tensor that is given another dimension, on one path at least",
@@ -79,6 +80,7 @@ SIGNATURES: Mapping[str, Signature] = {
     ),
     "truth": Signature(1, meaning="truth values, or numbers that were made of them"),
     "python": Signature(1, meaning="known to be a Python number"),
+    "tensor": Signature(1, meaning="known to be a tensor"),
     "integral": Signature(
         1, meaning="holds integers, whatever its type: a count, a size, an index, the sum of a mask"
     ),

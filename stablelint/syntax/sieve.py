@@ -37,7 +37,9 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Div: "/",
     ast.Pow: "**",
     ast.MatMult: "@",
+    ast.Mod: "%",
 }
+_DIVISIONS = frozenset("/%")  # of which those by a literal go without a word
 LOSS = "loss()"
 _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function"})  # what losses are called
 # What is imported from here holds no operation of ours.
@@ -52,9 +54,10 @@ _OTHER_WORDS: Mapping[str, str] = {
     "mul": "*",
     "div": "/ ** reciprocal",
     "pow": "** x*x square power",
-    "sqrt": "** pow float_power power",
+    "sqrt": "** pow float_power power hypot",
     "rsqrt": "** pow float_power power",
     "matmul": "@",
+    "remainder": "%",
     "norm": "vector_norm",
     "std": "std_mean",
     "var": "var_mean",
@@ -205,7 +208,7 @@ def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance) -> None:
     word = _OPERATORS.get(type(node.op))
     right = node.right if isinstance(node, ast.BinOp) else node.value
-    if word is not None and not (word == "/" and type(right) is ast.Constant):
+    if word is not None and not (word in _DIVISIONS and type(right) is ast.Constant):
         seen.words.add(word)
     if isinstance(node, ast.AugAssign):
         seen.changed.add(written_name(node))

@@ -34,9 +34,10 @@ def test_a_cast_takes_a_bound_away(cast: str) -> None:
     assert [one.code for one in findings(f"{HEAD}    return 1 / {cast}\n")] == ["SL102"]
 
 
+@pytest.mark.parametrize("made", ["torch.ones(3, dtype=torch.long)", "torch.ones_like(x.argmax(-1))"])
 @pytest.mark.parametrize("write", ["y[:] = x.clamp(0.5, 1)", "y.copy_(x.clamp(0.5, 1))", "y[0] = 0.5"])
-def test_integers_cut_what_is_written_into_them(write: str) -> None:
-    code = f"{HEAD}    y = torch.ones(3, dtype=torch.long)\n    {write}\n    return 1 / y\n"
+def test_integers_cut_what_is_written_into_them(made: str, write: str) -> None:
+    code = f"{HEAD}    y = {made}\n    {write}\n    return 1 / y\n"
     assert [one.code for one in findings(code)] == ["SL102"]
 
 

@@ -94,7 +94,8 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
 def _constant_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     value = 0.0 if op.startswith("zero") else 1.0
     zero = Attained.EXACT if value == 0.0 else Attained.NONE
-    dtype = operands["dtype"].dtype if "dtype" in operands else frame.session.default_dtype
+    source = operands.get("dtype") or operands.get("input")
+    dtype = source.dtype if source is not None else frame.session.default_dtype
     name, kept = "zeros" if value == 0.0 else "ones", _extents(operands, frame)
     return Value(
         name, frame.graph.fresh(), Kind.TENSOR, kept, Interval.point(value), zero, Attained.EXACT, dtype, node, frame.module
@@ -339,6 +340,28 @@ def _stft(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     return apply("fft", operands, node, frame) if asked is not None and asked.constant() is True else None
 
 
+def _hypot(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`hypot(x, y)`: the root of the sum of their squares."""
+    if not {"input", "other"} <= operands.keys():
+        return None
+    two = frame.graph.constant(2)
+    squares = {
+        n: apply("pow", {"input": operands[n], "exponent": two}, None, frame) for n in ("input", "other")
+    }
+    return apply("sqrt", {"input": apply("add", squares, None, frame)}, node, frame)
+
+
+def _logit(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`logit(x, eps=0)`, which keeps x off nothing."""
+    bound = operands.get("eps")
+    kept = {name: v for name, v in operands.items() if name != "eps"}
+    return (
+        apply(op, kept, node, frame)
+        if bound is not None and bound.interval.is_point and bound.constant() == 0
+        else None
+    )
+
+
 def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     interval = Interval(0.0, math.inf, hi_open=True, integral=True)
     key = frame.graph.key(op, *(v.key for v in operands.values()))
@@ -387,6 +410,8 @@ SPECIAL: dict[str, Special] = {
     "normal_": _normal,
     "bincount": _bincount,
     "stft": _stft,
+    "hypot": _hypot,
+    "logit": _logit,
     "reduce": _reduced,
     "meshgrid": _grids,
     "progress": _progress,

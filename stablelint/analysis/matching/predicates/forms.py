@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
+from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
@@ -37,6 +39,14 @@ def _chosen(value: Value, context: Context) -> Truth:
         return Truth.NO
     annotated = isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
     return Truth.MAYBE if annotated else Truth.NO
+
+
+def _free(value: Value, context: Context) -> Truth:
+    """A tensor or an attribute that nothing shows to hold whole numbers; an argument without annotation mostly is one."""
+    inner = stripped(value)
+    named = inner.kind is Kind.TENSOR or inner.op != "argument"
+    handed = inner.constant() is None and inner.op in HANDED_OVER - {"foreign"}
+    return Truth.MAYBE if handed and named and not is_integral(value) else Truth.NO
 
 
 def _is_trained(value: Value, depth: int = 4) -> bool:
@@ -122,6 +132,7 @@ def _large_sum(value: Value, context: Context) -> Truth:
 
 _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "chosen": _chosen,
+    "free": _free,
     "learned": lambda value, _: _is_trained(value),
     "vector": lambda value, _: _is_vector(value),
     "lengthened": lambda value, _: _is_lengthened(value),
