@@ -25,6 +25,7 @@ from stablelint.analysis.proof.replacement import (
     is_gathered,
     is_masked_again,
     replacement_of,
+    wiped_away,
 )
 from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
 from stablelint.numerics.interval import Interval
@@ -78,6 +79,9 @@ def _proved_later(site: Site, review: Review) -> Site:
     if any("elements" in condition for condition in site.rule.where):
         again = is_masked_again(site.obligation, review.replacements, review.observed)
         return _discharged(site, "masked_fill") if again else site
+    if any("empty_selection" in condition for condition in site.rule.where):
+        wiped = wiped_away(site.obligation, review.replacements)
+        return _discharged(site, wiped.value.op) if wiped is not None else site
     if not site.rule.has_contract:
         return site
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:

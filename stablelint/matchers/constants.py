@@ -77,7 +77,12 @@ def _texts(value: Value, frame: Frame) -> dict[str, str]:
 def _is_absorbed(constant: Value) -> bool:
     """A float next to a nonzero integer that float32 rounds to that integer."""
     number = constant.constant()
-    if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
+    if (
+        constant.assumed
+        or not isinstance(number, float)
+        or number.is_integer()
+        or not 0.5 < abs(number) < 1e6
+    ):
         return False
     node = constant.node
     written = isinstance(node, ast.Constant) or (

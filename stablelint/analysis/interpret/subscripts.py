@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import math
+from dataclasses import replace
 
-from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.counters import least_entry
+from stablelint.analysis.files.modules import ClassInfo
 from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.objects.classes import inherits_from
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
@@ -19,6 +23,7 @@ from stablelint.analysis.values.selections import picks_rows, selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, join
 from stablelint.analysis.values.views import behind
+from stablelint.numerics.interval import Interval
 
 
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
@@ -59,14 +64,20 @@ def _element(base: Value, constant: object, frame: Frame) -> Value | None:
 
 def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """A part of what may be a tensor: what was stored there, the whole in another shape, or a selection."""
-    stored = frame.state.attributes.get((base.key, f"[{index.key}]"))
-    if stored is not None:
+    place = f"[{index.key}]"
+    stored = frame.state.attributes.get((base.key, place))
+    forgotten = stored is not None and stored.op == "unknown" and stored.name == place
+    if stored is not None and not forgotten:
         return stored
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
-        key = frame.graph.part("item", base.key, index.key)
+        key = stored.key if stored is not None else frame.graph.part("item", base.key, index.key)
         item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
-        item.belief = _setting_of_optimizer(str(index.data), frame)
-        return item
+        return _of_optimizer(item, str(index.data), frame)
+    if (
+        base.op == "attribute" and base.name == "state" and _optimizer(frame) is not None
+    ):  # what it keeps of each tensor
+        key = frame.graph.part("item", base.key, index.key)
+        return Value("item", key, node=node, module=frame.module, data=base.key)
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
@@ -74,21 +85,26 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     return _selection(base, index, node, frame)
 
 
-def _setting_of_optimizer(key: str, frame: Frame) -> Belief | None:
-    """What an optimizer believes of `group["eps"]`: the default that its constructor hands to every group."""
+def _of_optimizer(item: Value, key: str, frame: Frame) -> Value:
+    """What an optimizer keeps: `group["eps"]`, the default that its constructor hands on, or `state["step"]`, a count."""
+    owner = _optimizer(frame)
+    if owner is None:
+        return item
+    builder, least = owner.methods.get("__init__"), least_entry(owner, key)
+    if least is not None:
+        zero = Attained.COINCIDENCE if least <= 0 else Attained.NONE
+        counted = replace(item, interval=Interval(float(least), math.inf), zero=zero)
+        return open_to_callers(counted, item.key, f"`{owner.name}` alone counts {key!r}", ())
+    setting = inline.setting(builder, key, frame) if builder is not None else None
+    if setting is None:
+        return item
+    return setting if setting.kind is Kind.SEQUENCE else replace(item, belief=setting.belief)
+
+
+def _optimizer(frame: Frame) -> ClassInfo | None:
+    """The class of an optimizer whose method runs."""
     owner = frame.function.owner if frame.function is not None else None
-    builder = owner.methods.get("__init__") if owner is not None else None
-    if owner is None or builder is None or not any(_is_optimizer(b, owner.module) for b in owner.node.bases):
-        return None
-    setting = inline.setting(builder, key, frame)
-    return setting.belief if setting is not None else None
-
-
-def _is_optimizer(base: ast.expr, module: ModuleInfo) -> bool:
-    spelled = ast.unparse(base)
-    first, _, rest = spelled.partition(".")
-    qualified = ".".join(filter(None, (module.imports.get(first, first), rest)))
-    return qualified.startswith("torch.optim.") and qualified.endswith(".Optimizer")
+    return owner if owner is not None and inherits_from(owner, "torch.optim.") else None
 
 
 def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) -> Belief | None:

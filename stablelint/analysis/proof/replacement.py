@@ -111,6 +111,18 @@ def is_doubled(site: Obligation, replacement: Replacement) -> bool:
     return inner.op in ("where", "masked_fill") and own is not None and _same_test(own, replacement.test)
 
 
+def wiped_away(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
+    """The later operation that replaces the NaN of a site, if no gradient flows through it."""
+    if differentiable(site.value, site.gradient):
+        return None
+    wiping = (one for one in later if site.value.key in one.made_from)
+    return next((one for one in wiping if one.value.op == "nan_to_num" or _finds_nan(one, site.value)), None)
+
+
+def _finds_nan(replacement: Replacement, result: Value) -> bool:
+    return replacement.test is not None and "nan" in _found_by(replacement.test, result)
+
+
 def is_masked_again(
     site: Obligation, later: Sequence[Replacement], observed: Iterable[tuple[Value, object]]
 ) -> bool:
@@ -359,8 +371,12 @@ def _vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:
     weights, product = stripped(other.first), stripped(one.first)
     if rows_of(one.operands) != rows_of(other.operands):
         return False
-    factors = {stripped(v).key for v in product.operands.values()} if product.op == "mul" else {product.key}
-    return weights.interval.lo >= 0 and weights.key in factors
+    joint = product.op in ("mul", "logical_and")
+    factors = {stripped(v).key for v in product.operands.values()} if joint else {product.key}
+    united = (
+        {stripped(v).key for v in weights.operands.values()} if weights.op == "logical_or" else {weights.key}
+    )
+    return weights.interval.lo >= 0 and not united.isdisjoint(factors)
 
 
 def _scales(value: Value) -> bool:

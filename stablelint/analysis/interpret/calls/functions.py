@@ -10,7 +10,7 @@ from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
 from stablelint.analysis.interpret.operations.distributions import make_distribution
-from stablelint.analysis.interpret.operations.sizes import counted, size_of
+from stablelint.analysis.interpret.operations.sizes import count_under_root, counted, size_of
 from stablelint.analysis.interpret.operations.tensors import SPECIAL
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -189,6 +189,8 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
     if not positional:
         return Value(f"math.{name}", frame.graph.fresh(), Kind.NUMBER, node=node, module=frame.module)
     operand = positional[0]
+    if name == "sqrt":
+        count_under_root(operand)
     op = "abs" if name == "fabs" else name
     known = range_of(op, [frame.state.effective(operand)], {}, FLOAT64)
     interval = AT_LEAST_ONE if name == "factorial" else known or _ANY

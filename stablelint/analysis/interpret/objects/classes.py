@@ -20,7 +20,7 @@ from stablelint.analysis.interpret.statements.writing import exposed, forgotten,
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attained, Attributes, Kind, Value, join
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import COUNT, TOP, Interval
 
 _DEPTH = 8
 _REGISTERS = {
@@ -310,9 +310,22 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     if found is not None:
         return class_attribute(info, attr, frame)
     key = frame.graph.part("attribute", instance.key, attr)
-    return Value(
+    value = Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
+    if attr == "last_epoch" and inherits_from(info, "torch.optim.lr_scheduler."):
+        counted = replace(value, kind=Kind.NUMBER, interval=COUNT, zero=Attained.COINCIDENCE)
+        return open_to_callers(counted, key, "no schedule is asked before its first step", ())
+    return value
+
+
+def inherits_from(info: ClassInfo, package: str) -> bool:
+    """Whether a base of a class is, by its name, one of a package that is not read."""
+    for base in info.node.bases:
+        first, _, rest = ast.unparse(base).partition(".")
+        if ".".join(filter(None, (info.module.imports.get(first, first), rest))).startswith(package):
+            return True
+    return False
 
 
 def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:
@@ -378,7 +391,12 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
     if least is None:
         return value
     zero = Attained.COINCIDENCE if least <= 0 else Attained.NONE
-    counted = replace(value, kind=Kind.NUMBER, interval=Interval(float(least), inf), zero=zero)
+    counted = replace(
+        value,
+        kind=Kind.TENSOR if kind is Kind.TENSOR else Kind.NUMBER,
+        interval=Interval(float(least), inf),
+        zero=zero,
+    )
     return open_to_callers(counted, key, f"`{info.name}` alone counts self.{attr}", ())
 
 

@@ -55,6 +55,14 @@ def counted(value: Value) -> None:
         sized(value, value.name or "the count")
 
 
+def count_under_root(value: Value) -> None:
+    """`math.sqrt(2 * n)`: lets it be believed of a setting that it is positive; of what else is a root a setting?"""
+    factors = value.operands.values() if value.op == "mul" else [value]
+    settings = [v for v in factors if not (v.kind is Kind.NUMBER and v.interval.lo >= 1)]
+    if len(settings) == 1 and settings[0].op in SETTINGS | {"item"} and settings[0].kind is not Kind.TENSOR:
+        sized(value, settings[0].name or "the count")
+
+
 def not_empty(count: Value, counted: Value) -> Value:
     """A count that is believed to be at least 1."""
     setting = Assumption(f"{counted.name or 'it'} is not empty")
