@@ -9,7 +9,7 @@ from dataclasses import replace
 from stablelint.analysis.files.counters import least_entry
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.objects.classes import inherits_from
+from stablelint.analysis.interpret.objects.classes import ancestors, inherits_from
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
@@ -90,10 +90,10 @@ def _of_optimizer(item: Value, key: str, frame: Frame) -> Value:
     owner = _optimizer(frame)
     if owner is None:
         return item
-    builder, least = owner.methods.get("__init__"), least_entry(owner, key)
+    builder, least = owner.methods.get("__init__"), least_entry(ancestors(owner, frame), key)
     if least is not None:
         zero = Attained.COINCIDENCE if least <= 0 else Attained.NONE
-        counted = replace(item, interval=Interval(float(least), math.inf), zero=zero)
+        counted = replace(item, interval=Interval(float(least), math.inf, hi_open=True), zero=zero)
         return open_to_callers(counted, item.key, f"`{owner.name}` alone counts {key!r}", ())
     setting = inline.setting(builder, key, frame) if builder is not None else None
     if setting is None:
@@ -104,7 +104,7 @@ def _of_optimizer(item: Value, key: str, frame: Frame) -> Value:
 def _optimizer(frame: Frame) -> ClassInfo | None:
     """The class of an optimizer whose method runs."""
     owner = frame.function.owner if frame.function is not None else None
-    return owner if owner is not None and inherits_from(owner, "torch.optim.") else None
+    return owner if owner is not None and inherits_from(owner, "torch.optim.", frame) else None
 
 
 def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) -> Belief | None:

@@ -31,6 +31,12 @@ def test_an_optimizer_counts_its_steps(start: str) -> None:
     assert (14, "SL102") in assumed(code)
 
 
+def test_a_tensor_into_which_another_name_may_write_counts_where_it_is_seen_to() -> None:
+    code = body(OPTIMIZER).replace("START", "torch.zeros(1)")
+    code = code.replace('state["step"] += 1', 'n = state["step"]\n                n.sub_(1)')
+    assert (15, "SL102") in open_(code)
+
+
 @pytest.mark.parametrize("start", ["-1", "p.sum()"])
 def test_what_starts_below_0_or_anywhere_may_be_0(start: str) -> None:
     assert (14, "SL102") in open_(body(OPTIMIZER).replace("START", start))
@@ -109,3 +115,8 @@ def test_nan_of_an_empty_selection_or_union_is_wiped_away(wiped: str) -> None:
     assert open_(
         "def f(x, m):\n    r = (x * (m > 0)).sum(1) / (m > 0).sum(1)\n    " + wiped + "\n    return r\n"
     )
+
+
+def test_a_power_of_pythons_is_one_of_both_its_operands() -> None:
+    code = "import math\ndef f(x, beta=0.9, n: int = 1):\n    return x / (1 - math.pow(beta, n))\n"
+    assert (unmet(code), assumed(code)) == ([], [(3, "SL102")])

@@ -192,17 +192,21 @@ def _call_math(name: str, positional: list[Value], node: ast.Call, frame: Frame)
     if name == "sqrt":
         count_under_root(operand)
     op = "abs" if name == "fabs" else name
-    known = range_of(op, [frame.state.effective(operand)], {}, FLOAT64)
+    operands = dict(zip(("input", "exponent") if name == "pow" else ("input",), positional, strict=False))
+    given = list(operands.values())
+    known = range_of(op, list(map(frame.state.effective, given)), {}, FLOAT64)
     interval = AT_LEAST_ONE if name == "factorial" else known or _ANY
     key = frame.graph.key("math", name, *(v.key for v in positional))
     zero = operand.zero if name in ("sqrt", "fabs") else Attained.NONE
     value = Value(
-        f"math.{name}", key, Kind.NUMBER, {"input": operand}, interval, zero, operand.ends, node=node,
+        f"math.{name}", key, Kind.NUMBER, operands, interval, zero, min(v.ends for v in given), node=node,
         module=frame.module,
     )  # fmt: skip
-    if operand.belief is not None:
-        lies, taken = range_of(op, [frame.state.believed(operand)], {}, FLOAT64) or _ANY, believed(operand)
-        value.belief = belief_in(lies, taken.zero if zero else zero, taken.ends, value, [operand])
+    if any(v.belief is not None for v in given):
+        lies = range_of(op, list(map(frame.state.believed, given)), {}, FLOAT64) or _ANY
+        taken = list(map(believed, given))
+        ends = min(v.ends for v in taken)
+        value.belief = belief_in(lies, taken[0].zero if zero else zero, ends, value, given)
     return value
 
 

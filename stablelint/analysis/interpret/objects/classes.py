@@ -313,19 +313,24 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     value = Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
     )
-    if attr == "last_epoch" and inherits_from(info, "torch.optim.lr_scheduler."):
+    if attr == "last_epoch" and inherits_from(info, "torch.optim.lr_scheduler.", frame):
         counted = replace(value, kind=Kind.NUMBER, interval=COUNT, zero=Attained.COINCIDENCE)
         return open_to_callers(counted, key, "no schedule is asked before its first step", ())
     return value
 
 
-def inherits_from(info: ClassInfo, package: str) -> bool:
-    """Whether a base of a class is, by its name, one of a package that is not read."""
-    for base in info.node.bases:
-        first, _, rest = ast.unparse(base).partition(".")
-        if ".".join(filter(None, (info.module.imports.get(first, first), rest))).startswith(package):
-            return True
-    return False
+def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
+    """Whether a class has a base that is, by its name, one of a package that is not read."""
+    return any(
+        _qualified(base, above).startswith(package)
+        for above in ancestors(info, frame)
+        for base in above.node.bases
+    )
+
+
+def _qualified(base: ast.expr, info: ClassInfo) -> str:
+    first, _, rest = ast.unparse(base).partition(".")
+    return ".".join(filter(None, (info.module.imports.get(first, first), rest)))
 
 
 def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:
@@ -394,7 +399,7 @@ def _reassigned(instance: Value, attr: str, initial: Value, node: ast.AST, frame
     counted = replace(
         value,
         kind=Kind.TENSOR if kind is Kind.TENSOR else Kind.NUMBER,
-        interval=Interval(float(least), inf),
+        interval=Interval(float(least), inf, hi_open=True),
         zero=zero,
     )
     return open_to_callers(counted, key, f"`{info.name}` alone counts self.{attr}", ())
