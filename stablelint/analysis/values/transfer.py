@@ -23,6 +23,8 @@ _GUARDS = {
 }
 
 _SHORT = frozenset({"uint8", "int8", "int16"})  # no data comes near the ends of the others
+_ADDING = frozenset({"scatter_add", "index_add"})
+_GATHERED = frozenset("sum mean amin amax".split())  # what a reduction by an index may make of numbers
 _MULTIPLYING = frozenset({"mul", "pow"})
 _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
@@ -78,7 +80,7 @@ def result_interval(
     if op == "scatter_sum":
         return NONNEGATIVE if ranges["src"].lo >= 0 else TOP
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
-        return _scattered(op, ranges)
+        return _scattered(op, operands, ranges)
     special = related(op, operands, ranges)
     if special is not None:
         return special
@@ -171,12 +173,15 @@ _OPERAND_NAMES: dict[str, frozenset[str]] = {
 }
 
 
-def _scattered(op: str, ranges: Mapping[str, Interval]) -> Interval:
-    base = ranges.get("input", TOP)
-    source = ranges.get("src", ranges.get("source", TOP))
-    if op in ("scatter_add", "index_add", "scatter_reduce") and math.inf > base.lo >= 0 and source.lo >= 0:
+def _scattered(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Interval:
+    """What is put, or added up, where an index says; of what is multiplied, and of what is added `alpha` times, nothing."""
+    base, source = ranges.get("input", TOP), ranges.get("src", ranges.get("source", TOP))
+    reduce = operands["reduce"].constant() if "reduce" in operands else "sum" if op in _ADDING else None
+    if "alpha" in operands or ("reduce" in operands and reduce not in _GATHERED):
+        return TOP
+    if reduce == "sum" and math.inf > base.lo >= 0 and source.lo >= 0:
         return Interval(base.lo, math.inf, lo_open=base.lo_open, hi_open=True)
-    return base.join(source)
+    return base.join(source) if reduce != "sum" else TOP
 
 
 def guard_of(op: str, operands: Mapping[str, Value], interval: Interval) -> str | None:

@@ -140,6 +140,22 @@ FALSE = {
         "def f(x):\n    v = x[x > 1e-6].contiguous().abs()\n    return torch.log(v.sum(-1))",
         LOGS,
     ),
+    "products at places": (
+        'def f(x, i):\n    return 1 / torch.ones(5).scatter_reduce(0, i, x.sigmoid(), "prod")',
+        QUOTIENTS,
+    ),
+    "means at places": (
+        'def f(x, i):\n    return 1 / (torch.ones(5).scatter_reduce(0, i, x.sigmoid(), "mean") - 0.9)',
+        QUOTIENTS,
+    ),
+    "what is taken away at places": (
+        "def f(x, i):\n    return 1 / torch.ones(5).index_add(0, i, x.abs() + 1, alpha=-1)",
+        QUOTIENTS,
+    ),
+    "what is scaled at places": (
+        'def f(x, i):\n    return 1 / torch.ones(5).scatter(0, i, 0.5, reduce="multiply")',
+        QUOTIENTS,
+    ),
     "a mapping that another one overrides": (
         'def f(x, options):\n    return x / ({"n": 1} | options)["n"]',
         QUOTIENTS,
