@@ -39,7 +39,7 @@ from stablelint.diagnostic import (
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import FLOAT16, shows_half
-from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.relevance import brings_torch, concerns
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
 
@@ -92,7 +92,7 @@ def check_source(
     What cannot be read or parsed is a problem in the report; nothing is raised.
     """
     if not brings_torch(source):
-        return FileReport(filename, lines=source.count(b"\n"))
+        return replace(passes_in(source, filename, options.root), lines=source.count(b"\n"))
     try:
         with (
             opened(source, filename, options.root, received, options.edited) as (module, project),
@@ -108,17 +108,17 @@ def compile_patterns(catalog: Catalog) -> None:
     index_of(catalog)
 
 
-def passes_in(source: bytes, filename: str, root: Path) -> FileReport:
+def passes_in(source: bytes, filename: str, root: Path | None) -> FileReport:
     """What a file passes to others (`passes`, `consulted`), at a fraction of what an analysis costs."""
-    if not brings_torch(source):
+    if not concerns(source):
         return FileReport(filename)
     try:
         with opened(source, filename, root) as (module, project):
             look(module)
             passes = passes_of(module, module.sights.passing(), project)
             return FileReport(filename, passes=passes, consulted=project.consulted(()))
-    except SourceError:
-        return FileReport(filename)
+    except SourceError as error:
+        return FileReport(filename, problems=(error.problem,))
 
 
 class _Analysis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 # An import at the start of a line or after `:` or `;`, which an example in a docstring is not; a line of a list of
 # imports; a name as text, as `import_module("torch")` has it. A package may hand on `Tensor` under a name of its own.
@@ -28,6 +29,29 @@ def brings_torch(data: bytes) -> bool:
         line for line in data.splitlines() if b"import" in line or b"torch" in line or b"Tensor" in line
     ]
     return _BRINGS.search(b"\n".join(telling)) is not None
+
+
+# `config.EPS = 0`, `config.TABLE["eps"] = 0`, and the names that imports bind.
+_SET = re.compile(
+    rb"(?:^|[\r\n;:])[ \t]*(\w+)(?:\.[\w.]+[ \t]*(?:\[[^\]\r\n]*\])?|\[[^\]\r\n]*\])[ \t]*[-+*/]?=[^=]"
+)
+_IMPORTED = re.compile(rb"\bimport[ \t]+(?:\(([^)]*)\)|([^\r\n(]*))")
+_WORD = re.compile(rb"\w+")
+_STDLIB = frozenset(name.encode() for name in sys.stdlib_module_names)
+
+
+def sets_elsewhere(data: bytes) -> bool:
+    """Whether a file may bind anew what another file of the project holds."""
+    owners = set(_SET.findall(data)) - _STDLIB
+    if not owners:
+        return False
+    named = (word for groups in _IMPORTED.findall(data) for text in groups for word in _WORD.findall(text))
+    return not owners.isdisjoint(named)
+
+
+def concerns(data: bytes) -> bool:
+    """Whether something can be found in a file, or what it tells others takes a proof away."""
+    return brings_torch(data) or sets_elsewhere(data)
 
 
 def handles_tensors(data: bytes) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from stablelint.diagnostic import WHOLE, FileReport, Passed, Passes, Place
 from stablelint.syntax.content import digest
 from stablelint.syntax.precision import shows, speaks_for
-from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.relevance import concerns
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import codec, pool
 from stablelint.workspace.answer import GLIMPSE, read_passes
@@ -82,12 +82,12 @@ class Callers:
 
 
 def _text(path: str) -> bytes:
-    """The Python of a file that can pass tensors; nothing of others, and of what cannot be read."""
+    """The Python of a file that can pass something; nothing of others, and of what cannot be read."""
     try:
         data = python_of(Path(path).read_bytes(), path)
     except (OSError, SourceError):
         return b""
-    return data if brings_torch(data) else b""
+    return data if concerns(data) else b""
 
 
 def _names_of(place: Place) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
 from stablelint.syntax.content import digest
-from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.relevance import concerns
 from stablelint.workspace import codec
 from stablelint.workspace.codec import Json
 from stablelint.workspace.notebooks import python_at, python_of
@@ -50,7 +50,7 @@ class Scope:
 
 def trivial_entry(data: bytes, path: str) -> Json | None:
     """The entry of a file that needs no analysis, or None if it does."""
-    if brings_torch(data) or mentions(data):
+    if concerns(data) or mentions(data):
         return None
     if not data:
         return {}
@@ -115,7 +115,7 @@ class Examiner:
 
     def examine(self, data: bytes, path: str, fixes: bool = True) -> Json:
         """The entry of a file that holds `data`; without `fixes`, its findings alone, which take half the time."""
-        report = self.report(data, path) if brings_torch(data) else _unanalysed(data, path)
+        report = self.report(data, path) if concerns(data) else _unanalysed(data, path)
         outcome = suppress(data, path, report.diagnostics)
         wanted = self._fixed(data, list(outcome.kept), python_at) if fixes else list(outcome.kept)
         proved = report.discharged if self._scope.discharged else ()

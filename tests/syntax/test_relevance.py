@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stablelint.syntax.relevance import brings_torch, handles_tensors
+from stablelint.syntax.relevance import brings_torch, handles_tensors, sets_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,29 @@ def test_a_file_that_speaks_of_torch_at_most_does_not(text: str) -> None:
 def test_what_is_imported_may_handle_tensors_that_it_never_names() -> None:
     assert handles_tensors(b"def f(x):\n    return x.clamp(1e-6)")
     assert not handles_tensors(b"x = 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from lib import config\nconfig.EPS = 0",
+        "import lib.config as c\n\ndef f():\n    c.EPS += 1",
+        "from lib.config import (\n    A,\n    TABLE,\n)\nTABLE['eps'] = 0",
+        "import lib\nlib.config.TABLE['eps'] = 0",
+    ],
+)
+def test_a_file_may_set_what_another_one_holds(text: str) -> None:
+    assert sets_elsewhere(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import lib\n\nclass A:\n    def f(self):\n        self.lib = 0",
+        "import os\nos.environ['N'] = '1'",
+        "from lib import config\nassert config.EPS == 0",
+        "from lib import config\nx = {}\nx['config'] = 0",
+    ],
+)
+def test_a_file_that_sets_what_is_its_own_does_not(text: str) -> None:
+    assert not sets_elsewhere(text.encode())

@@ -323,6 +323,18 @@ def test_what_another_file_writes_is_not_proved(name: str, project: Path) -> Non
     assert [d.span.start.row for d in run(project, "lib").diagnostics if "config" in d.filename] == [row]
 
 
+@pytest.mark.parametrize("name", [name for name in WRITTEN if "private" not in name])
+def test_what_a_file_without_torch_writes_is_not_proved(name: str, project: Path) -> None:
+    text, row = WRITTEN[name]
+    (project / "lib/config.py").write_text(CONFIG)
+    (project / "pyproject.toml").write_text("")
+    (project / "train.py").write_text(text)
+    for checked in ("lib", "."):
+        assert [d.span.start.row for d in run(project, checked).diagnostics if "config" in d.filename] == [
+            row
+        ]
+
+
 def test_what_a_function_of_another_file_writes_into_is_not_proved(project: Path) -> None:
     (project / "lib/config.py").write_text(CONFIG)
     code = "import torch\nfrom lib.config import clear\n\ndef f(x):\n    y = x.abs() + 1\n    clear(y)\n    return 1 / y\n"
