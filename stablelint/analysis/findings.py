@@ -77,9 +77,8 @@ def _proved_later(site: Site, review: Review) -> Site:
     if not site.judgement.status.is_open:
         return site
     if any("elements" in condition for condition in site.rule.where):
-        again = is_masked_again(site.obligation, review.replacements, review.observed)
-        return _discharged(site, "masked_fill") if again else site
-    if any("empty_selection" in condition for condition in site.rule.where):
+        if is_masked_again(site.obligation, review.replacements, review.observed):
+            return _discharged(site, "masked_fill")
         wiped = wiped_away(site.obligation, review.replacements)
         return _discharged(site, wiped.value.op) if wiped is not None else site
     if not site.rule.has_contract:

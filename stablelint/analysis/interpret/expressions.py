@@ -12,6 +12,7 @@ from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.sizes import count_under_root
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
@@ -77,8 +78,20 @@ def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, fra
         return frame.graph.foreign(node)
     if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
         return frame.graph.unknown(node=node)
+    if (
+        name == "pow"
+        and _is_fraction(right)
+        and frame.function is not None
+        and frame.function.name == "__init__"
+    ):
+        count_under_root(left)  # no tensor: an object is made, of settings
     second = {"pow": "exponent"}.get(name, "other")
     return apply(name, {"input": left, second: right}, node, frame)
+
+
+def _is_fraction(exponent: Value) -> bool:
+    number = exponent.constant()
+    return isinstance(number, float) and not number.is_integer()
 
 
 def _constant(node: ast.Constant, frame: Frame) -> Value:

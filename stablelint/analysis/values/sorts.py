@@ -15,6 +15,7 @@ _MAKES_INTEGERS = having("whole")
 _RESHAPES = having("layout")
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ARITHMETIC = frozenset("add sub mul div".split())
+_REAL_PARTS = frozenset("abs angle real imag as_real irfft".split())
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
 
@@ -75,8 +76,9 @@ def is_imaginary(value: Value, depth: int = _DEPTH, known: bool = True) -> bool:
 
 def may_be_complex(value: Value, depth: int = _DEPTH) -> bool:
     """Whether something that a value is made of is known to hold complex numbers."""
-    held = value.dtype is not None and value.dtype.startswith("complex")
-    return held or (depth > 0 and any(may_be_complex(part, depth - 1) for part in value.operands.values()))
+    if value.dtype is not None or value.op in _REAL_PARTS:
+        return value.dtype is not None and value.dtype.startswith("complex")
+    return depth > 0 and any(may_be_complex(part, depth - 1) for part in value.operands.values())
 
 
 def is_real(value: Value, depth: int = _DEPTH) -> bool:

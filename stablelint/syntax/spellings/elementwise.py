@@ -32,6 +32,7 @@ fmod            input,other               torch.fmod .fmod
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
 addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp
+angle           input                     torch.angle .angle +saves-operand
 hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand
 sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
 cos             input                     torch.cos .cos +wave +floating +saves-operand +extent

@@ -120,3 +120,15 @@ def test_nan_of_an_empty_selection_or_union_is_wiped_away(wiped: str) -> None:
 def test_a_power_of_pythons_is_one_of_both_its_operands() -> None:
     code = "import math\ndef f(x, beta=0.9, n: int = 1):\n    return x / (1 - math.pow(beta, n))\n"
     assert (unmet(code), assumed(code)) == ([], [(3, "SL102")])
+
+
+def test_a_setting_under_a_root_where_an_object_is_made() -> None:
+    code = """
+        class Schedule:
+            def __init__(self, width, steps):
+                self.scale = width**-0.5 * steps**-1.5
+
+            def at(self, degrees):
+                return degrees**-0.5
+    """
+    assert unmet(code) == [(6, "SL103")]

@@ -30,8 +30,9 @@ def test_what_may_have_a_real_part_may_overflow(line: str) -> None:
     assert "imaginary" not in discharged_by(code).get("SL201", set())
 
 
-def test_what_is_multiplied_by_the_imaginary_unit_is_assumed_to_be_real() -> None:
-    code = function("(1j * x).exp()")
+@pytest.mark.parametrize("phase", ["x", "torch.fft.rfft(x).angle()"])
+def test_what_is_multiplied_by_the_imaginary_unit_is_assumed_to_be_real(phase: str) -> None:
+    code = function(f"(1j * {phase}).exp()")
     assert assumed(code) == [(2, "SL201")]
     assert open_(code) == []
 

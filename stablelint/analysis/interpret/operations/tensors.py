@@ -87,7 +87,7 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     )  # fmt: skip
     if held != fill.interval:
         return value
-    of_unknown = source is not None and dtype is None and op != "fill_"
+    of_unknown = source is not None and dtype is None and op != "fill_" and fill.interval.is_bounded
     return _held(of_any(value, [fill])) if of_unknown else of_any(value, [fill])
 
 
