@@ -32,6 +32,21 @@ CHANGED = {
         + "        pass\n\nclass A(B):\n    def reset(self):\n        super().reset()\n"
         "    def f(self, x):\n        if self.n > 0:\n            self.reset()\n            return x / self.n"
     ),
+    "a layer works in place": (
+        "def f(x):\n    d = -(x.abs() + 1)\n    nn.ReLU(inplace=True)(d)\n    return 1 / d"
+    ),
+    "a layer of which no more is known works in place": (
+        "def f(x):\n    d = x.abs() + 1\n    nn.Threshold(5, 0, inplace=True)(d)\n    return 1 / d"
+    ),
+    "one of several tensors is written into": (
+        "def f(x, i):\n    d = x.abs() + 1\n    torch.min(x, 0, out=(d, i))\n    return 1 / d"
+    ),
+    "a function of torch that is passed works in place": (
+        "def f(x):\n    d = x.abs() + 1\n    list(map(torch.zero_, [d]))\n    return 1 / d"
+    ),
+    "a name is taken out of all names": (
+        'def f(x):\n    d = x.abs() + 1\n    locals()["d"].zero_()\n    return 1 / d'
+    ),
     "a loop assigns a tested attribute": (
         METHODS + "        assert self.n > 0\n        for _ in x:\n            y = x / self.n\n"
         "            self.n = self.n - 1\n        return y"

@@ -67,6 +67,8 @@ def _let_run(given: list[Value], frame: Frame) -> None:
     """Lets a callee run the functions that it is passed: on what stands around them, and on what else it is passed."""
     for value in given:
         passed = value.operands["function"] if value.op == "partial" else value
+        if passed.kind is Kind.NAMESPACE and changes(str(passed.data)):  # `map(torch.zero_, xs)`
+            let_write(str(passed.data), given, frame, in_place=True)
         if passed.kind is not Kind.FUNCTION:
             continue
         function: FunctionInfo = passed.data

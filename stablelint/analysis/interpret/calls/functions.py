@@ -168,6 +168,9 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         out = next((k.value for k in node.keywords if k.arg == "out"), None)
         if isinstance(out, ast.Name | ast.Attribute):
             bind(out, result, frame)
+        several = operands["out"].data if operands["out"].kind is Kind.SEQUENCE else []
+        for one in several:
+            written_into(one, frame.graph.unknown(one.name, node, one.kind), frame)
         written_into(operands["out"], result, frame)
     if "inplace" in operands and operands["inplace"].constant() is not False:
         written_into(operands["input"], result, frame)

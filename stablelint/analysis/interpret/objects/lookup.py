@@ -50,9 +50,9 @@ _DTYPES = {
     **dict.fromkeys(("complex32", "complex64", "complex128", "cfloat", "cdouble", "chalf"), "complex64"),
 }  # fmt: skip
 _BUILTINS = frozenset(
-    "vars len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr sorted list "
-    "tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod exec "
-    "eval".split()
+    "vars locals len sum min max abs float int bool round range enumerate zip print isinstance getattr hasattr setattr "
+    "sorted list tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod "
+    "exec eval".split()
 )
 _LAYER_SIZES = frozenset(
     "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()

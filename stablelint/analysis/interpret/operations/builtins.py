@@ -71,6 +71,8 @@ def call_builtin(
         disowned(first, "", frame)  # whoever has the mapping can write into it
     if name in ("exec", "eval"):
         let_write(name, [*frame.state.names.values(), *frame.state.attributes.values()], frame)
+    if name == "locals":
+        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(frame.state.names))
     if name in ("str", "print", "repr", "id", "type"):
         return frame.graph.foreign(node)
     if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join, sized
@@ -49,7 +50,7 @@ def make_layer(
     if name == "DataParallel" or name == "DistributedDataParallel":
         return positional[0] if positional else frame.graph.unknown(node=node)
     found = operations.module(qualified)
-    layer = Layer(qualified)
+    layer = Layer(qualified, arguments={n: v for n, v in keywords.items() if n == "inplace"})
     if found is not None:
         layer.operation = found.name
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
@@ -267,10 +268,21 @@ def grown(
 def call_layer(
     target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
-    """The value of applying a layer."""
+    """The value of applying a layer, which may write it into what it is given."""
     layer: Layer = target.data
     if layer.chain is not None:
         return _call_chain(layer.chain, positional, node, frame)
+    result = _applied(target, positional, keywords, node, frame)
+    asked = layer.arguments.get("inplace")
+    if asked is not None and asked.constant() is not False and positional:
+        written_into(positional[0], result, frame)
+    return result
+
+
+def _applied(
+    target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+) -> Value:
+    layer: Layer = target.data
     operands = {"input": positional[0]} if positional else {}
     if layer.operation is None:
         if layer.qualified in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
