@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, fields
 
 import torch
@@ -23,6 +24,16 @@ class Operand:
     device: str
     origin: str | None = None
     made_at: Location | None = None  # the statement that made it
+
+    @property
+    def owner(self) -> str:
+        """The name as what stands before a method: `(a + b)` of `a + b`."""
+        try:
+            node = ast.parse(self.name, mode="eval").body
+        except SyntaxError:  # in words: `weight of fc1`
+            return self.name
+        atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+        return self.name if isinstance(node, atoms) else f"({self.name})"
 
     @classmethod
     def of(

@@ -530,6 +530,52 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         ("nothing is left for 1", "2 x 2", "input of 1 (1, 1, 2, 2)"),
         "padding",
     ),
+    Crash(
+        "heads that do not divide the width",
+        HEAD
+        + "x = nn.Linear(48, 144)(torch.randn(2, 6, 48))\nq, k, v = x.chunk(3, -1)\nq = q.view(2, 6, 5, 48 // 5)\n",
+        "shape",
+        ("q (2, 6, 48)", "(2, 6, 5, 9)"),
+        "5 × 9 stands for 48, of which 5 is no divisor",
+    ),
+    Crash(
+        "a mask without heads",
+        HEAD
+        + "scores = torch.randn(2, 4, 6, 6)\nmask = torch.ones(2, 6, 6)\nscores.masked_fill(mask == 0, -1e9)\n",
+        "shape",
+        ("scores (2, 4, 6, 6)", "mask == 0 (2, 6, 6)"),
+        "(mask == 0).unsqueeze(1)",
+    ),
+    Crash(
+        "a skip connection of an odd size",
+        HEAD
+        + "x = torch.randn(2, 1, 15, 15)\nlow = nn.Conv2d(1, 4, 3, 2, 1)(x)\n"
+        + "high = nn.ConvTranspose2d(4, 4, 2, 2)(low)\ntorch.cat([x, high], dim=1)\n",
+        "shape",
+        ("high (2, 4, 16, 16)", "x (2, 1, 15, 15)", "dimension 2 is 16 against 15"),
+        "F.interpolate(high, size=[15, 15])",
+    ),
+    Crash(
+        "a sample that is None",
+        LOADER.replace("ITEM", "return None if index == 6 else torch.zeros(3)").replace("WORKERS", "0"),
+        "data",
+        ("as sample 6 does",),
+        "a path through __getitem__ returns nothing",
+    ),
+    Crash(
+        "more memory than there is, beside a list of losses",
+        TRAIN + "kept = [model(inputs).mean() for _ in range(3)]\ngrid = torch.zeros(200_000, 200_000, 60)\n",
+        "memory",
+        ("8.73 TiB",),
+        "see the sizes that are given | keep values in kept",
+    ),
+    Crash(
+        "scores that were made under no_grad",
+        TRAIN + "with torch.no_grad():\n    scores = model(inputs)\nloss = scores.mean()\nloss.backward()\n",
+        "no-graph",
+        ("gradients are disabled where `scores = model(inputs)` stands", "loss = scores.mean()"),
+        "move that line out of no_grad",
+    ),
 )
 
 UNKNOWN = (

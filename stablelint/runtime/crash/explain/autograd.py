@@ -183,6 +183,10 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = ["leave that block before the loss is computed"]
     else:
         for one in _behind(made, user):
+            if is_without_gradients(one.filename, one.row):
+                because.append(f"gradients are disabled where `{one.expression}` stands")
+                advice = ["move that line out of no_grad"]
+                break
             if cuts := cuts_in(one.expression):
                 because.append(f"`{one.expression}` cuts it off: {', '.join(cuts)}")
                 break
@@ -225,7 +229,7 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not losses:
         return None
     operand = scene.operand(losses[0], "the loss")
-    advice = f"{operand.name}.mean().backward(), or a loss whose reduction is not 'none'"
+    advice = f"{operand.owner}.mean().backward(), or a loss whose reduction is not 'none'"
     summary = f"{operand.name} {operand.shape} is not one number"
     return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,))
 

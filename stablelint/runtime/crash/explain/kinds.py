@@ -28,10 +28,10 @@ def class_labels(loss: Loss, _: re.Match[str]) -> Explanation:
     given, target, labels = loss.given, loss.target, loss.labels
     values = target.detach().flatten()
     whole = bool((values == values.round()).all())
-    advice = f"{labels.name}.long()" if whole else "a loss of differences, if these are quantities"
+    advice = f"{labels.owner}.long()" if whole else "a loss of differences, if these are quantities"
     summary = f"cross entropy takes class numbers of dtype int64, and {labels.name} is {labels.dtype}"
     if given.shape == target.shape and target.dim() > 1 and whole:
-        advice = f"{labels.name}.argmax(1), if rows are one-hot; float targets of {labels.shape} are allowed"
+        advice = f"{labels.owner}.argmax(1), if rows are one-hot; float targets of {labels.shape} are allowed"
     if given.shape == target.shape and not target.is_floating_point():
         shape = f"{labels.name} has the shape of the scores, {labels.shape}"
         summary = f"{shape}, and is {labels.dtype}: cross entropy takes probabilities in that shape"
@@ -49,7 +49,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if (frame := scene.called("embedding")) is not None:
         indices = scene.operand(frame.frame.f_locals["input"], "input")
         summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
-        advice.append(f"{indices.name}.long(), if these are indices; nn.Linear, if they are quantities")
+        advice.append(f"{indices.owner}.long(), if these are indices; nn.Linear, if they are quantities")
     elif len(kinds) < 2:
         return None
     else:
@@ -66,18 +66,18 @@ def _cast(operands: tuple[Operand, ...]) -> list[str]:
     weight = next((one for one in operands if " of " in one.name), None)
     for one in operands:
         if weight is not None and one is not weight and one.dtype != weight.dtype:
-            text = f"{one.name}.to(torch.{weight.dtype})"
+            text = f"{one.owner}.to(torch.{weight.dtype})"
             why = (
                 "; NumPy arrays are float64 unless they are told otherwise" if one.dtype == "float64" else ""
             )
             return [text + why]
     double = next((one for one in operands if one.dtype == "float64"), None)
     if double is not None:
-        return [f"{double.name}.float(); NumPy arrays are float64 unless they are told otherwise"]
+        return [f"{double.owner}.float(); NumPy arrays are float64 unless they are told otherwise"]
     whole = next((one for one in operands if not getattr(torch, one.dtype).is_floating_point), None)
     if whole is not None:
-        return [f"{whole.name}.float()"]
-    return [f"{operands[1].name}.to(torch.{operands[0].dtype})"]
+        return [f"{whole.owner}.float()"]
+    return [f"{operands[1].owner}.to(torch.{operands[0].dtype})"]
 
 
 @explains(
@@ -96,7 +96,7 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     strays = [one for one in operands if one.device != home]
     concerned = [one for one in operands if weight is None or one in strays or one is weight]
     summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
-    advice = [f"{one.name} = {one.name}.to({home!r})" for one in strays if one.name.isidentifier()]
+    advice = [f"{one.name} = {one.owner}.to({home!r})" for one in strays if one.name.isidentifier()]
     advice += [_moved(one.name, home, scene) for one in strays if not one.name.isidentifier()]
     return Explanation("device", summary, advice=tuple(advice), operands=operands)
 

@@ -81,7 +81,12 @@ def collated(scene: Scene, match: re.Match[str]) -> Explanation | None:
         advice = "the data set lacks a transform that ends in ToTensor()"
     elif kind == "NoneType":
         advice = "a path through __getitem__ returns nothing"
-    return Explanation("data", f"a batch cannot be made of samples that hold {kind}", advice=(advice,))
+    told = f"a batch cannot be made of samples that hold {kind}"
+    fetched, place = scene.called("fetch"), re.search(r"as element (\d+) in", scene.message)
+    indices = fetched.names.get("possibly_batched_index") if fetched is not None else None
+    if place is not None and isinstance(indices, list) and int(place[1]) < len(indices):
+        told += f", as sample {indices[int(place[1])]} does"
+    return Explanation("data", told, advice=(advice,))
 
 
 @explains(r"")

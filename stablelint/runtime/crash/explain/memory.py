@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 
 import torch
@@ -41,12 +43,23 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     other = []
     made = "CPUAllocator" in scene.message and not operands
     advice = ["see the sizes that are given"] if made else ["a smaller batch"]
+    at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
-        advice.insert(0, f"keep values in {name}: .item() or .detach()")
+        advice.insert(0 if at_all else len(advice), f"keep values in {name}: .item() or .detach()")
         at = filled_at(name, _files(held))
         other += [(f"{name} is filled here", at)] if at is not None else []
     summary = f"{sized(asked)} were asked for at once" if asked else "the memory of the device is full"
     return Explanation("memory", summary, tuple(because), tuple(advice), operands, other=tuple(other))
+
+
+def _capacity(message: str) -> float:
+    """The bytes that the device has in all, as far as it is known."""
+    if "CPUAllocator" in message:
+        return (
+            os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
+        )
+    told = re.search(r"total capacity of ([\d.]+) (bytes|[KMG]iB)", message)
+    return float(told[1]) * _UNITS[told[2]] if told is not None else math.inf
 
 
 def _files(held: dict[str, Holding]) -> set[str]:

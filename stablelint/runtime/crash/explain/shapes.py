@@ -41,7 +41,7 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
         given = operands[0].shape
         summary = f"{scene.module_name()} takes {layer.in_features} features, and {operands[0].name} has {given[-1]}"
         if len(given) > 2 and math.prod(given[1:]) == layer.in_features:
-            name = "nn.Flatten()" if " of " in operands[0].name else f"{operands[0].name}.flatten(1)"
+            name = "nn.Flatten()" if " of " in operands[0].name else f"{operands[0].owner}.flatten(1)"
             return _explained(scene, summary, f"flatten it before: {name} gives {layer.in_features}")
         advice = [f"nn.Linear({given[-1]}, {layer.out_features}) fits what it is given"]
         for dimension, size in enumerate(given[:-1]):
@@ -64,9 +64,9 @@ def _rows(operand: Operand) -> int:
 def _transposed(left: Operand, right: Operand) -> Iterator[str]:
     if len(left.shape) > 1 and len(right.shape) > 1:
         if left.shape[-1] == right.shape[-1]:
-            yield f"{left.name} @ {right.name}.mT gives {(*left.shape[:-1], right.shape[-2])}"
+            yield f"{left.name} @ {right.owner}.mT gives {(*left.shape[:-1], right.shape[-2])}"
         if left.shape[-2] == right.shape[-2]:
-            yield f"{left.name}.mT @ {right.name} gives {(*left.shape[:-2], left.shape[-1], right.shape[-1])}"
+            yield f"{left.owner}.mT @ {right.name} gives {(*left.shape[:-2], left.shape[-1], right.shape[-1])}"
 
 
 @explains(r"Expected size for first two dimensions of batch2 tensor|must match the reduction dim")
@@ -105,9 +105,9 @@ def _fitting(left: Operand, right: Operand) -> Iterator[str]:
         for dimension in range(len(one.shape) + 1):
             wider = (*one.shape[:dimension], 1, *one.shape[dimension:])
             if len(wider) <= len(other.shape) and _broadcasts(wider, other.shape):
-                yield f"{one.name}.unsqueeze({dimension}), of shape {wider}, would fit {other.name}"
+                yield f"{one.owner}.unsqueeze({dimension}), of shape {wider}, would fit {other.name}"
         if len(one.shape) == 2 and _broadcasts(one.shape[::-1], other.shape):
-            yield f"{one.name}.T, of shape {one.shape[::-1]}, would fit {other.name}"
+            yield f"{one.owner}.T, of shape {one.shape[::-1]}, would fit {other.name}"
 
 
 def _broadcasts(one: Shape, other: Shape) -> bool:
@@ -129,7 +129,11 @@ def concatenated(scene: Scene, match: re.Match[str]) -> Explanation | None:
         for other in range(len(first))
         if all(_besides(one.shape, other) == _besides(first, other) for one in operands)
     ]
-    summary = f"{odd.name} {odd.shape} does not continue {operands[0].name} {first} along dimension {along}"
+    unlike = [d for d, (a, b) in enumerate(zip(odd.shape, first, strict=True)) if a != b and d != along]
+    found = ", ".join(f"dimension {one} is {odd.shape[one]} against {first[one]}" for one in unlike)
+    summary = f"{odd.name} {odd.shape} does not continue {operands[0].name} {first} along dimension {along}: {found}"
+    if not advice and min(unlike) > 1:
+        advice.append(f"crop or pad one of them, or F.interpolate({odd.name}, size={list(first[2:])})")
     return _explained(scene, summary, *advice)
 
 
@@ -168,9 +172,20 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if given.shape and len(wanted) == 2:
         rest = math.prod(given.shape[1:])
         advice.append(
-            f"{given.name}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
+            f"{given.owner}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
         )
+    advice += _parted(given.shape, wanted)
     return _explained(scene, summary, *advice)
+
+
+def _parted(given: Shape, wanted: Shape) -> Iterator[str]:
+    """What the sizes behind those that two shapes share are to multiply to."""
+    same = next((i for i, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), 0)
+    rest, parts = math.prod(given[same:]), wanted[same:]
+    if same and len(parts) > 1:
+        whole = f"{' × '.join(map(str, parts))} stands for {rest}"
+        odd = [one for one in parts if one > 0 and rest % one]
+        yield f"{whole}, of which {odd[0]} is no divisor" if odd else whole
 
 
 @explains(

@@ -74,7 +74,7 @@ def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
     summary = f"{scores.name} {scores.shape} has {match[1]} rows, {labels.name} {labels.shape} has {match[2]}"
     advice = "the first dimension of both counts samples"
     if target.numel() and given.shape[-1] * target.numel() == given.numel():
-        advice = f"{scores.name}.reshape(-1, {given.shape[-1]}) and {labels.name}.reshape(-1) fit"
+        advice = f"{scores.owner}.reshape(-1, {given.shape[-1]}) and {labels.owner}.reshape(-1) fit"
     return loss.explained("target", summary, advice)
 
 
