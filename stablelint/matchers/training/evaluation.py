@@ -48,7 +48,7 @@ _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout Featur
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
-_DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled".split())
+_DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
@@ -64,9 +64,8 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     loaded = frozenset(map(subject, calls("load_state_dict"))) - {""}
     if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded):
         return
-    layers = _layers_made(calls(), module)
-    modal = any(name.startswith(_MODAL) for name in layers)
-    if not modal and (layers or (trains and not calls("step"))):
+    modal = _is_modal(module)
+    if not modal and (modal is False or (trains and not calls("step"))):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
     modules = modules_in(review) | trained_in(module) if trains else loaded
     for root in functions_of(review):
@@ -76,7 +75,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
             if ast.unparse(call.func) not in modules or (backs_below(loop) if loop else trains):
                 continue
             if graph_is_off(call, root):
-                yield site_at(review, rule, call, shown=modal)
+                yield site_at(review, rule, call, shown=bool(modal))
                 break
 
 
@@ -97,10 +96,11 @@ def _mode(call: ast.AST) -> str:
     return _MODES.get((called(call), *map(ast.unparse, arguments(call))), "")
 
 
-def _layers_made(calls: list[ast.Call], module: ModuleInfo) -> list[str]:
-    """The layers that the file builds, losses aside."""
-    names = (made_by(c, module).rpartition(".") for c in calls)
-    return [name for package, _, name in names if package == "torch.nn" and not name.endswith("Loss")]
+def _is_modal(module: ModuleInfo) -> bool | None:
+    """Whether a layer that the file builds, losses aside, depends on the mode; None where it builds none."""
+    made = (made_by(c, module).rpartition(".") for c in module.sights.calls())
+    layers = [name for package, _, name in made if package == "torch.nn" and not name.endswith("Loss")]
+    return any(name.startswith(_MODAL) for name in layers) if layers else None
 
 
 @observes()
@@ -112,7 +112,8 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     yield from _switched_too_late(review, rule)
     calls = review.module.sights.calls
     evals = [c for c in calls("eval", "train") if _mode(c) == "eval"]
-    if any(receiver(c) is not None and c not in evals for c in calls("train")):
+    back = any(receiver(c) is not None and c not in evals for c in calls("train"))
+    if back or _is_modal(review.module) is False:
         return
     trained = {*map(subject, calls("parameters")), *trained_in(review.module)}
     for root in functions_of(review):

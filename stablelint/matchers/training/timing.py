@@ -89,7 +89,10 @@ def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
         return []
     block = block_of(first, root)
     begin, end = statement_in(first, block, root), statement_in(last, block, root)
-    return block[begin + 1 : end] if begin is not None and end is not None else []
+    if begin is None or end is None:
+        return []
+    within = isinstance(block[end], ast.For | ast.While | ast.With | ast.Try)  # what runs there before, too
+    return block[begin + 1 : end + within]
 
 
 def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> ast.expr | None:
