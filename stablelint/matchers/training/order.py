@@ -6,12 +6,13 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observes, site_at
-from stablelint.matchers.names import functions_naming, modules_in, parameters_of, reached_from
+from stablelint.matchers.names import functions_naming, made_by, modules_in, parameters_of, reached_from
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
     Function,
     arguments,
     around,
+    assigned,
     backs_in,
     block_of,
     calls_in,
@@ -20,7 +21,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
-from stablelint.syntax.walk import functions_below
+from stablelint.syntax.walk import functions_below, nodes_below
 
 _KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
 _CLEARING = ("zero_grad", "zero_grads", "grad")
@@ -86,9 +87,11 @@ def _reads_gradients(before: Step, after: Step) -> bool:
 def missing_zero_grad(review: Review, rule: Rule) -> Sites:
     """A loop, or a function, with backward and step that never clears a gradient, nor does what it calls."""
     steps, module = steps_of(review), review.module
-    for step in (s for s in steps if s.kind == "step"):
-        loop, optimizer = loop_around(step.node, step.root), step.value.operands.get("input")
-        if arguments(step.node):
+    for step in (s for s in steps if s.kind in ("step", "scaler_step")):
+        scaled = step.kind == "scaler_step"
+        loop = loop_around(step.node, step.root)
+        optimizer = step.value.operands.get("argument0" if scaled else "input")
+        if arguments(step.node) and not scaled:
             yield from _in_closure(step.node, review, rule)
             continue
         if optimizer is None or (loop is None and not _is_step_by_itself(step, optimizer, module)):
@@ -101,7 +104,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
         if _clears(step.root, module) if known else _may_clear(optimizer, module):
             continue
         yield make_site(
-            review, rule, first.at, {"optimizer": optimizer}, texts={"optimizer": step.subject},
+            review, rule, first.at, {"optimizer": optimizer}, texts={"optimizer": step.optimizer},
             shown=known and optimizer.op != "argument" and loop is not None,
             statement=review.statements.get(id(first.value)),
         )  # fmt: skip
@@ -151,7 +154,7 @@ def _may_clear(optimizer: Value, module: ModuleInfo) -> bool:
 def scheduler_first(review: Review, rule: Rule) -> Sites:
     """`scheduler.step()` and, further down in the same block or its loop, the only `optimizer.step()` of the function."""
     for root in functions_naming(review, "step"):
-        steps = {n: subject(n).rpartition(".")[2].lower() for n in calls_in(root, "step")}
+        steps = {n: _stepped(n, review.module) for n in calls_in(root, "step")}
         schedulers = [n for n, name in steps.items() if "sched" in name and not arguments(n)]
         optimizers = [n for n, name in steps.items() if n not in schedulers and _is_optimizer(name)]
         if len(schedulers) != 1 or len(optimizers) != 1:
@@ -165,6 +168,14 @@ def scheduler_first(review: Review, rule: Rule) -> Sites:
             ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
             parts: dict[str, ast.expr] = {"step": optimizer} if ready else {}
             yield site_at(review, rule, scheduler, parts, statement=block[first])
+
+
+def _stepped(call: ast.Call, module: ModuleInfo) -> str:
+    """What a step is one of: the class of torch.optim that the file binds its object to, or its name."""
+    text = subject(call)
+    bound = (assigned(n) for n in nodes_below(module.source.tree, ast.Assign))
+    made = (made_by(value, module).lower() for names, value in bound if text in names)
+    return next((name for name in made if name.startswith("torch.optim.")), text.rpartition(".")[2].lower())
 
 
 def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> list[ast.stmt]:

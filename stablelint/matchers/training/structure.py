@@ -156,6 +156,8 @@ def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
             return _holds_modules(inner, module)
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
             return any(_is_layer(part, module) for part in parts)
+        case ast.BinOp(left=inner, op=ast.Mult()):
+            return _holds_modules(inner, module)
         case ast.ListComp(elt=part) | ast.GeneratorExp(elt=part) | ast.DictComp(value=part):
             return _is_layer(part, module)
     return False
