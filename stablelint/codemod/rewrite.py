@@ -15,7 +15,7 @@ from stablelint.codemod.guards import beside, bound, scales
 from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once
-from stablelint.codemod.proof.handled import check_cast_back, check_not_empty, check_unhandled
+from stablelint.codemod.proof.handled import check_agrees, check_cast_back, check_not_empty, check_unhandled
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_taken_alone, check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
@@ -134,6 +134,7 @@ class Rewriter:
         if isinstance(node, ast.expr):
             check_unguarded(self._file.tree, proposal, node)
             check_unhandled(self._file.tree, proposal, node)
+            check_agrees(self._file.tree, proposal, node)
             check_not_empty(self._file.tree, proposal, node)
             check_cast_back(self._file.tree, proposal, node)
             spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
-from stablelint.codemod.flow.definition import function_of
-from stablelint.codemod.flow.nodes import loads, readers, viewed
+from stablelint.codemod.flow.definition import definition, function_of
+from stablelint.codemod.flow.nodes import is_number, loads, readers, viewed
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Proposal
+from stablelint.diagnostic import Applicability, Proposal
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants
 
@@ -47,6 +47,28 @@ def _known_as(name: str, later: list[ast.AST]) -> tuple[set[str], set[str]]:
         elif any(_asks(given, each) for each in names):
             tests |= targets
     return names, tests
+
+
+def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a logarithm loses the constant in its operand, and others read that operand with it.
+
+    ``s = sigmoid(z) + 1e-3; y = s * x; s.log()``: the logarithm is that of the scale, and stays so.
+    """
+    function = function_of(tree, node)
+    if proposal.applicability is not Applicability.UNSAFE or called_name(node) != "log" or function is None:
+        return
+    texts = {binding.text for binding in proposal.bindings.values()}
+    for name in (one for one in loads(node) if one.id not in texts):
+        given = definition(tree, name)
+        value = None if given is None else given.value
+        if not isinstance(value, ast.BinOp) or not (is_number(value.left) or is_number(value.right)):
+            continue
+        for reader in readers(function, name.id):
+            above = tree.link(reader).parent
+            call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
+            is_log = isinstance(call, ast.Call) and called_name(call) == "log"
+            if reader.lineno > value.lineno and not is_log:
+                raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from stablelint.diagnostic import Binding, Proposal
+from stablelint.diagnostic import Applicability, Binding, Proposal
 from tests.codemod.support import proposal, rewritten, span_of, withheld
 
 BOUND = "$d.clamp_min(1e-30)"
@@ -71,3 +73,18 @@ def test_what_callers_choose_the_type_of_is_cast_back(rest: str, is_made: bool) 
         assert "v = x.to(torch.float32).pow(2).mean(-1)" in rewritten(source, change)
     else:
         assert "nothing casts it back" in withheld(source, change)
+
+
+@pytest.mark.parametrize(("other", "is_made"), [("s * x", False), ("s.log().sum()", True), ("x", True)])
+def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, is_made: bool) -> None:
+    source = (
+        f"import torch\ndef f(z, x):\n    s = torch.sigmoid(z) + 1e-3\n    return torch.log(s), {other}\n"
+    )
+    change = replace(
+        proposal(source, "torch.log(s)", "torch.log_softmax($w, 0)", w=Binding("z", None)),
+        applicability=Applicability.UNSAFE,
+    )
+    if is_made:
+        assert "torch.log_softmax(z, 0)" in rewritten(source, change)
+    else:
+        assert withheld(source, change) == "`s` is read with its constant on line 4, too"
