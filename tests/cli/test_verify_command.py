@@ -157,9 +157,10 @@ def test_a_fix_over_several_files_is_proved_by_a_command_that_failed_and_no_long
     (tmp_path / "loss.py").write_text(LOSS, encoding="utf-8")
     done = _verify(tmp_path, "--", "loss.py")
     assert done.code == 0, done.out
-    assert "confirmed (fails on operands of this command; the fix cures it)" in done.out
-    assert "its fix changes several files" in " ".join(done.out.split())
-    assert "exit status 1 before, 0 after" in done.out
+    said = " ".join(done.out.split())
+    assert "confirmed (fails on operands of this command; the fix cures it)" in said
+    assert "its fix changes several files" in said
+    assert "exit status 1 before, 0 after" in said
     assert "ended with status" not in done.err
     fixed = run_here(tmp_path, "fix", "--no-cache", "--verified", "--apply")
     assert "Fixed 1 finding in 2 files" in fixed.out
