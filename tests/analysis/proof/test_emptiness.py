@@ -277,6 +277,7 @@ def test_the_smaller_of_two_counts_is_positive_where_both_are() -> None:
         "torch.exp(x.clamp(-5, 5)[mask][:, 0]).sum(0)",
         "torch.cat((x.clamp(1, 5)[mask], x.clamp(1, 5)[~mask])).sum()",
         "torch.norm(x.clamp(1, 5)[mask])",
+        "x.clamp(1, 5)[mask].cumsum(0).sum()",
     ],
 )
 def test_a_sum_of_nothing_is_not_positive(selected: str) -> None:
