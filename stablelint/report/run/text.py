@@ -24,16 +24,29 @@ TITLES = {"nan": "NaN", "inf": "Inf", "gradient-explosion": "exploding gradients
 
 def render(reports: Sequence[Mapping[str, Any]], context: Context) -> str:
     """Every report, blocks apart."""
-    blocks = ("\n".join(as_text(parts_of(report), context)) for report in reports)
+    blocks = ("\n".join(as_text(parts_of(*one), context)) for one in at_each_place(reports))
     return "\n\n".join(blocks) + "\n" if reports else ""
 
 
 def render_page(reports: Sequence[Mapping[str, Any]]) -> str:
     """The page; nothing in it is loaded from elsewhere."""
     sources = sources_of(reports)
-    sections = ("\n".join(as_page(parts_of(report), sources)) for report in reports)
+    sections = ("\n".join(as_page(parts_of(*one), sources)) for one in at_each_place(reports))
     parts = [f'<section class="event">{one}</section>' for one in sections]
     return page.page("run", parts or ["<p>No NaN and no Inf reached a loss or a gradient.</p>"], "run")
+
+
+def at_each_place(
+    reports: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[Mapping[str, Any], Sequence[int]]]:
+    """The first report on each expression, and the later steps at which it went wrong in the same way."""
+    same: dict[str, list[Mapping[str, Any]]] = {}
+    for report in reports:
+        event = report["event"]
+        known = [event[key] for key in ("filename", "location", "operation", "phase", "origin", "rank")]
+        same.setdefault(str(known), []).append(report)
+    for first, *later in same.values():
+        yield first, [one["event"]["step"] for one in later]
 
 
 def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
@@ -42,13 +55,16 @@ def sources_of(reports: Sequence[Mapping[str, Any]]) -> Sources:
     return Sources({one["filename"]: one["source"].encode() for one in events if one.get("source")})
 
 
-def parts_of(report: Mapping[str, Any]) -> Iterator[Part]:
-    """The report on one event."""
+def parts_of(report: Mapping[str, Any], again: Sequence[int] = ()) -> Iterator[Part]:
+    """The report on one event, which comes `again` at later steps."""
     event, cause = report["event"], report["cause"]
     code = cause.get("code")
     yield Head(TITLES.get(event["kind"], event["kind"]) + (f"[{code}]" if code else ""), cause["summary"])
     yield Place(event, _label(event))
     yield from _notes(report)
+    if again:
+        more = ", …" if len(again) > _STEPS_SHOWN else ""
+        yield Note("again", f"step {', '.join(map(str, again[:_STEPS_SHOWN]))}{more}")
     yield Rows(listed("operand", event["operands"], "shape, dtype, min, max, zeros=zero, nan, inf"))
     yield from _element(event.get("element"))
     yield from _batch(event.get("batch", ()))

@@ -137,3 +137,13 @@ def test_a_fix_that_helps_only_with_the_others_is_said_so(report: dict[str, Any]
 
 def test_no_report_is_said_so() -> None:
     assert "No NaN" in render([])
+
+
+def test_an_expression_that_goes_wrong_again_is_told_once(report: dict[str, Any]) -> None:
+    later = [{**report, "event": {**report["event"], "step": step}} for step in (6, 9)]
+    text = render_text([report, *later], Context("."))
+    assert text.count("[SL101]") == 1
+    assert "again: step 6, 9" in text
+    assert render([report, *later]).count('<section class="event">') == 1
+    other = {**report, "event": {**report["event"], "rank": 1}}
+    assert render_text([report, other], Context(".")).count("[SL101]") == 2
