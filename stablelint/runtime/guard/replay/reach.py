@@ -17,11 +17,11 @@ from stablelint.runtime.program.threads import is_installed
 _MOST = 1 << 19  # objects
 _MOST_ITEMS = 1 << 16  # of a container that is worth a look
 _MADE_BY_CODE = 1 << 9  # the interpreter's flag of such classes
-# What these define is the guard's own, a wait that goes on elsewhere, or a test runner's, which a thread of its own serves.
-_RUNNERS = ("_pytest", "pluggy", "xdist", "execnet")
-_CLOSED_PACKAGES = frozenset((__name__.partition(".")[0], "asyncio", "_asyncio", *_RUNNERS))
+# What these define is the guard's own, or a wait that goes on elsewhere.
+_CLOSED_PACKAGES = frozenset((__name__.partition(".")[0], "asyncio", "_asyncio"))
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), range, slice)
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition)
 # What goes on or is read elsewhere: its part in this process cannot be put back alone.
 _CLOSED = (
     *_PLAIN,
@@ -32,8 +32,8 @@ _CLOSED = (
     TracebackType,
     _BaseDataLoaderIter,
     threading.Thread,
-    threading.Condition,
     threading.Event,
+    *_LOCKS,
 )
 
 
@@ -41,16 +41,18 @@ def within_reach(frames: Iterable[FrameType]) -> Iterator[tuple[str, Any]]:
     """Every object that a name in `frames` leads to, once, with one such name; the nearest objects first.
 
     Items, attributes, closures and the classes of objects are followed; modules and functions only where they are
-    the program's own. The names of a module come as one dictionary without a name.
+    the program's own. The names of a module come as one dictionary without a name. While other threads are alive, what
+    holds a lock is theirs as well, such as the queue that a package's writer of logs waits at: it is left out.
     """
     queue: deque[tuple[str, Any]] = deque()
     for frame in frames:
         queue.extend([*frame.f_locals.items(), *frame.f_globals.items(), ("", frame.f_globals)])
     seen: dict[int, Any] = {}
+    alone = threading.active_count() == 1
     while queue and len(seen) < _MOST:
         name, value = queue.popleft()
         kind = type(value)
-        if id(value) in seen or not _is_open(value, kind):
+        if id(value) in seen or not _is_open(value, kind) or not (alone or _is_lockless(value, kind)):
             continue
         seen[id(value)] = value  # kept, so that no other object has its place
         yield name, value
@@ -69,13 +71,17 @@ def _is_open(value: Any, kind: type) -> bool:
     return not issubclass(kind, _CONTAINERS) or len(value) <= _MOST_ITEMS
 
 
+def _is_lockless(value: Any, kind: type) -> bool:
+    return not any(isinstance(one, _LOCKS) for names in _attributes(value, kind) for one in names.values())
+
+
 def _parts(value: Any, kind: type) -> Iterable[Any]:
     if issubclass(kind, type):
         return tuple(vars(value).values())
     return (*_attributes(value, kind), kind, *gc.get_referents(value))
 
 
-def _attributes(value: Any, kind: type) -> list[Any]:
+def _attributes(value: Any, kind: type) -> list[dict[str, Any]]:
     try:
         return [object.__getattribute__(value, "__dict__")] if kind.__dictoffset__ else []
     except Exception:  # types of C may show none, and a property of the program raise what it likes

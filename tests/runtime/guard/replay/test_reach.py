@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -41,9 +43,19 @@ def test_a_task_is_left_alone() -> None:
     asyncio.run(look())
 
 
-def test_the_runner_of_the_tests_is_left_alone(request: pytest.FixtureRequest) -> None:
-    found = reached([request, request.config])
-    assert not any(one is request or one is request.config for one in found)
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_another_thread_may_be_served_by_is_left_alone(beside: bool) -> None:
+    waiting: queue.Queue[int] = queue.Queue()
+    thread = threading.Thread(target=waiting.get)
+    if beside:
+        thread.start()
+    found = reached({"holder": SimpleNamespace(queue=waiting), "after": [2]})
+    waiting.put(1)
+    if beside:
+        thread.join()
+    assert [2] in found
+    others = threading.active_count() > 1  # the runner of the tests may have one
+    assert any(one is waiting.queue for one in found) != (beside or others)
 
 
 def test_an_object_whose_attributes_cannot_be_read_is_no_end() -> None:
