@@ -16,6 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import stablelint  # noqa: E402
 from stablelint.runtime.guard import Event, Guard, NonFiniteError  # noqa: E402
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -72,3 +73,14 @@ def test_names_the_expression_at_fault(path: Path) -> None:
 def test_stays_silent_on_healthy_programs(path: Path) -> None:
     event = watch(path)
     assert event is None, event and event.describe()
+
+
+def test_statements_that_are_proved_by_themselves_free_no_graph_of_the_program() -> None:
+    path = FOLDER / "samples_of_a_growing_memory.py"
+    with stablelint.guard(on_event=lambda _: None) as guard:
+        names = runpy.run_path(str(path), run_name="__main__")
+    (report,) = guard.reports
+    assert report.verification is not None
+    assert report.verification.finite
+    assert "finite gradients" in report.verification.note
+    assert names["step"] == 39

@@ -101,10 +101,10 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
             continue
         if outcome.root is not None and (outcome.exact or not _is_too_narrow(outcome, target)):
             break
+    if alarm.in_loss and (best is None or _is_short_of_the_cause(best, target)):
+        best, chosen = _made_of_what_is_there(watch, target) or (best, chosen)
     if best is not None:
         watch.learn(best.tensors)
-    if best is not None and _starts_from_bad_data(best, target):
-        best, chosen = _made_before(watch, target) or (best, chosen)
     if best is None or best.root is None:
         event = _unlocated(watch, alarm, best, damaged)
     else:
@@ -112,19 +112,20 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     return Finding(_with_what_changed(event, list(changed)), chosen, target)
 
 
-def _starts_from_bad_data(outcome: Outcome, target: Target) -> bool:
-    """Whether what was replayed took a tensor that is no parameter and was not finite before."""
-    known = {**outcome.tensors, **target.parameters}
-    return (
-        target.alarm.in_loss
-        and outcome.root is not None
-        and outcome.root.leaf is not None
-        and naming.parameter_name(outcome.root, known) is None
-    )
+def _is_short_of_the_cause(outcome: Outcome, target: Target) -> bool:
+    """Whether a replay found no fault, or a tensor that is no parameter and was not finite before."""
+    root = outcome.root
+    if root is None or root.leaf is None:
+        return root is None
+    return naming.parameter_name(root, {**outcome.tensors, **target.parameters}) is None
 
 
-def _made_before(watch: Watch, target: Target) -> tuple[Outcome, Attempt] | None:
-    """The replay of statements before the loop of the step that computed the data it found; None where none did."""
+def _made_of_what_is_there(watch: Watch, target: Target) -> tuple[Outcome, Attempt] | None:
+    """The replay of single statements that computed the bad values, of the finite ones that the frames hold.
+
+    These may stand before the loop of the step; and what the step wrote before them, such as a memory from which it
+    draws its samples, is as it was for them. None where no statement did.
+    """
     for attempt in slices(target.alarm):
         outcome, attempt = run_exactly(watch, target, attempt)
         root = outcome.root

@@ -116,7 +116,8 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     reached = list(within_reach(step_frames(target.alarm.frame)))
     held = [one for _, one in reached if isinstance(one, torch.Tensor)]
     held.extend(one.grad for one in held if one.is_leaf and one.grad is not None)
-    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body)
+    chosen = region is not None and region.chosen and not target.shown
+    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body, chosen)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),

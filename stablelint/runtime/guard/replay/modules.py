@@ -52,7 +52,7 @@ class ModuleStack:
     def _enter(self, module: torch.nn.Module) -> None:
         name = self._names.of(module)
         if not self.active:
-            self.outermost[name] = next(module.parameters(), None) is None
+            self.outermost[name] = self.finished > 0 and next(module.parameters(), None) is None
             new = {id(one): one for one in module.buffers() if id(one) not in self.used}
             if new:
                 self.used.update(new)

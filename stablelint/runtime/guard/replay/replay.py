@@ -85,8 +85,10 @@ class Replay(Follower):
         cut_from: CodeType | None = None,
         held: Iterable[torch.Tensor] = (),
         body: Iterable[ast.stmt] = (),
+        ends_at_loss: bool = False,
     ) -> None:
         self.target = target
+        self._ends_at_loss = ends_at_loss
         self._body = body
         self._at_step: dict[CodeType, Mapping[str, object]] = {}  # of another optimizer, the last one
         self._step_row = 0
@@ -109,6 +111,22 @@ class Replay(Follower):
             self.outcome.moment = moment_at(sys._getframe(1))
         if not math.isfinite(value):
             self._arrive([fault for loss in losses if (fault := self.trace.fault_of(loss))])
+        if self._ends_at_loss:
+            self._look_back_from(losses)
+
+    def _look_back_from(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """The end of a replay of single statements: the graph behind what they took is the program's, and is not freed."""
+        names = {id(one): name for name, one in self.all_parameters()}
+        leaves = leaves_behind(losses) if self.target.proving else []
+        if self.target.proving and not leaves:
+            raise ReplayDone
+        gradients = torch.autograd.grad(losses, leaves, retain_graph=True) if leaves else ()
+        with self.trace.resting():
+            for leaf, gradient in zip(leaves, gradients, strict=True):
+                name = names.get(id(leaf), "a parameter")
+                if not self.target.skips(name) and badness_of(gradient, nan_suffices=True):
+                    self.outcome.parameter = self.outcome.parameter or name
+        self._arrive([])
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A loss before it is scaled is what the watch saw."""
@@ -271,6 +289,18 @@ class Replay(Follower):
             self.outcome.moment = moment_at(sys._getframe(1))
         self.outcome.root = find_root(faults)
         raise ReplayDone
+
+
+def leaves_behind(losses: Iterable[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors that a backward pass from the losses would give gradients to."""
+    pending = [one.grad_fn for one in losses]
+    found: dict[object, torch.Tensor | None] = {}
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in found:
+            found[node] = getattr(node, "variable", None)
+            pending.extend(other for other, _ in node.next_functions)
+    return [one for one in found.values() if one is not None]
 
 
 def backward_codes() -> frozenset[CodeType]:
