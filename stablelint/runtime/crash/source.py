@@ -21,17 +21,23 @@ _SILENT = ("no_grad", "inference_mode")
 
 def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
     """The one name of the loop around the failing line that is read before it is assigned, and holds a tensor."""
+    loop = loop_around(filename, row)
+    if loop is None:
+        return None
+    names = carried_names(loop.body)
+    carried = [one for one in sorted(names) if any(_has_graph(value) for value in _flat(scope.get(one)))]
+    return carried[0] if len(carried) == 1 else None
+
+
+def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
+    """The innermost loop around a line."""
     tree = parse_file(filename)
     loops = [
         one
         for one in (ast.walk(tree) if tree is not None else ())
         if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
     ]
-    if not loops:
-        return None
-    names = carried_names(max(loops, key=lambda one: one.lineno).body)
-    carried = [one for one in sorted(names) if any(_has_graph(value) for value in _flat(scope.get(one)))]
-    return carried[0] if len(carried) == 1 else None
+    return max(loops, key=lambda one: one.lineno, default=None)
 
 
 def _flat(value: Any) -> list[Any]:

@@ -576,6 +576,29 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         ("gradients are disabled where `scores = model(inputs)` stands", "loss = scores.mean()"),
         "move that line out of no_grad",
     ),
+    Crash(
+        "a table that is longer than the sequence",
+        HEAD + "x = torch.randn(4, 20, 32)\ntable = torch.randn(50, 32)\nx + table\n",
+        "shape",
+        ("x (4, 20, 32)", "table (50, 32)", "20 against 50"),
+        "table[:20]",
+    ),
+    Crash(
+        "numbers as a condition",
+        HEAD + "keep = torch.tensor([1, 0])\ntorch.where(keep, torch.ones(2), torch.zeros(2))\n",
+        "dtype",
+        ("keep is int64",),
+        "keep.bool()",
+    ),
+    Crash(
+        "a penalty that was computed before the loop",
+        TRAIN
+        + "penalty = sum(p.pow(2).sum() for p in model.parameters())\n"
+        + "for _ in range(2):\n    loss = model(inputs).mean() + penalty\n    loss.backward()\n",
+        "second-backward",
+        ("penalty",),
+        "compute that part anew in each turn of the loop",
+    ),
 )
 
 UNKNOWN = (

@@ -14,7 +14,13 @@ from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
-from stablelint.runtime.crash.source import carried_name, cuts_in, is_without_gradients, writer_behind
+from stablelint.runtime.crash.source import (
+    carried_name,
+    cuts_in,
+    is_without_gradients,
+    loop_around,
+    writer_behind,
+)
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 
@@ -73,6 +79,10 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         if carried:
             summary += f": {carried} is carried from step to step"
             advice = [f"{carried} = {carried}.detach() after each step"]
+        elif at and made and at.filename == made.filename:
+            loop = loop_around(at.filename, at.row)
+            if loop is not None and made.row < loop.lineno:
+                advice = ["compute that part anew in each turn of the loop"]
     advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 

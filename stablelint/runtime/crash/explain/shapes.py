@@ -95,8 +95,18 @@ def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
                     f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {place}: "
                     f"{found[0]} against {found[1]}"
                 )
-                return _explained(scene, summary, *_fitting(left, right))
+                return _explained(
+                    scene, summary, *(list(_fitting(left, right)) or _sliced(left, right, back))
+                )
     return None
+
+
+def _sliced(left: Operand, right: Operand, back: int) -> Iterator[str]:
+    """The longer of two operands, cut to the length of the other, where they would broadcast then."""
+    long, short = sorted((left, right), key=lambda one: one.shape[-back], reverse=True)
+    index, size = len(long.shape) - back, short.shape[-back]
+    if _broadcasts((*long.shape[:index], size, *long.shape[index + 1 :]), short.shape):
+        yield f"{long.owner}[{':, ' * index}:{size}], if the first {size} are meant, would fit {short.name}"
 
 
 def _fitting(left: Operand, right: Operand) -> Iterator[str]:
