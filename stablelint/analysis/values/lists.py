@@ -51,22 +51,26 @@ def holding(container: Value, parts: dict[object, Value], key: int) -> Value:
 
 def elements_of(value: Value) -> list[Value]:
     """What the elements can be; empty where nothing is known of them."""
-    if value.kind is Kind.SEQUENCE:
-        return list(value.data)
-    if value.op == "phi":
-        return [e for path in value.operands.values() for e in elements_of(path)]
-    element = value.operands.get("element") if value.op == "list_of" else None
+    return [element for leaf in leaves(value) for element in _held(leaf)]
+
+
+def _held(leaf: Value) -> list[Value]:
+    if leaf.kind is Kind.SEQUENCE:
+        return list(leaf.data)
+    element = leaf.operands.get("element") if leaf.op == "list_of" else None
     return [element] if element is not None else []
 
 
 def last_of(value: Value) -> Value | None:
     """The last element, where it is the same on every path."""
-    if value.kind is Kind.SEQUENCE:
-        return value.data[-1] if value.data else None
-    if value.op == "phi":
-        ends = [last_of(path) for path in value.operands.values()]
-        return ends[0] if len({e.key if e else 0 for e in ends}) == 1 else None
-    return value.data if isinstance(value.data, Value) else None
+    ends = [_last(leaf) for leaf in leaves(value)]
+    return ends[0] if len({end.key if end else 0 for end in ends}) == 1 else None
+
+
+def _last(leaf: Value) -> Value | None:
+    if leaf.kind is Kind.SEQUENCE:
+        return leaf.data[-1] if leaf.data else None
+    return leaf.data if isinstance(leaf.data, Value) else None
 
 
 def grown(receiver: Value, method: str, arguments: list[Value], node: ast.AST, frame: Frame) -> Value:

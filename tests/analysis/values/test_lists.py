@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.values.lists import is_list, leaves
+from stablelint.analysis.values.lists import elements_of, is_list, last_of, leaves
 from stablelint.analysis.values.value import Graph, Kind, Value
 
 
@@ -19,3 +19,15 @@ def test_paths_that_meet_again_and_again_are_walked_once() -> None:
     assert [id(leaf) for leaf in leaves(value)] == [id(end) for end in ends]
     assert not is_list(value)
     assert is_list(met(graph, ends[0], met(graph, ends[0], graph.sequence([ends[1]]))))
+
+
+def test_a_list_that_may_have_grown_on_many_paths_holds_each_element_once() -> None:
+    graph = Graph()
+    one, two = graph.constant(1), graph.constant(2)
+    value = graph.sequence([one])
+    for _ in range(100):
+        value = met(graph, value, value)
+    value = met(graph, value, graph.sequence([two]))
+    assert elements_of(value) == [one, two]
+    assert last_of(value) is None
+    assert last_of(value.operands["0"]) is one
