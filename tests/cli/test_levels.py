@@ -59,7 +59,7 @@ def test_what_is_below_a_confidence_is_left_out_and_counted(run: Run, project: P
     outcome = run("check", "--no-cache", "--min-confidence", "0.2", "--fail-on", "possible")
     assert outcome.code == 0
     assert "SL201" not in outcome.out
-    assert "Not shown: 1 below the minimum confidence." in outcome.out
+    assert "Not shown: 1 below the minimum confidence (`--min-confidence 0`)." in outcome.out
     (project / "pyproject.toml").write_text("[tool.stablelint]\nmin-confidence = 0.2\n")
     assert json.loads(run("check", "--no-cache", "--output-format", "json").out) == []
     shown = run("check", "--no-cache", "--output-format", "json", "--min-confidence", "0").out
