@@ -3,7 +3,7 @@
 
     python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --repairs REPAIRS --unpacked FOLDER \
         --trees TREES --sampled SAMPLED
-    python benchmarks/calibrate.py fit FACTS [--write] [--plot FILE]
+    python benchmarks/calibrate.py fit FACTS [--write]
 
 `collect` runs the analysis over every file that a label names and stores the facts of the findings there:
 REPAIRS are lines that maintainers repaired (in the tree that stood before the repair, out of bare repositories below

@@ -44,9 +44,3 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
 
 def test_one_over_a_count_less_one_is_no_union(tmp_path: Path) -> None:
     assert "union" not in facts_of("def part(n):\n    return 1 / (n - 1)", tmp_path)
-
-
-def test_a_function_records_no_gradient_where_its_decorator_says_so(tmp_path: Path) -> None:
-    plain = "def part(a, b):\n    return a / b"
-    assert "without_gradient" in facts_of(f"@torch.no_grad()\n{plain}", tmp_path)
-    assert "without_gradient" not in facts_of(plain, tmp_path)

@@ -25,7 +25,7 @@ def test_the_mean_over_a_mask_rests_on_the_evidence_of_its_division(sum_of: str)
     division = found(f"loss.sum() / {sum_of.format('loss')}")
     assert (whole.code, whole.status) == ("SL502", Status.UNGUARDED)
     assert division.code == "SL102"
-    assert {"argument", "own_measure"} <= {reason.fact for reason in whole.because}
+    assert {"in_loss", "own_measure"} <= {reason.fact for reason in whole.because}
     assert whole.confidence == pytest.approx(division.confidence)
 
 

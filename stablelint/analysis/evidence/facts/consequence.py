@@ -18,12 +18,6 @@ def only_read(s: Subject) -> bool:
     return s.site.statement is not None and any(map(_reads, _around(s.site.statement, s.site.node)))
 
 
-@lowers
-def without_gradient(s: Subject) -> bool:
-    """stands in a function that records no gradient"""
-    return s.function is not None and s.function.without_gradient
-
-
 def _around(root: ast.AST, node: ast.AST) -> Iterator[ast.AST]:
     """The expressions of a statement that hold the node, from the inside."""
     for child in children(root):

@@ -49,18 +49,6 @@ def drawn(s: Subject) -> bool:
     return s.origin is not None and s.origin.op in DRAWN
 
 
-@raises
-def argument(s: Subject) -> bool:
-    """is an argument of the function"""
-    return s.origin is not None and s.origin.op == "argument"
-
-
-@raises
-def attribute(s: Subject) -> bool:
-    """is kept by an object"""
-    return s.origin is not None and s.origin.op in ("attribute", "buffer")
-
-
 @lowers
 def returned_by_call(s: Subject) -> bool:
     """is returned by a call that was not followed"""
