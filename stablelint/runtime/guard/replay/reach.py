@@ -14,7 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.threads import is_installed
 
-_MOST = 1 << 19  # objects
+_MOST = 1 << 15  # objects, of which a training script has a third beside transformers
 _MOST_ITEMS = 1 << 16  # of a container that is worth a look
 _MADE_BY_CODE = 1 << 9  # the interpreter's flag of such classes
 # What these define is the guard's own, or a wait that goes on elsewhere.
