@@ -30,7 +30,7 @@ names_a_setting = _says(
 )
 names_a_mean = _says(r"(^|[^a-z])(e?mean|mu|avg|average)s?([^a-z]|$)")
 
-names_a_mask = _says(r"(^|_)(masks?|valid)(_|\d|$)")
+names_a_mask = _says(r"(^|_)masks?(_|\d|$)")
 names_a_soft_value = _says(r"soft|sigmoid|prob")
 names_a_count = _says(r"(^|_)(num_\w+|counts?|cnts?)(_|\d|$)")
 names_a_length = _says(r"(^|_)(lens?|lengths?)(_|\d|$)")
