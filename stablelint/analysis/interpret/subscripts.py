@@ -104,7 +104,9 @@ def _of_optimizer(item: Value, key: str, frame: Frame) -> Value:
 def _optimizer(frame: Frame) -> ClassInfo | None:
     """The class of an optimizer whose method runs."""
     owner = frame.function.owner if frame.function is not None else None
-    return owner if owner is not None and inherits_from(owner, "torch.optim.", frame) else None
+    if owner is None or inherits_from(owner, "torch.optim.lr_scheduler.", frame):
+        return None
+    return owner if inherits_from(owner, "torch.optim.", frame) else None
 
 
 def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) -> Belief | None:

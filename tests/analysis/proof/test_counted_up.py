@@ -31,6 +31,22 @@ def test_an_optimizer_counts_its_steps(start: str) -> None:
     assert (14, "SL102") in assumed(code)
 
 
+def test_the_settings_of_a_schedule_are_not_those_of_the_optimizer() -> None:
+    code = body(
+        """
+        class Slow({base}):
+            def __init__(self, optimizer, weight=0.5):
+                super().__init__(optimizer)
+
+            def step(self):
+                for group in self.param_groups:
+                    yield 1 / group["weight"]
+        """
+    )
+    assert unmet(code.format(base="torch.optim.Optimizer")) == []
+    assert unmet(code.format(base="torch.optim.lr_scheduler.LRScheduler")) == [(7, "SL102")]
+
+
 def test_a_tensor_into_which_another_name_may_write_counts_where_it_is_seen_to() -> None:
     code = body(OPTIMIZER).replace("START", "torch.zeros(1)")
     code = code.replace('state["step"] += 1', 'n = state["step"]\n                n.sub_(1)')
