@@ -168,6 +168,19 @@ def test_results_are_truth_values(name: str) -> None:
     assert result(name).dtype == torch.bool
 
 
+@pytest.mark.parametrize("name", sorted(having("real-part")))
+def test_results_of_complex_numbers_are_real(name: str) -> None:
+    function = {"as_real": torch.view_as_real, "irfft": torch.fft.irfft}.get(name) or getattr(torch, name)
+    assert not function(torch.complex(X, Y)).is_complex()
+
+
+@every("running")
+def test_a_result_has_as_many_elements_as_the_operand_and_begins_as_it_does(name: str) -> None:
+    found = getattr(torch, name)(X, 0)
+    assert found.shape == X.shape
+    assert torch.equal(found[0], X[0])
+
+
 @every("whole")
 def test_results_are_no_fractions(name: str) -> None:
     assert not result(name).is_floating_point()

@@ -13,9 +13,8 @@ from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import VIEWS, having
 
 _DEPTH = 12
-_RUNNING = frozenset("cumsum cumprod logcumsumexp".split())
 # Applied to each element, or along each row that was selected: of nothing they make nothing.
-_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row") | _RUNNING
+_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row", "running")
 _OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)

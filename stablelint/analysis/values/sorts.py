@@ -15,7 +15,7 @@ _MAKES_INTEGERS = having("whole")
 _RESHAPES = having("layout")
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ARITHMETIC = frozenset("add sub mul div".split())
-_REAL_PARTS = frozenset("abs angle real imag as_real irfft".split())
+_REAL_PARTS = having("real-part")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
 

@@ -30,9 +30,7 @@ _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 # What is real of complex numbers.
-_REAL = having("compare", "finite-test", "logic", "size", "norm") | frozenset(
-    "abs real imag as_real irfft angle".split()
-)
+_REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),

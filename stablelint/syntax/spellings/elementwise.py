@@ -18,7 +18,7 @@ rsqrt           input                     torch.rsqrt .rsqrt +singular +floating
 square          input                     torch.square .square +keep-sort +saves-operand
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
 pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened
-abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand
+abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part
 neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
 sign            input                     torch.sign torch.sgn .sign .sgn
 add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear
@@ -32,7 +32,7 @@ fmod            input,other               torch.fmod .fmod
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
 addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp
-angle           input                     torch.angle .angle +saves-operand
+angle           input                     torch.angle .angle +saves-operand +real-part
 hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand
 sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
 cos             input                     torch.cos .cos +wave +floating +saves-operand +extent

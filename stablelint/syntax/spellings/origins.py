@@ -10,6 +10,7 @@ unknown         +given
 foreign         +given
 index           +pick +alias +keep-sort
 part            +alias +keep-sort
+real            +real-part
 phi             +keep-sort
 overwritten     +may-alias
 identity        +copy +may-alias

@@ -9,7 +9,7 @@ softmin         input,dim                 F.softmin +squash +row +floating +save
 gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
-logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +saves-result +saves-operand
+logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
 sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up +widened
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
@@ -28,8 +28,8 @@ amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduc
 aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
 median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
 quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
-cumsum          input,dim                 torch.cumsum .cumsum +keep-sort +widened
-cumprod         input,dim                 torch.cumprod .cumprod +keep-sort +saves-result +saves-operand +widened
+cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +widened
+cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +saves-result +saves-operand +widened
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
 argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact
 argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact
@@ -46,5 +46,5 @@ unique          input                     torch.unique .unique torch.unique_cons
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft
 fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.ifft2 fft.fftn fft.ifftn fft.rfftn +saves-operand
-irfft           input                     fft.irfft fft.irfft2 fft.irfftn
+irfft           input                     fft.irfft fft.irfft2 fft.irfftn +real-part
 """

@@ -18,7 +18,7 @@ unbind          input,dim                 torch.unbind .unbind +pick +alias
 view            input                     .view .view_as .reshape .reshape_as torch.reshape +layout +alias +keep-sort
 complex         real,imag                 torch.complex torch.polar
 as_complex      input                     torch.view_as_complex +alias
-as_real         input                     torch.view_as_real +alias
+as_real         input                     torch.view_as_real +alias +real-part
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort
 flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort
