@@ -64,3 +64,12 @@ def test_an_object_whose_attributes_cannot_be_read_is_no_end() -> None:
 
     last = [3]
     assert any(one is last for one in reached([Hidden(), last]))
+
+
+def test_what_is_near_is_reached_before_a_large_store_is_walked() -> None:
+    near: list[int] = [1]
+    store = [[[number] for number in range(300)] for _ in range(300)]
+    found = reached(SimpleNamespace(store=store, near=[near]))
+    assert len(found) <= 1 << 15
+    assert any(one is near for one in found)
+    assert not all(any(one is row[0] for one in found) for row in (store[0], store[-1]))
