@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Measures what each fact of a finding weighs, and writes `stablelint/analysis/evidence/weights.json`.
 
-    python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --repairs REPAIRS --unpacked FOLDER \
-        --trees TREES --sampled SAMPLED
+    python benchmarks/calibrate.py collect FACTS --mirrors MIRRORS --unpacked FOLDER [--repairs MORE]
     python benchmarks/calibrate.py fit FACTS [--write]
 
-`collect` runs the analysis over every file that a label names and stores the facts of the findings there:
-REPAIRS are lines that maintainers repaired (in the tree that stood before the repair, out of bare repositories below
-MIRRORS), SAMPLED are findings drawn at random over all of them, each read once (`worth` 1 or 0), in TREES.
+`collect` runs the analysis over every file that a label of `data/` names, in the tree of its commit (out of the
+repositories below MIRRORS, owner+name/repo each; unpacked into FOLDER), and stores the facts of the findings there.
+`data/repairs.jsonl` are lines that maintainers repaired, as are MORE; `data/sampled.jsonl` are findings that were drawn,
+each read once (`worth` 1 or 0).
 
 `fit` is a logistic regression over the facts. Repairs say which facts speak for a repair, the random sample says how
 often one is worth it: the intercept is that of the sample alone. Whole repositories are left out in each of ten folds;
@@ -47,6 +47,7 @@ from stablelint.syntax.relevance import brings_torch
 
 WEIGHTS = Path(__file__).parents[1] / "stablelint/analysis/evidence/weights.json"
 JUDGEMENTS = Path(__file__).with_name("judgements.jsonl")
+DATA = Path(__file__).with_name("data")
 Record = dict[str, Any]
 
 
@@ -126,15 +127,18 @@ def of_repairs(job: tuple[Path, Path, list[Record]]) -> list[Record]:
     return rows
 
 
-def of_sample(job: tuple[Path, str, list[Record]]) -> list[Record]:
-    """The findings that were drawn in one file and read; those that are no longer there are left out."""
-    root, name, records = job
-    if not (root / name).exists():
+def of_sample(job: tuple[Path, Path, list[Record]]) -> list[Record]:
+    """The findings of one commit that were drawn and read; those that are no longer there are left out."""
+    git, folder, records = job
+    if not unpack(git, records[0]["commit"], folder):
         return []
     rows = []
-    found = findings(root, name)
-    for r in records:
-        hits = [d for d in found if d.span.start.row == r["line"] and d.code == r["code"]]
+    found = {
+        name: findings(folder, name) for name in {r["file"] for r in records} if (folder / name).exists()
+    }
+    for r in (r for r in records if r["file"] in found):
+        name = r["file"]
+        hits = [d for d in found[name] if d.span.start.row == r["line"] and d.code == r["code"]]
         hits = [d for d in hits if d.span.start.column == r.get("column", d.span.start.column)] or hits[:1]
         if not hits:
             rows.append({"label": r["worth"], "source": "gone", "repo": r["repo"], "code": None, "facts": [],
@@ -151,31 +155,28 @@ def of_sample(job: tuple[Path, str, list[Record]]) -> list[Record]:
     return rows
 
 
-def read(path: Path | None) -> list[Record]:
+def read(path: Path) -> list[Record]:
     """The records of a JSON-lines file."""
-    return [json.loads(line) for line in path.read_text("utf8").splitlines()] if path is not None else []
+    return [json.loads(line) for line in path.read_text("utf8").splitlines()]
 
 
 def collect(options: argparse.Namespace) -> None:
     """Stores the facts of all labelled findings."""
-    commits: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for r in (r for path in options.repairs or () for r in read(path)):
-        commits[r["repo"], r["parent"]].append(r)
-    slug = {repo: repo.replace("/", "+") for repo, _ in commits}
-    repairs = [
-        (options.mirrors / slug[repo] / "repo", options.unpacked / f"{slug[repo]}@{parent[:12]}", records)
-        for (repo, parent), records in sorted(commits.items())
-    ]
-    files: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for path in options.sampled or ():
-        for r in read(path):
-            files[r["repo"], r["file"]].append(r)
-    sample = [
-        (options.trees / repo.replace("/", "+"), name, records)
-        for (repo, name), records in sorted(files.items())
-    ]
+
+    def jobs(paths: list[Path], commit: str) -> list[tuple[Path, Path, list[Record]]]:
+        """The labels by the tree in which they stand."""
+        trees: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        for r in (r for path in paths for r in read(path)):
+            trees[r["repo"].replace("/", "+"), r[commit]].append(r)
+        return [
+            (options.mirrors / slug / "repo", options.unpacked / f"{slug}@{at[:12]}", records)
+            for (slug, at), records in sorted(trees.items())
+        ]
+
+    repairs = jobs([*options.repairs, DATA / "repairs.jsonl"], "parent")
+    sample = jobs([DATA / "sampled.jsonl"], "commit")
     with ProcessPoolExecutor(options.jobs) as pool, options.facts.open("w", encoding="utf8") as out:
-        for rows in (*pool.map(of_repairs, repairs, chunksize=4), *pool.map(of_sample, sample, chunksize=8)):
+        for rows in (*pool.map(of_repairs, repairs, chunksize=4), *pool.map(of_sample, sample)):
             out.writelines(json.dumps(r) + "\n" for r in rows)
 
 
@@ -535,11 +536,9 @@ def main() -> int:
     steps = parser.add_subparsers(dest="step", required=True)
     one = steps.add_parser("collect")
     one.add_argument("facts", type=Path)
-    one.add_argument("--mirrors", type=Path)
-    one.add_argument("--repairs", type=Path, nargs="*")
+    one.add_argument("--mirrors", type=Path, required=True)
     one.add_argument("--unpacked", type=Path, required=True)
-    one.add_argument("--trees", type=Path)
-    one.add_argument("--sampled", type=Path, nargs="*")
+    one.add_argument("--repairs", type=Path, nargs="*", default=())
     one.add_argument("--jobs", type=int, default=2)
     two = steps.add_parser("fit")
     two.add_argument("facts", type=Path)
