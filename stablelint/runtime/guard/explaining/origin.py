@@ -98,11 +98,6 @@ def named_operands(root: Root, location: Location | None) -> tuple[OperandStats,
     """Operand statistics with the source text of each operand where it can be told."""
     operands = root.fault.operands
     texts = operand_texts(location.expression, location.filename) if location is not None else []
-    if root.fault.in_backward and not root.fault.in_hook:
-        return tuple(
-            replace(operand, name="gradient" if index == 0 else f"saved operand {index}")
-            for index, operand in enumerate(operands)
-        )
     return tuple(
         replace(operand, name=name) for operand, name in zip(operands, _names(root, texts), strict=True)
     )

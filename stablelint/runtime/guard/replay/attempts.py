@@ -21,7 +21,7 @@ from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
-from stablelint.runtime.guard.source.slices import slice_at
+from stablelint.runtime.guard.source.slices import slices_at
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
@@ -102,8 +102,7 @@ def _as_it_was_called(closure: Callable[[], object], names: OuterNames | None) -
 def slices(alarm: Alarm) -> Iterator[Attempt]:
     """The statements behind a value that is not finite, in the frame that met it and in those that called it."""
     for frame in step_frames(alarm.frame, _ATTEMPTS):
-        region = slice_at(frame, with_loading=alarm.shown is not None)
-        if region is not None:
+        for region in slices_at(frame):
             run = bind(region, replacement_tree(region), frame, {})
             yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
 
@@ -115,9 +114,10 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     body = region.body if region is not None else ()
     reached = list(within_reach(step_frames(target.alarm.frame)))
     held = [one for _, one in reached if isinstance(one, torch.Tensor)]
-    held.extend(one.grad for one in held if one.is_leaf and one.grad is not None)
+    trained = [one for one in held if one.is_leaf and one.grad is not None]
+    held.extend(one.grad for one in trained if one.grad is not None)
     chosen = region is not None and region.chosen and not target.shown
-    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body, chosen)
+    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body, chosen, trained)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -30,6 +32,36 @@ def names_in(frame: FrameType | None) -> dict[str, torch.Tensor]:
         **getattr(owner, "_buffers", {}),
     }
     found.update({f"self.{name}": one for name, one in parts.items() if isinstance(one, torch.Tensor)})
+    return found
+
+
+def operands_named(
+    taken: Sequence[torch.Tensor], node: Any, *known: Mapping[str, torch.Tensor]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The operands of an operation with their names; no name where there is none.
+
+    In a node of the backward pass the first is the gradient. What the node has made on its way has no name: what it has
+    kept of its forward operation stands for it.
+    """
+    kept = _saved_by(node)
+    named = [(name_of(one, *known, kept), one) for one in taken]
+    if node is not None:
+        made = [name for name, _ in named[1:] if not name]
+        named = [(name or "gradient", one) for index, (name, one) in enumerate(named) if name or not index]
+        others = ((name_of(one, *known) or name, one) for name, one in kept.items() if made)
+        named += [(name, one) for name, one in others if all(name != other for other, _ in named)]
+    yield from named
+
+
+def _saved_by(node: Any) -> dict[str, torch.Tensor]:
+    """What a node of the backward pass under way has kept of its forward operation."""
+    found: dict[str, torch.Tensor] = {}
+    for field in dir(node):
+        if field.startswith("_saved_"):
+            with suppress(RuntimeError):  # freed, or written since
+                value = getattr(node, field)
+                if isinstance(value, torch.Tensor):
+                    found[f"saved {field.removeprefix('_saved_')}"] = value
     return found
 
 

@@ -86,8 +86,10 @@ class Replay(Follower):
         held: Iterable[torch.Tensor] = (),
         body: Iterable[ast.stmt] = (),
         ends_at_loss: bool = False,
+        trained: Iterable[torch.Tensor] = (),
     ) -> None:
         self.target = target
+        self._trained = trained
         self._ends_at_loss = ends_at_loss
         self._body = body
         self._at_step: dict[CodeType, Mapping[str, object]] = {}  # of another optimizer, the last one
@@ -211,9 +213,9 @@ class Replay(Follower):
     def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
         """Run `step` from `random_state`; never raises for what the step does."""
         outcome = self.outcome
-        parameters = list(self.target.parameters.values())
         # Other threads may be training modules of their own, which names of the program lead to as well.
         used = self.modules.used if others_run_the_program() else None
+        parameters = [*self.target.parameters.values(), *(self._trained if used is None else ())]
         grad_mode = torch.set_grad_enabled(torch.is_grad_enabled())
         with grad_mode, set_aside(parameters, self.target.buffers, used), quiet(), eager():
             if self._buffers is not None and used is None:

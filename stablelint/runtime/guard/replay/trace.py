@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.replay.modules import ModuleStack
-from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in
+from stablelint.runtime.guard.replay.operands import first_bad, names_in, operands_named
 from stablelint.runtime.guard.replay.places import ForwardSite, Places
 from stablelint.runtime.guard.replay.writes import Writes, storage_key
 from stablelint.runtime.tensors.measure import (
@@ -155,7 +155,9 @@ class Trace(Mode):
         sources = tuple(self._sources(inputs, written_into, tainted))
         operation = str(func.overloadpacket.__name__)
         place, in_hook = self._place(node, tainted)
-        operands, first, elements, named = self._operands(bad[0][0], inputs, written_into, sources)
+        operands, first, elements, named = self._operands(
+            bad[0][0], inputs, written_into, sources, None if in_hook else node
+        )
         fault = Fault(
             index=len(self.faults),
             operation=canonical(operation),
@@ -219,6 +221,7 @@ class Trace(Mode):
         inputs: list[torch.Tensor],
         overwritten: set[int],
         sources: tuple[Source, ...],
+        node: Any,
     ) -> tuple[tuple[OperandStats, ...], tuple[int, ...], tuple[float | None, ...], frozenset[str]]:
         """The operands under the names that the program has for them, the first bad place, and all those names."""
         # What only hands on a NaN that another operation made is never at fault.
@@ -228,7 +231,8 @@ class Trace(Mode):
         known = names_in(sys._getframe(2))
         taken = [tensor for tensor in inputs if id(tensor) not in overwritten]
         place, elements = first_bad(result, taken)
-        operands = tuple(statistics_of(one, name_of(one, known, self.modules.tensors)) for one in taken)
+        named = operands_named(taken, node, known, self.modules.tensors)
+        operands = tuple(statistics_of(one, name) for name, one in named)
         return operands, place, elements, frozenset(known)
 
     def _forget(self, outputs: list[torch.Tensor], in_place: bool) -> None:

@@ -6,26 +6,43 @@ What a name holds that is finite is taken as it is. So a script without a loop r
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from os import PathLike
-from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
 
 from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import parse_file, raw_position
 from stablelint.runtime.program.nodes import SCOPES, blocks_around, owner_of
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
+from stablelint.syntax.names import called_name
 
 _LOOPS = (ast.For, ast.While)
-_NO_DATA = (ModuleType, FunctionType, BuiltinFunctionType, type, str, int, float, PathLike, type(None))
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
 
 
-def slice_at(frame: FrameType, with_loading: bool) -> Region | None:
+def slices_at(frame: FrameType) -> Iterator[Region]:
     """The statement that `frame` executes and those before it that made its non-finite names.
 
-    Without loading, what was computed of nothing that the frame holds is taken as it is: it may be a file that is read.
+    Then, should a gradient be at fault, also those that made the graph which it came through: that graph is freed.
     """
+    seen: set[tuple[ast.stmt, ...]] = set()
+    for is_anew in (_is_bad, _is_bad_or_has_graph):
+        region = _slice_at(frame, is_anew)
+        if region is not None and region.body not in seen:
+            seen.add(region.body)
+            yield region
+
+
+def _is_bad(value: object) -> bool:
+    return any(badness_of(one) for one in tensors_in(value))
+
+
+def _is_bad_or_has_graph(value: object) -> bool:
+    return any(one.grad_fn is not None or badness_of(one) for one in tensors_in(value))
+
+
+def _slice_at(frame: FrameType, is_anew: Callable[[object], bool]) -> Region | None:
+    """The statement that `frame` executes, and those before it that made values which are to be made anew."""
     code = frame.f_code
     row, _, column, _ = raw_position(code, frame.f_lasti)
     tree = parse_file(code.co_filename)
@@ -37,27 +54,34 @@ def slice_at(frame: FrameType, with_loading: bool) -> Region | None:
     statement = blocks[-1][0][blocks[-1][1]] if blocks else None
     if statement is None or isinstance(statement, (*SCOPES, ast.With, ast.Try)):
         return None
+    values = {**frame.f_globals, **frame.f_locals}
     before = [one for block, index in blocks for one in block[:index]]
     chosen = [statement]
-    wanted = _bad_names(statement, frame.f_locals, frame.f_globals)
+    wanted = _read(statement, values, is_anew)
     for earlier in reversed(before):
         if isinstance(earlier, (*SCOPES, *_LOOPS)) or _suspends(earlier):
             continue
+        read = _read(earlier, values, is_anew)
         made = written_names([earlier]) & wanted
-        if made and (with_loading or _takes_data(earlier, frame.f_locals, frame.f_globals)):
+        if made or (read and _goes_backward(earlier)):
             chosen.insert(0, earlier)
-            wanted = (wanted - made) | _bad_names(earlier, frame.f_locals, frame.f_globals)
+            wanted = (wanted - made) | read
     nothing: frozenset[str] = frozenset()
     shown = _path_to(statement, raw_position(code, frame.f_lasti))
     body = tuple(chosen)
     return Region(code, body, None, owner, inside_class, nothing, nothing, (), chosen=True, shown=shown)
 
 
-def _takes_data(statement: ast.stmt, own: Mapping[str, object], outer: Mapping[str, object]) -> bool:
-    """Whether a statement reads a name that stands for more than code or plain values."""
-    names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    values = (own.get(one.id, outer.get(one.id)) for one in names if isinstance(one.ctx, ast.Load))
-    return any(not isinstance(value, _NO_DATA) for value in values)
+def _read(
+    statement: ast.stmt, values: Mapping[str, object], is_anew: Callable[[object], bool]
+) -> frozenset[str]:
+    """Names that a statement reads and that hold values which are to be made anew."""
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return frozenset(name for name in names if is_anew(values.get(name)))
+
+
+def _goes_backward(statement: ast.stmt) -> bool:
+    return any(isinstance(one, ast.Call) and called_name(one) == "backward" for one in ast.walk(statement))
 
 
 def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath:
@@ -84,11 +108,3 @@ def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath
 
 def _suspends(statement: ast.stmt) -> bool:
     return any(isinstance(node, _SUSPENDING) for node in ast.walk(statement))
-
-
-def _bad_names(statement: ast.stmt, own: Mapping[str, object], outer: Mapping[str, object]) -> frozenset[str]:
-    """Names that a statement reads and that hold values which are not finite."""
-    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    return frozenset(
-        name for name in names if any(badness_of(one) for one in tensors_in(own.get(name, outer.get(name))))
-    )

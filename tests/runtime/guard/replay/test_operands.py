@@ -64,3 +64,17 @@ def test_operands_in_the_other_order_keep_their_names(tmp_path: Path) -> None:
     event = event_of(HEAD + LOOP.replace("LOSS", loss), tmp_path)
     zero = [operand.name for operand in event.operands if operand.zero]
     assert zero == ["x - x"] or zero[0].startswith("operand")
+
+
+KEPT = {
+    "((net(x) - net(x)) ** 2).sum().sqrt()": [("gradient", 0), ("loss", 1)],
+    "((net(x) - net(x)) ** 0.5).sum()": [("saved self", 6)],
+}
+
+
+@pytest.mark.parametrize("loss", KEPT)
+def test_operands_of_a_gradient_are_what_it_is_handed_and_what_the_forward_pass_kept(
+    loss: str, tmp_path: Path
+) -> None:
+    event = event_of(HEAD + LOOP.replace("LOSS", loss), tmp_path)
+    assert [(one.name, one.zero) for one in event.operands] == KEPT[loss]

@@ -31,11 +31,28 @@ def entropy(p):
 print(f"{entropy(torch.tensor([0.0, 1.0])):.3f}")
 """
 READ = "import torch\nvalues = []\np = torch.zeros(2)\nvalues.append(p.log().mean().item())\n"
+GRADIENT = """
+import torch
+x = torch.tensor([0.0, 1.0], requires_grad=True)
+spread = x * 2
+y = spread.sqrt().sum()
+y.backward()
+print(x.grad)
+"""
+GRADIENT_TAKEN = """
+import torch
+x = torch.zeros(3, requires_grad=True)
+y = (x**0.5).sum()
+(gradient,) = torch.autograd.grad(y, x)
+print(gradient)
+"""
 SHOWING = {
     "a module's result": (INFERENCE, "x / x.norm(dim=-1, keepdim=True)"),
     "a printed tensor": (PRINTED, "x / (x - x)"),
     "a returned number": (RETURNED, "p.log()"),
     "a number read": (READ, "p.log()"),
+    "a gradient": (GRADIENT, "spread.sqrt()"),
+    "a gradient taken": (GRADIENT_TAKEN, "x**0.5"),
 }
 SILENT = {
     "a mask": "import torch\nm = torch.zeros(2, 2).masked_fill(torch.eye(2) > 0, float('-inf'))\nprint(m, m.softmax(-1))",
