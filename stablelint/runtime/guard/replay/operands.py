@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.guard.replay.writes import storage_key
 from stablelint.runtime.program.frames import is_library
 
 _DEEPEST = 32  # frames of libraries between an operation and the user's code
@@ -60,7 +61,7 @@ def _saved_by(node: Any) -> dict[str, torch.Tensor]:
         if field.startswith("_saved_"):
             with suppress(RuntimeError):  # freed, or written since
                 value = getattr(node, field)
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, torch.Tensor) and storage_key(value):
                     found[f"saved {field.removeprefix('_saved_')}"] = value
     return found
 
