@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stablelint.runtime.audit import Audit
 from stablelint.runtime.audit.child import AuditDone
-from tests.runtime.audit.fault import Fault
+from tests.runtime.audit.faults import Fault
 
 PROGRAMS = Path(__file__).parent / "programs"
 FRAMEWORKS = {"lightning": "lightning", "trainer": "transformers"}  # by the first word of a program's name

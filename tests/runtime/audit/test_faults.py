@@ -12,8 +12,7 @@ torch = pytest.importorskip("torch")
 
 from stablelint.runtime.audit import outcome  # noqa: E402
 from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
-from tests.runtime.audit.fault import Fault  # noqa: E402
-from tests.runtime.audit.faults import FAULTS  # noqa: E402
+from tests.runtime.audit.faults import FAULTS, Fault  # noqa: E402
 from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
