@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,15 +53,18 @@ LATE = {"propose.py"}  # loads what does the work where there is work
 BESIDE = {"matchers": "analysis"}  # packages that stand at the level of another
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             module = node.module or ""
-            yield node.lineno, module
-            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+            found.append((node.lineno, module))
+            found += ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+    return found
 
 
 def rank(layer: str) -> int:
@@ -77,20 +80,22 @@ def test_every_package_has_its_place() -> None:
     assert packages <= {*ORDER, *BESIDE}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_to_the_left(path: Path) -> None:
-    layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if layer in ("__main__", "__init__"):
-        return
-    for line, module in imports(path):
-        parts = module.split(".")
-        if parts[0] == "torch":
-            assert layer == "runtime", f"{path}:{line}: torch outside the runtime"
-        if parts[0] != "stablelint" or len(parts) == 1 or parts[1].startswith("__"):
-            continue
-        place = f"{path}:{line}: {layer} imports {parts[1]}"
-        assert rank(parts[1]) <= rank(layer), place
-        assert frozenset((layer, parts[1])) not in SIBLINGS, place
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("layer", sorted({*map(layer_of, MODULES)} - {"__main__", "__init__"}))
+def test_imports_point_to_the_left(layer: str) -> None:
+    for path in (one for one in MODULES if layer_of(one) == layer):
+        for line, module in imports(path):
+            parts = module.split(".")
+            if parts[0] == "torch":
+                assert layer == "runtime", f"{path}:{line}: torch outside the runtime"
+            if parts[0] != "stablelint" or len(parts) == 1 or parts[1].startswith("__"):
+                continue
+            place = f"{path}:{line}: {layer} imports {parts[1]}"
+            assert rank(parts[1]) <= rank(layer), place
+            assert frozenset((layer, parts[1])) not in SIBLINGS, place
 
 
 def test_the_face_of_the_package_loads_nothing() -> None:
