@@ -52,7 +52,7 @@ def _found(text: str, rows: range | None = None) -> tuple[Diagnostic, ...]:
     return check_source(text.encode(), "program.py", load_catalog(entry_points=False), options).diagnostics
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(st.sampled_from(_programs()), st.data(), st.sampled_from(_TYPED))
 def test_a_function_looked_at_alone_has_the_findings_that_it_has_in_its_file(
     text: str, data: st.DataObject, typed: str
