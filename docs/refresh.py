@@ -1,10 +1,10 @@
-"""Brings what the README and docs/levels.md show of the current version up to date.
+"""Brings what the README, docs/levels.md and docs/audit.md show of the current version up to date.
 
 In the README a block is a comment `<!-- $ stablelint check FILE -->` and the fenced text behind it: the command is
 run in the repository's folder and its output takes the text's place. In docs/levels.md the facts, their weights, the
-shares of flaws and the reliability of confidences take the place of what stands between their comments, and
-docs/reliability.svg is drawn from the same figures. With `--check` nothing is written, and the exit code is 1 if
-something would be.
+shares of flaws and the reliability of confidences take the place of what stands between their comments, as do the
+checks in docs/audit.md, and docs/reliability.svg is drawn. With `--check` nothing is written, and the exit code is 1
+if something would be.
 """
 
 from __future__ import annotations
@@ -68,6 +68,15 @@ def levels(text: str) -> str:
     return text
 
 
+def checks(text: str) -> str:
+    """`text` of docs/audit.md with a row for each check, family by family."""
+    from stablelint.runtime.audit.outcome import all_checks
+
+    head = ["| family | check | holds where it passes | needs |", "| --- | --- | --- | --- |"]
+    rows = [f"| {one.family} | `{one.name}` | {one.sentence} | {one.needs} |" for one in all_checks()]
+    return _between(text, "checks", "\n".join([*head, *rows]))
+
+
 def _flaws() -> str:
     """The facts that tell on flaws, and the rules whose flaws were read, the most worthwhile first."""
     from stablelint.analysis.evidence.fact import all_facts
@@ -126,6 +135,7 @@ def main() -> int:
     files = {
         README: refreshed,
         ROOT / "docs" / "levels.md": levels,
+        ROOT / "docs" / "audit.md": checks,
         ROOT / "docs" / "reliability.svg": lambda _: reliability(),
     }
     stale = {}
