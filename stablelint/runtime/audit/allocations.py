@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.audit.graph import Row
 from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.tracing.graph import Row
 
 _MOST_EVENTS = 200_000
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from stablelint.runtime.audit.values import dense
-from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.tracing.graph import Row, nodes_of, row_of, saved, variable_of
 
-Row = tuple[str, int]
-"""File and line."""
 Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
-_MOST_NODES = 20_000
 _VIEWS = {
     f"{one}Backward0"
     for one in "View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
@@ -70,33 +67,20 @@ class GraphFacts:
     crossed: Crossed | None = None
 
 
-def nodes_of(root: Any, limit: int = _MOST_NODES) -> Iterator[Any]:
-    """The nodes of a graph, each once, from the loss inwards."""
-    seen = {root}
-    waiting = [root]
-    while waiting and len(seen) < limit:
-        node = waiting.pop()
-        yield node
-        for other, _ in node.next_functions:
-            if other is not None and other not in seen:
-                seen.add(other)
-                waiting.append(other)
-
-
 def read_graph(root: Any, since: int) -> GraphFacts:
     """The facts of the graph of a loss; `since` is the sequence number from which nodes are new."""
     facts = GraphFacts()
     oldest = root
     for node in nodes_of(root):
         name = node.name()
-        variable = getattr(node, "variable", None)
+        variable = variable_of(node)
         if variable is not None:
             facts.reached.add(id(variable))
             continue
         if since <= node._sequence_nr() < oldest._sequence_nr():
             oldest = node
         if name in ("ReluBackward0", *_SATURATED):
-            values = _saved(node, "_saved_result")
+            values = saved(node, "_saved_result")
             if values is not None and values.numel():
                 facts.units.append(_units(node, name, values))
         elif name in _OPERANDS:
@@ -126,14 +110,6 @@ class _Mark:
         """The backward pass goes by."""
 
 
-def _saved(node: Any, name: str) -> torch.Tensor | None:
-    try:
-        value = getattr(node, name, None)
-    except RuntimeError:  # freed, or written since
-        return None
-    return value if isinstance(value, torch.Tensor) else None
-
-
 def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
     flat = dense(values)
     channels = 1 if flat.dim() >= 4 else flat.dim() - 1
@@ -153,7 +129,7 @@ def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
 def _nearest_parameter(node: Any) -> int | None:
     """The matrix that feeds `node`: the first parameter met on the way towards the input."""
     for other in nodes_of(node, 24):
-        variable = getattr(other, "variable", None)
+        variable = variable_of(other)
         if variable is not None and variable.dim() > 1:
             return id(variable)
     return None
@@ -161,10 +137,10 @@ def _nearest_parameter(node: Any) -> int | None:
 
 def _operand(node: Any, name: str) -> OperandFacts | None:
     attribute, distance = _OPERANDS[name]
-    saved = _saved(node, attribute)
-    if saved is None:
+    kept = saved(node, attribute)
+    if kept is None:
         return None
-    values = dense(saved)
+    values = dense(kept)
     values = values[torch.isfinite(values)]
     if not values.numel():
         return None
@@ -189,14 +165,3 @@ def _crossed(node: Any) -> Crossed | None:
 def _called(name: str) -> str:
     """The operation of a node."""
     return name.removesuffix("Backward0").lower()
-
-
-def row_of(node: Any) -> Row | None:
-    """File and line of the expression that made a node, of the graphs for which torch kept them."""
-    for entry in reversed(node.metadata.get("traceback_", ())):
-        head = entry.strip().partition("\n")[0]
-        if head.startswith('File "'):
-            filename, _, rest = head[6:].partition('", line ')
-            if not is_library(filename):
-                return filename, int(rest.partition(",")[0])
-    return None

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.allocations import Peak
-from stablelint.runtime.audit.graph import GraphFacts, Row
+from stablelint.runtime.audit.graph import GraphFacts
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tracing.graph import Row
 
 Place = Site | Row | Location | None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stablelint.runtime.audit.allocations import sized
-from stablelint.runtime.audit.graph import Row
 from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Run, place
+from stablelint.runtime.tracing.graph import Row
 
 ORDER = 8
 _SHOWN = 4  # lines at the peak

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.audit.graph import nodes_of, row_of
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
@@ -23,6 +22,7 @@ from stablelint.runtime.crash.source import (
 )
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tracing.graph import nodes_of, row_of
 
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 
 from stablelint.runtime.guard.replay.writes import storage_key
 from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.tracing.graph import all_saved
 
 _DEEPEST = 32  # frames of libraries between an operation and the user's code
 
@@ -44,7 +44,7 @@ def operands_named(
     In a node of the backward pass the first is the gradient. What the node has made on its way has no name: what it has
     kept of its forward operation stands for it.
     """
-    kept = _saved_by(node)
+    kept = {f"saved {name}": one for name, one in all_saved(node).items() if storage_key(one)}
     named = [(name_of(one, *known, kept), one) for one in taken]
     if node is not None:
         made = [name for name, _ in named[1:] if not name]
@@ -52,18 +52,6 @@ def operands_named(
         others = ((name_of(one, *known) or name, one) for name, one in kept.items() if made)
         named += [(name, one) for name, one in others if all(name != other for other, _ in named)]
     yield from named
-
-
-def _saved_by(node: Any) -> dict[str, torch.Tensor]:
-    """What a node of the backward pass under way has kept of its forward operation."""
-    found: dict[str, torch.Tensor] = {}
-    for field in dir(node):
-        if field.startswith("_saved_"):
-            with suppress(RuntimeError):  # freed, or written since
-                value = getattr(node, field)
-                if isinstance(value, torch.Tensor) and storage_key(value):
-                    found[f"saved {field.removeprefix('_saved_')}"] = value
-    return found
 
 
 def name_of(tensor: torch.Tensor, *known: Mapping[str, torch.Tensor]) -> str:

@@ -23,6 +23,7 @@ from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
+from stablelint.runtime.tracing.graph import leaves_behind
 
 Parameters = Mapping[str, torch.Tensor]
 
@@ -291,18 +292,6 @@ class Replay(Follower):
             self.outcome.moment = moment_at(sys._getframe(1))
         self.outcome.root = find_root(faults)
         raise ReplayDone
-
-
-def leaves_behind(losses: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors that a backward pass from the losses would give gradients to."""
-    pending = [one.grad_fn for one in losses]
-    found: dict[object, torch.Tensor | None] = {}
-    while pending:
-        node = pending.pop()
-        if node is not None and node not in found:
-            found[node] = getattr(node, "variable", None)
-            pending.extend(other for other, _ in node.next_functions)
-    return [one for one in found.values() if one is not None]
 
 
 def backward_codes() -> frozenset[CodeType]:
