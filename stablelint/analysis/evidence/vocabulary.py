@@ -6,7 +6,7 @@ Words order findings by what their authors mean; no status rests on them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 Speaks = Callable[[str], bool]
@@ -75,6 +75,46 @@ names_a_test = _says(r"^(unit)?tests?$|^testing$|^test_|_tests?$|^conftest$")
 names_a_script = _says(
     r"^(train\w*|main|run\w*|finetune\w*|pretrain\w*|scripts?|tools?|recipes?|examples?|experiments?)$"
 )
+
+# What arguments stand for, in the order of the guesses: a call confirms one, or does not.
+_ARGUMENTS = (
+    ("namespace", _says(r"^(args?|opts|options?|cfg|conf|config|hparams|flags)$")),
+    ("parameters", _says(r"^param(eter)?s$")),
+    ("device", _says(r"^device$")),
+    ("optimizer", _says(r"(^|_)(optim|optimizer|opt)(_\d+)?$")),
+    ("callable", _says(r"(^|_)(model|net|network|module|backbone|fn|func|criterion|activation|nonlin)$")),
+    ("scores", _says(r"(^|_)(model|net|network|module|backbone|classifier|encoder)$")),
+    ("batches", _says(r"loader$|^dl$")),
+    ("dim", _says(r"(^|_)(dim|axis)$")),
+    ("range", _says(r"(^|_)range$")),
+    ("mask", _says(r"mask|valid|keep")),
+    (
+        "labels",
+        _says(r"^(y|labels?|targets?|classes|idx|index|indices|ids?)$|_(labels?|ids?|idx|index)$"),
+    ),
+    ("small", _says(r"^(eps|epsilon)$")),
+    ("odd", _says(r"kernel")),
+    (
+        "int",
+        _says(
+            r"dilation|stride|padding|hop|window|length|layers|blocks|levels|groups|steps|bins|^n_|^num_|^in_|^out_|layers?$|"
+            r"^(n|k|num|size|width|depth|heads|hidden|channels|classes)(_|$)|"
+            r"_(dim|size|width|height|channels|features|heads|num)$"
+        ),
+    ),
+    (
+        "float",
+        _says(
+            r"temp|alpha|beta|gamma|lambda|margin|weight_decay|scale|lr|rate|momentum|sigma|tau|dropout|prob"
+        ),
+    ),
+)
+
+
+def kinds_of_argument(name: str) -> Iterator[str]:
+    """What an argument may be by its name, the likeliest first."""
+    return (kind for kind, says in _ARGUMENTS if says(name))
+
 
 # What comments, docstrings and files say.
 # Each begins with letters, which are fast to look for.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
+from stablelint.analysis.evidence.vocabulary import kinds_of_argument
 from stablelint.runtime.verify.witness.project import Example
 from stablelint.runtime.verify.witness.uses import Uses
 
@@ -19,32 +20,6 @@ SHAPES: tuple[Shape, ...] = (
 _CHOICES = 10  # combinations of kinds that are tried with each shape
 _KINDS = 4  # of one parameter, in the first assignments
 _SIZES = (2, 3, 4, 5, 6)
-# What a parameter is by its name, where nothing else tells: a guess that a call confirms or not.
-_BY_NAME = (
-    (r"^(args?|opts|options?|cfg|conf|config|hparams|flags)$", "namespace"),
-    (r"^param(eter)?s$", "parameters"),
-    (r"^device$", "device"),
-    (r"(^|_)(optim|optimizer|opt)(_\d+)?$", "optimizer"),
-    (r"(^|_)(model|net|network|module|backbone|fn|func|criterion|activation|nonlin)$", "callable"),
-    (r"(^|_)(model|net|network|module|backbone|classifier|encoder)$", "scores"),
-    (r"loader$|^dl$", "batches"),
-    (r"(^|_)(dim|axis)$", "dim"),
-    (r"(^|_)range$", "range"),
-    (r"mask|valid|keep", "mask"),
-    (r"^(y|labels?|targets?|classes|idx|index|indices|ids?)$|_(labels?|ids?|idx|index)$", "labels"),
-    (r"^(eps|epsilon)$", "small"),
-    (r"kernel", "odd"),
-    (r"dilation|stride|padding|hop|window|length|layers|blocks|levels|groups|steps|bins", "int"),
-    (
-        r"^(n|k|num|size|width|depth|heads|hidden|channels|classes)(_|$)|_(dim|size|width|height|channels|features|heads|num)$",
-        "int",
-    ),
-    (r"^n_|^num_|^in_|^out_|layers?$", "int"),
-    (
-        r"temp|alpha|beta|gamma|lambda|margin|weight_decay|scale|lr|rate|momentum|sigma|tau|dropout|prob",
-        "float",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +186,7 @@ def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     if uses.parts and "batches" not in uses.kinds:
         found.append(f"=({', '.join(['torch.rand(2, 4)'] * uses.parts)})")
     found += [kind for kind in ("batches", "mask", "labels", "int", "dict") if kind in uses.kinds]
-    named = [kind for pattern, kind in _BY_NAME if re.search(pattern, name)]
+    named = list(kinds_of_argument(name))
     if "tensor" in uses.kinds:
         found += [*(["weights"] if "mask" in named else []), "tensor", *(k for k in named if k == "labels")]
     if uses.keys:
@@ -285,15 +260,12 @@ def _dict(uses: Uses, known: Known) -> str:
 
 def setting(name: str, known: Known) -> str:
     """The text of a setting: its default in the project, or what its name says it is."""
-    return known.settings.get(name) or next(_named(name), "4")
+    plain = (_PLAIN[kind] for kind in kinds_of_argument(name) if kind in _PLAIN)
+    return known.settings.get(name) or next(plain, _PLAIN["int"])
 
 
 def item(name: str, known: Known) -> str:
     """The text of an item of a dictionary: a setting, or else a tensor."""
-    kind = next((kind for pattern, kind in _BY_NAME if re.search(pattern, name)), "tensor")
+    kind = next(kinds_of_argument(name), "tensor")
     spelled = kind if kind in (*_PLAIN, "mask", "labels") else "tensor"
     return known.settings.get(name) or Argument(name, spelled, SHAPES[0]).text
-
-
-def _named(name: str) -> Iterator[str]:
-    return (_PLAIN[kind] for pattern, kind in _BY_NAME if kind in _PLAIN and re.search(pattern, name))
