@@ -160,7 +160,7 @@ def test_a_fix_over_several_files_is_proved_by_a_command_that_failed_and_no_long
     said = " ".join(done.out.split())
     assert "confirmed (fails on operands of this command; the fix cures it)" in said
     assert "its fix changes several files" in said
-    assert "exit status 1 before, 0 after" in said
+    assert "exit status: 1 before, 0 after" in said
     assert "ended with status" not in done.err
     fixed = run_here(tmp_path, "fix", "--no-cache", "--verified", "--apply")
     assert "Fixed 1 finding in 2 files" in fixed.out

@@ -10,10 +10,12 @@ from importlib.resources import files
 
 from stablelint.report.context import Context
 from stablelint.report.page import page, prose
+from stablelint.report.parts import as_page
+from stablelint.report.source import Sources
 from stablelint.report.verify import plots
-from stablelint.report.verify.text import MEANING, extents_text, meaning, number_text
+from stablelint.report.verify.text import MEANING, meaning, told_of, told_of_rerun
 from stablelint.runtime.plain import plural
-from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
+from stablelint.runtime.verify.outcome import Curve, Report, SiteReport
 from stablelint.runtime.verify.site import Verdict
 
 _OPEN = 8  # sites that are unfolded from the start
@@ -49,29 +51,14 @@ def _head(report: Report) -> Iterator[str]:
     yield "</header>"
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
 def _rerun(report: Report) -> Iterator[str]:
     rerun = report.rerun
     if rerun is None or rerun.after is None:
         return
-    kind = {True: "confirmed", False: "ineffective", None: "not-reached"}[rerun.passed]
-    badge = f'<span class="badge {kind}">{rerun.verdict}</span>'
-    yield f'<section class="rerun"><h2>Rerun with {plural(rerun.fixes, "fix")} {badge}</h2>'
-    yield f"<p>{escape(_sentence(rerun.claim))}</p>"
-    before, after = rerun.before, rerun.after
-    if before.losses or after.losses:
-        yield f"<figure>{plots.losses(before.losses, after.losses)}</figure>"
-    yield (
-        f'<p class="aside">Exit status {before.status} before, {after.status} after; '
-        f"{before.seconds:.1f} s and {after.seconds:.1f} s.</p>"
-    )
-    for site in report.sites:
-        if site.guilty:
-            where = f"{site.site.code} at {Context(os.getcwd()).path(site.site.filename)}:{site.site.span.start.row}"
-            yield f'<p class="problem">The command is worse with the fix of {escape(where)}.</p>'
+    before, after = rerun.before.losses, rerun.after.losses
+    drawn = (lambda: f"<figure>{plots.losses(before, after)}</figure>") if before or after else None
+    yield '<section class="rerun">'
+    yield from as_page(told_of_rerun(report, rerun, Context(os.getcwd()), drawn), Sources())
     yield "</section>"
 
 
@@ -91,41 +78,16 @@ def _site(report: SiteReport, unfolded: bool) -> Iterator[str]:
         f'<b>{escape(site.code)}</b> <span class="name">{escape(site.name)}</span> '
         f'<span class="place" title="{escape(place)}">{escape(place)}</span></summary>'
     )
-    yield f'<p class="meaning">{prose(site.message)}<br><i>{escape(_sentence(meaning(report)))}</i></p>'
-    after = _diff("+", "ins", site.fixed) if site.fixed is not None else ""
-    yield f'<pre class="diff">{_diff("-", "del", site.original)}{after}</pre>'
-    if report.curve is not None:
-        yield f"<figure>{plots.accuracy(report.curve)}"
-        yield (
-            "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the "
-            "original is not finite. Bars: captured elements.</figcaption></figure>"
-        )
-    if report.witness is not None:
-        yield from _witness(report.witness)
-    if report.calls:
-        yield f'<p class="aside">{plural(report.calls, "call")}{escape(extents_text(report))}</p>'
-    for note in report.notes:
-        yield f'<p class="note">{prose(note)}</p>'
+    said = meaning(report)
+    yield f'<p class="meaning">{prose(site.message)}<br><i>{escape(f"{said[:1].upper()}{said[1:]}.")}</i></p>'
+    curve = report.curve
+    yield from as_page(told_of(report, None if curve is None else lambda: _figure(curve)), Sources())
     yield "</details>"
 
 
-def _diff(mark: str, element: str, text: str) -> str:
-    lines = "\n".join(f"{mark} {line}" for line in text.splitlines())
-    return f"<{element}>{escape(lines)}</{element}>"
-
-
-def _witness(witness: WitnessShown) -> Iterator[str]:
-    if witness.line is not None:
-        yield f'<pre class="call"><code>{escape(witness.line)}</code></pre>'
-    yield f'<table class="witness"><caption>Witness: {escape(witness.label)}</caption><tbody>'
-    for operand in witness.operands:
-        values = ", ".join(number_text(value) for value in operand.values)
-        yield (
-            f"<tr><th><code>{escape(operand.name)}</code></th><td>{escape(operand.text)}</td>"
-            f"<td><code>{escape(values)}</code></td></tr>"
-        )
-    yield f'<tr><th>original</th><td colspan="2" class="bad">{escape(witness.original)}</td></tr>'
-    if witness.fixed is not None:
-        kind = "bad" if witness.fixed_failed else "good"
-        yield f'<tr><th>fixed</th><td colspan="2" class="{kind}">{escape(witness.fixed)}</td></tr>'
-    yield "</tbody></table>"
+def _figure(curve: Curve) -> str:
+    return (
+        f"<figure>{plots.accuracy(curve)}"
+        "<figcaption>Accuracy against float64 along the operand. Shaded: value or gradient of the "
+        "original is not finite. Bars: captured elements.</figcaption></figure>"
+    )

@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from stablelint.report.cells import crop, hung, one_line, wrap
+from stablelint.report.cells import one_line, wrap
 from stablelint.report.context import Context
+from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_text
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import OperandShown, Report, Rerun, SiteReport
 from stablelint.runtime.verify.site import Kind, Verdict
@@ -71,58 +72,55 @@ def meaning(report: SiteReport) -> str:
 
 def render(report: Report, context: Context) -> str:
     """All sites, the rerun, and a closing line."""
-    lines: list[str] = []
-    for site in report.sites:
-        lines += [*_site(site, context), ""]
+    blocks = ["\n".join(as_text(_site(site), context)) for site in report.sites]
     if report.rerun is not None:
-        lines += [*_rerun(report, report.rerun, context), ""]
-    lines += _closing(report, context)
-    return "\n".join(lines) + "\n"
+        blocks.append("\n".join(as_text(told_of_rerun(report, report.rerun, context), context)))
+    return "\n\n".join([*blocks, "\n".join(_closing(report, context))]) + "\n"
 
 
-def _painted(verdict: Verdict, context: Context) -> str:
-    style = context.style
+def _tone(verdict: Verdict) -> str:
+    """The method of a style that a verdict is painted by."""
     if verdict.refuses:
-        return style.error(verdict)
+        return "error"
     if verdict is Verdict.LATENT:
-        return style.warning(verdict)
-    return style.added(verdict) if verdict.passing else style.dim(verdict)
+        return "warning"
+    return "added" if verdict.passing else "dim"
 
 
-def _site(report: SiteReport, context: Context) -> Iterator[str]:
-    style, site = context.style, report.site
-    start = site.span.start
-    lead = f"{site.code} {site.name}: {report.verdict} "
-    shown = f"{style.bold(site.code)} {site.name}: {_painted(report.verdict, context)} "
-    below = len(site.code) + 1
-    yield from hung(lead, f"({meaning(report)})", context.width, shown, paint=style.dim, indent=below)
-    yield f"  {style.gutter('-->')} {context.shown(site.filename)}:{start.row}:{start.column}"
-    if report.verdict is Verdict.NOT_REACHED:
-        return  # nothing was seen of it
-    room = context.width - 6
-    if site.fixed is None:
-        yield f"   {style.gutter('|')} {crop(one_line(site.original), 0, room)}"
-    else:
-        yield f"   {style.gutter('|')} {style.removed(crop('- ' + one_line(site.original), 0, room))}"
-        yield f"   {style.gutter('|')} {style.added(crop('+ ' + one_line(site.fixed), 0, room))}"
-    line = report.witness.line if report.witness is not None else None
+def _site(report: SiteReport) -> Iterator[Part]:
+    site = report.site
+    head = f"{report.verdict} ({meaning(report)})"
+    yield Head(f"{site.code} {site.name}", head, _tone(report.verdict))
+    start = {"row": site.span.start.row, "column": site.span.start.column}
+    yield Place({"filename": site.filename, "location": start, "end_location": None, "expression": ""})
+    if report.verdict is not Verdict.NOT_REACHED:  # nothing was seen of it
+        yield from told_of(report)
+
+
+def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Iterator[Part]:
+    """What was seen of a site; a page shows what `drawn` makes as well."""
+    site, witness = report.site, report.witness
+    lines = [
+        (sign, line) for sign, text in (("-", site.original), ("+", site.fixed)) for line in _lines(text)
+    ]
+    yield Code([f"{sign} {line}" if site.fixed is not None else line for sign, line in lines])
+    yield Rows((), drawn)
     healthy = report.function.healthy_line if report.function is not None else None
+    line = witness.line if witness is not None else None
     if line or healthy:
-        yield f"   {style.gutter('=')} {style.bold(line or f'{healthy}  # finite')}"
-    if report.witness is not None:
-        yield from _row("", f"on {report.witness.label}: {_operands(report.witness.operands)}", context)
-        yield from _row("original: ", report.witness.original, context)
-        if report.witness.fixed is not None:
-            yield from _row("fixed:    ", report.witness.fixed, context)
+        yield Note("call", line or f"{healthy}  # finite")
+    if witness is not None:
+        yield Note(f"on {witness.label}", _operands(witness.operands))
+        yield Note("original", witness.original)
+        if witness.fixed is not None:
+            yield Note("fixed", witness.fixed)
     if report.calls:
-        yield from _row("", f"{plural(report.calls, 'call')}{extents_text(report)}", context)
-    for note in report.notes:
-        yield from _row("", f"note: {note}", context, style.dim)
+        yield Note("seen", f"{plural(report.calls, 'call')}{extents_text(report)}")
+    yield from (Note("note", text) for text in report.notes)
 
 
-def _row(lead: str, text: str, context: Context, paint: Callable[[str], str] = str) -> Iterator[str]:
-    shown = f"   {context.style.gutter('=')} {lead}"
-    return hung(f"   = {lead}", text, context.width, shown, paint=paint)
+def _lines(text: str | None) -> list[str]:
+    return text.splitlines() if text is not None else []
 
 
 def _operands(operands: tuple[OperandShown, ...]) -> str:
@@ -153,18 +151,21 @@ def extents_text(report: SiteReport) -> str:
     return ": " + "; ".join(parts) if parts else ""
 
 
-def _rerun(report: Report, rerun: Rerun, context: Context) -> Iterator[str]:
-    style = context.style
-    paint = {True: style.added, False: style.error, None: style.dim}[rerun.passed]
-    yield f"{style.bold('rerun')} with {plural(rerun.fixes, 'fix')}: {paint(rerun.verdict)}, {rerun.claim}"
+def told_of_rerun(
+    report: Report, rerun: Rerun, context: Context, drawn: Callable[[], str] | None = None
+) -> Iterator[Part]:
+    """What the command says of the fixes; a page shows what `drawn` makes as well."""
+    tone = {True: "added", False: "error", None: "dim"}[rerun.passed]
+    yield Head(f"rerun with {plural(rerun.fixes, 'fix')}", f"{rerun.verdict}, {rerun.claim}", tone)
+    yield Rows((), drawn)
     if rerun.after is not None:
         before, after = rerun.before, rerun.after
         times = f"{before.seconds:.1f} s and {after.seconds:.1f} s"
-        yield f"  exit status {before.status} before, {after.status} after; {times}"
+        yield Note("exit status", f"{before.status} before, {after.status} after; {times}")
     for site in report.sites:
         if site.guilty:
             place = f"{context.shown(site.site.filename)}:{site.site.span.start.row}"
-            yield f"  {style.error('guilty')}: the fix of {site.site.code} at {place}"
+            yield Note("guilty", f"the fix of {site.site.code} at {place}")
 
 
 def _closing(report: Report, context: Context) -> Iterator[str]:

@@ -122,7 +122,7 @@ def test_a_site_that_was_not_reached_takes_two_lines() -> None:
     ).splitlines()
     assert lines[:3] == [
         "SL101 unguarded-log: not-reached (the command never came here)",
-        "  --> loss.py:3:5",
+        " --> loss.py:3:5",
         "",
     ]
 
