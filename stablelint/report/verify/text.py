@@ -108,7 +108,7 @@ def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Itera
     healthy = report.function.healthy_line if report.function is not None else None
     line = witness.line if witness is not None else None
     if line or healthy:
-        yield Note("call", line or f"{healthy}  # finite")
+        yield Code([line or f"{healthy}  # finite"])  # a line to paste: it is not broken
     if witness is not None:
         yield Note(f"on {witness.label}", _operands(witness.operands))
         yield Note("original", witness.original)
