@@ -3,7 +3,8 @@
 The law: for members a and b of the operands, the operation's result in `fmt` is a member of the result. Two
 claims are kept that arithmetic alone cannot prove, for a linter that speculates on them is never quiet: sums,
 products and quotients of numbers below an *open* infinity are taken to be finite, and products and quotients
-of numbers above an *open* zero to be nonzero. Closed ends overflow and underflow as they do in `fmt`.
+of numbers above an *open* zero to be nonzero, unless a factor or divisor takes half of the exponents of `fmt` by
+itself (`x * 1e-30`). Closed ends overflow and underflow as they do in `fmt`.
 
 A zero carries the sign of the side it ends: +0 for `[0, 1]`, -0 for `[-1, 0]`, either one inside.
 """
@@ -65,10 +66,15 @@ def sub(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
 def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     """`a * b` of operands that vary independently; 0 times an attainable infinity is NaN."""
     nan = a.nan or b.nan or zero_meets_infinity(a, b) or zero_meets_infinity(b, a)
-    corners = [_product(x, y) for x in (a.low_end, a.high_end) for y in (b.low_end, b.high_end)]
-    nonzero = not a.contains(0.0) and not b.contains(0.0)
+    corners = [_product(x, y, fmt) for x in (a.low_end, a.high_end) for y in (b.low_end, b.high_end)]
+    nonzero = not a.contains(0.0) and not b.contains(0.0) and not (_is_minute(a, fmt) or _is_minute(b, fmt))
     product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
     return replace(product, integral=True) if a.integral and b.integral else product
+
+
+def _is_minute(x: Interval, fmt: FloatFormat) -> bool:
+    """Whether a factor takes half of the exponents of `fmt` at one of its ends."""
+    return any(0 < abs(end) <= fmt.minute for end in (x.lo, x.hi))
 
 
 def zero_meets_infinity(a: Interval, b: Interval) -> bool:
@@ -76,7 +82,7 @@ def zero_meets_infinity(a: Interval, b: Interval) -> bool:
     return a.contains(0.0) and b.reaches_infinity
 
 
-def _product(x: End, y: End) -> End | None:
+def _product(x: End, y: End, fmt: FloatFormat) -> End | None:
     if math.isinf(x[0]) and y[0] == 0:
         x, y = y, x
     if x[0] == 0 and math.isinf(y[0]):
@@ -88,7 +94,8 @@ def _product(x: End, y: End) -> End | None:
         infinite = [is_open for end, is_open in (x, y) if math.isinf(end)]
         return value, bool(infinite) and all(infinite)
     if value == 0:
-        return 0.0, not any(end == 0 and not is_open for end, is_open in (x, y))
+        vanishes = any(0 < abs(end) <= fmt.minute or (end == 0 and not is_open) for end, is_open in (x, y))
+        return 0.0, not vanishes
     return value, x[1] or y[1]
 
 
@@ -107,11 +114,17 @@ def div(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     for part in _signed_parts(b):
         for x in (a.low_end, a.high_end):
             for y in (part.low_end, part.high_end):
-                ends.extend(_quotient(x, y, math.copysign(1.0, part.lo + part.hi)))
+                ends.extend(_quotient(x, y, math.copysign(1.0, part.lo + part.hi), fmt))
     if b.contains(0.0):
         ends.extend(_over_zero(a, b))
-    nonzero = not a.contains(0.0) and not b.reaches_infinity
+    vast = any(_is_vast(end, fmt) for end in (b.lo, b.hi))
+    nonzero = not a.contains(0.0) and not b.reaches_infinity and not vast
     return from_ends(ends, fmt, nonzero, nan)
+
+
+def _is_vast(divisor: float, fmt: FloatFormat) -> bool:
+    """Whether a divisor takes half of the exponents of `fmt` by itself."""
+    return math.isfinite(divisor) and abs(divisor) * fmt.minute >= 1
 
 
 def _signed_parts(b: Interval) -> list[Interval]:
@@ -121,7 +134,7 @@ def _signed_parts(b: Interval) -> list[Interval]:
     return [part for part in (b.meet(below), b.meet(above)) if part is not None]
 
 
-def _quotient(x: End, y: End, side: float) -> list[End]:
+def _quotient(x: End, y: End, side: float, fmt: FloatFormat) -> list[End]:
     """The limit of x / y where y has the sign `side` and may be an open 0; nothing where none is."""
     (top, top_open), (bottom, bottom_open) = x, y
     if math.isinf(top):
@@ -133,7 +146,7 @@ def _quotient(x: End, y: End, side: float) -> list[End]:
     if math.isinf(bottom):
         return [(0.0, bottom_open and (top_open or top != 0))]  # beyond an open 0 there are members
     if top == 0:
-        return [] if top_open and bottom == 0 else [(0.0, top_open)]
+        return [] if top_open and bottom == 0 else [(0.0, top_open and not _is_vast(bottom, fmt))]
     if bottom == 0:
         return [(math.copysign(math.inf, top) * side, True)]
     value = top / bottom

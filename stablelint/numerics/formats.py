@@ -31,6 +31,11 @@ class FloatFormat:
         return float(10.0 ** -math.floor(-math.log10(self.eps)))
 
     @property
+    def minute(self) -> float:
+        """The largest factor that takes a number as small as itself to 0."""
+        return math.sqrt(self.smallest_subnormal)
+
+    @property
     def min(self) -> float:
         """The lowest finite number, `-max`."""
         return -self.max

@@ -8,6 +8,8 @@ from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.functions import BOTH, NEVER, Monotone, Valley, end_image
 from stablelint.numerics.interval import ANYTHING, End, Interval, from_ends
 
+_GENTLEST = 2.0  # exponents above it take small numbers to 0
+
 
 def power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
     """`base ** exponent`, NaN for a negative base and an exponent that can be fractional.
@@ -55,17 +57,18 @@ def _power_to(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
     def function(x: float) -> float:
         return real_power(x, exponent)
 
+    attains = (0.0,) if exponent > _GENTLEST else NEVER
     if exponent % 1 != 0:
-        image = Monotone(function, domain=(0.0, math.inf)).image(base, fmt)
+        image = Monotone(function, domain=(0.0, math.inf), attains=attains).image(base, fmt)
         # IEEE 754: the sign of an infinite base counts for odd whole powers alone.
         at_infinity = Interval.point(math.inf if exponent > 0 else 0.0)
         return image.join(at_infinity) if base.contains(-math.inf) else image
     if exponent < 0:
         return _negative_whole_power(base, exponent, fmt)
     if exponent % 2 == 0:
-        result = Valley(function, 0.0).image(base, fmt)
+        result = Valley(function, 0.0, attains=attains).image(base, fmt)
     else:
-        result = Monotone(function).image(base, fmt)
+        result = Monotone(function, attains=attains).image(base, fmt)
     return result if not base.integral else _integral(result)
 
 

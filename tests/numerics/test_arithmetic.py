@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stablelint.numerics import arithmetic
-from stablelint.numerics.formats import FLOAT16, FLOAT32, FORMATS, FloatFormat
+from stablelint.numerics.formats import FLOAT16, FLOAT32, FLOAT64, FORMATS, FloatFormat
 from stablelint.numerics.interval import COUNT, NONNEGATIVE, POSITIVE, TOP, UNIT, Interval
 from stablelint.numerics.powers import power
 from tests.numerics.sampling import holds, intervals, members
@@ -20,6 +20,7 @@ from tests.numerics.sampling import holds, intervals, members
 torch.set_num_threads(1)
 INF = math.inf
 P = Interval.point
+NONZERO = Interval(-INF, INF, True, True, nonzero=True)
 OPERATIONS: dict[str, Callable[[Interval, Interval, FloatFormat], Interval]] = {
     "add": arithmetic.add,
     "sub": arithmetic.sub,
@@ -88,3 +89,26 @@ def test_a_quotient_by_an_attained_infinity_attains_0(attained: bool) -> None:
     positive = Interval(0.0, math.inf, lo_open=True, hi_open=True)
     result = OPERATIONS["div"](positive, Interval(1.0, math.inf, hi_open=not attained), FORMATS["float32"])
     assert result.contains(0.0) is attained
+
+
+@pytest.mark.parametrize(
+    ("got", "positive"),
+    [
+        (arithmetic.mul(POSITIVE, P(1e-3), FLOAT32), True),
+        (arithmetic.mul(POSITIVE, POSITIVE, FLOAT32), True),
+        (arithmetic.mul(POSITIVE, P(1e-30), FLOAT32), False),
+        (arithmetic.mul(POSITIVE, P(1e-30), FLOAT64), True),
+        (arithmetic.mul(POSITIVE, P(1e-4), FLOAT16), False),
+        (arithmetic.mul(NONZERO, P(1e-30), FLOAT32), False),
+        (arithmetic.div(POSITIVE, P(1e3), FLOAT32), True),
+        (arithmetic.div(POSITIVE, P(1e30), FLOAT32), False),
+        (arithmetic.div(NONZERO, P(1e30), FLOAT32), False),
+        (power(POSITIVE, P(2.0), FLOAT32), True),
+        (power(POSITIVE, P(6.0), FLOAT32), False),
+        (power(POSITIVE, P(0.5), FLOAT32), True),
+    ],
+)
+def test_a_factor_or_power_of_half_the_exponents_takes_positive_numbers_to_0(
+    got: Interval, positive: bool
+) -> None:
+    assert got.contains(0.0) is not positive
