@@ -6,7 +6,7 @@ import ast
 import re
 
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.views import behind, stripped
+from stablelint.analysis.values.views import behind, is_opaque, stripped
 from stablelint.matchers.common import Frame, Kind, Review, Rule, Sites, Value, make_site, observes, scope_of
 from stablelint.matchers.names import assigned_in
 from stablelint.matchers.tree import ancestors, calls_in, subject
@@ -93,7 +93,7 @@ def _is_dense(matrix: Value | None) -> bool:
     """Whether a matrix is known to be a tensor, and nothing that it is made of may be an operator instead."""
     if matrix is None or matrix.kind is not Kind.TENSOR:
         return False
-    return not any(v.op.startswith(("call.", "method.")) for v in behind(matrix))
+    return not any(is_opaque(v) for v in behind(matrix))
 
 
 def _is_tried(node: ast.AST, frame: Frame) -> bool:

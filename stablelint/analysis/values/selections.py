@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
-from stablelint.analysis.values.state import State
-from stablelint.analysis.values.value import NONEMPTY, Kind, Value
-from stablelint.analysis.values.views import COPIES, stripped
+from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
+from stablelint.analysis.values.views import COPIES, is_opaque, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import VIEWS, having
 
@@ -21,6 +23,18 @@ _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _LOSSES = having("loss")
 _ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
+
+
+class Shown(Protocol):
+    """What a path has shown to hold something."""
+
+    @property
+    def nonempty(self) -> frozenset[int]:
+        """Keys of tensors with an element."""
+
+    @property
+    def selecting(self) -> frozenset[int]:
+        """Keys of masks with a true element."""
 
 
 def selector(index: Value) -> Value:
@@ -55,33 +69,82 @@ def _is_tuple(listing: Value) -> bool:
     return asked is not None and asked.constant() is True
 
 
-def selecting_mask(value: Value, depth: int = _DEPTH) -> Value | None:
+def selecting_mask(value: Value) -> Value | None:
     """The mask that picked the elements of which `value` consists, or is computed one by one.
 
     None where no mask did, and where it is not known that an empty selection leaves the value empty.
     """
+    return _selected_by(value, _mask_in, _DEPTH)
+
+
+def places_not_known(value: Value, state: Shown) -> Value | None:
+    """The index that picked the elements of which `value` consists, where somebody else says whether it picks any.
+
+    It is an argument, say: a mask, a list of places, or a bound that `x[:n]` is cut at.
+    """
+
+    def picks(selection: Value) -> Value | None:
+        places = _first_places(selection)
+        if places is None or selection.guard == NONEMPTY or selection.key in state.nonempty:
+            return None
+        return places if _may_pick_nothing(places, state) else None
+
+    return _selected_by(value, picks, _DEPTH)
+
+
+def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: int) -> Value | None:
+    """What `picks` says of the selection whose elements `value` consists of."""
     value = stripped(value)
     if not depth:
         return None
     if value.op in ("index", "index_select", "masked_select"):
-        mask, index = _mask_in(value), value.operands.get("index")
-        rows = parts_of(index) if mask is None and index is not None else []
+        picked, index = picks(value), value.operands.get("index")
+        rows = parts_of(index) if picked is None and index is not None else []
         of_rows = len(rows) > 1 and keeps_all(rows[0]) and rows[0].constant() is not Ellipsis
-        return selecting_mask(value.operands["input"], depth - 1) if of_rows else mask  # `x[mask][:, 0]`
+        return (
+            _selected_by(value.operands["input"], picks, depth - 1) if of_rows else picked
+        )  # `x[mask][:, 0]`
     if value.op in _BY_ROW and keeps_rows(value.operands) and value.first is not None:
-        return None if _is_laid_out(value.first) else selecting_mask(value.first, depth - 1)
+        return None if _is_laid_out(value.first) else _selected_by(value.first, picks, depth - 1)
     if FILLED in value.operands:
-        return selecting_mask(value.operands[FILLED], depth - 1)
+        return _selected_by(value.operands[FILLED], picks, depth - 1)
     if value.op not in _OF_PATHS and not _is_unreduced(value):
         return None
     tensors = [v for v in _elements(value) if v.kind in _TENSORS]
-    masks = [selecting_mask(v, depth - 1) for v in tensors]
-    if value.op == "where" and None in masks:
+    found = [_selected_by(v, picks, depth - 1) for v in tensors]
+    if value.op == "where" and None in found:
         return None  # `x[mask] = y[mask]`: the whole of x
-    return next((mask for mask in masks if mask is not None), None)
+    return next((one for one in found if one is not None), None)
 
 
-def can_be_empty(value: Value, state: State) -> bool:
+def _first_places(selection: Value) -> Value | None:
+    """What says which rows are taken: the first part of an index that is not a single place."""
+    index = selection.operands.get("index") or selection.operands.get("mask")
+    parts = parts_of(index) if index is not None else []
+    return next((part for part in parts if part.kind is not Kind.NUMBER), None)
+
+
+def _may_pick_nothing(places: Value, state: Shown) -> bool:
+    """Whether somebody else says if an index takes anything, and no test on the path has shown that it does."""
+    if places.op == "slice":
+        return any(map(_is_handed_over, places.data[:2]))
+    mask = truth_of(selector(places))
+    shown = {places.key, stripped(places).key} & state.nonempty or mask.key in state.selecting
+    return not shown and mask.kind in _TENSORS and (_is_handed_over(mask) or _is_sieved(mask))
+
+
+def _is_handed_over(places: Value) -> bool:
+    """Whether nothing in sight has computed an index, and it is no element that a loop takes, or key of a mapping."""
+    taken = isinstance(places.node, ast.Name) and isinstance(places.node.ctx, ast.Store)
+    return (places.op in HANDED_OVER and not taken) or is_opaque(places)
+
+
+def _is_sieved(places: Value) -> bool:
+    """Whether an index is a list of those that a test lets through: `[i for i in range(n) if kept(i)]`."""
+    return places.op == "list_of" and places.zero is Attained.EXACT
+
+
+def can_be_empty(value: Value, state: Shown) -> bool:
     """Whether a value may have no element: a mask has selected it, and the path does not show that it is true anywhere."""
     value = stripped(value)
     if value.op == "cat" and "tensor0" in value.operands:

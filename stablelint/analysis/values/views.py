@@ -32,6 +32,11 @@ def _may_change(value: Value) -> bool:
     return value.op.startswith("method.")
 
 
+def is_opaque(value: Value) -> bool:
+    """Whether a value is what a call yields that is not followed."""
+    return value.op.startswith(("method.", "call."))
+
+
 def stripped(value: Value) -> Value:
     """The value without rearrangements and casts around it."""
     while value.op in VIEWS and value.first is not None:

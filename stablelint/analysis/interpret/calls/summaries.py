@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value
+from stablelint.analysis.values.views import is_opaque
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import VIEWS, having
 
@@ -124,7 +125,7 @@ def says_nothing(value: Value, depth: int = _DEPTH) -> bool:
         return False
     if value.op in ("list_of", "phi") and any(v.kind in CALLABLE for v in value.operands.values()):
         return False
-    if value.op in _MUTE or value.op.startswith(("call.", "method.")):
+    if value.op in _MUTE or is_opaque(value):
         return True
     if value.op not in _NEEDS_MUTE_OPERANDS or depth == 0:
         return False

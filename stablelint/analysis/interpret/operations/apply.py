@@ -15,11 +15,13 @@ from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.results import peaks
-from stablelint.analysis.values.selections import can_be_empty, keeps_rows
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.selections import can_be_empty, keeps_rows, places_not_known
+from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import (
     Attained,
+    Belief,
     Kind,
     Value,
     belief_in,
@@ -235,7 +237,22 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         value.belief = belief_in(*extent, value, values) if within else None
     if value.belief is None or value.belief.interval.contains(0.0):
         value.belief = belief_of(value, operands, frame.state) or value.belief
+    if op in _ADDING and not interval.contains(0.0):
+        _let_be_empty(value, operands, frame.state)
     return value
+
+
+def _let_be_empty(value: Value, operands: Mapping[str, Value], state: State) -> None:
+    """What is added up of elements that somebody else picks: 0 where that is none, which is not believed."""
+    operand = operands.get("input")
+    places = places_not_known(operand, state) if operand is not None and not keeps_rows(operands) else None
+    if places is None:
+        return
+    known = believed(value)
+    on = value.belief.on if value.belief is not None else ()
+    picked = Assumption(f"{places.name or 'the index'} picks an element")
+    value.belief = Belief(known.interval, known.zero, known.ends, (*on, picked))
+    value.interval, value.zero = value.interval.join(Interval.point(0.0)), Attained.COINCIDENCE
 
 
 def _extent(
