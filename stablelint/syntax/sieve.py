@@ -38,8 +38,9 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Pow: "**",
     ast.MatMult: "@",
     ast.Mod: "%",
+    ast.FloorDiv: "//",
 }
-_DIVISIONS = frozenset("/%")  # of which those by a literal go without a word
+_DIVISIONS = frozenset({"/", "//", "%"})  # of which those by a literal go without a word
 LOSS = "loss()"
 _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function"})  # what losses are called
 # What is imported from here holds no operation of ours.
@@ -58,6 +59,7 @@ _OTHER_WORDS: Mapping[str, str] = {
     "rsqrt": "** pow float_power power",
     "matmul": "@",
     "remainder": "%",
+    "floor_divide": "//",
     "norm": "vector_norm",
     "std": "std_mean",
     "var": "var_mean",
