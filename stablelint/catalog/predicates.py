@@ -11,6 +11,7 @@ The engine evaluates them. A condition whose metavariables the matched pattern d
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -64,6 +65,7 @@ SIGNATURES: Mapping[str, Signature] = {
     ),
     "nonnegative": Signature(1, meaning="proved to be at least 0"),
     "positive": Signature(2, meaning="both are proved to be above 0"),
+    "nonzero": Signature(1, meaning="nowhere 0; perhaps so where nothing shows a way to the 0 in its range"),
     "reaches": Signature(1, 1, meaning="proved operations lead to exactly this value"),
     "vanishes": Signature(
         2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
@@ -141,7 +143,7 @@ def is_of_dtype(predicate: Predicate, dtype: str) -> bool:
 
 def _value(node: ast.expr, text: str) -> float | str:
     if isinstance(node, ast.Name):
-        return node.id
+        return math.inf if node.id == "inf" else node.id
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _value(node.operand, text)
         if isinstance(value, float):

@@ -14,10 +14,13 @@ from stablelint.analysis.values.selections import keeps_rows, places_not_known, 
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
+from stablelint.syntax.operations import having
 
 # Of which each row keeps an element.
 _SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
+_LINEAR = having("linear")
+_DEPTH = 6
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
 
@@ -38,9 +41,9 @@ def _can_be_single(value: Value, context: Context) -> Truth:
 
 def _can_be_empty(value: Value, context: Context) -> Truth:
     """Nothing shows that a mask leaves an element; what no mask has to do with is taken not to be empty."""
-    inner, mask = stripped(value), _hiding_mask(value)
-    if mask is not None:
-        return _leaves_none_in_a_row(inner, mask)
+    inner, hidden = stripped(value), _masked_part(value, _DEPTH)
+    if hidden is not None:
+        return _leaves_none_in_a_row(*hidden)
     mask = selecting_mask(value) or (inner if context.root.op == "div" else None)
     shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
     if not shown.isdisjoint(context.nonempty):
@@ -52,14 +55,21 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
     return _can_be_false(mask, context)
 
 
-def _hiding_mask(value: Value) -> Value | None:
-    """The mask by which scores are -inf: `masked_fill(scores, mask, -inf)`, `where(kept, scores, -inf)`, `log(kept)`."""
-    value = stripped(value)
-    if value.op == "log" and value.first is not None and holds_truth(value.first):
-        return value.first
-    if all(believed(operand).interval.hi > -math.inf for operand in value.operands.values()):
+def _masked_part(scores: Value, depth: int) -> tuple[Value, Value] | None:
+    """What is -inf by a mask in scores, themselves or what was added to them, and that mask.
+
+    `masked_fill(scores, mask, -inf)`, `where(kept, scores, -inf)`, `scores / t + log(kept)`.
+    """
+    inner = stripped(scores)
+    if inner.op == "log" and inner.first is not None and holds_truth(inner.first):
+        return inner, inner.first
+    if any(believed(operand).interval.hi == -math.inf for operand in inner.operands.values()):
+        mask = inner.operands.get("mask") or inner.operands.get("condition")
+        return (inner, mask) if mask is not None else None
+    if inner.op not in _LINEAR or not depth or not inner.interval.contains(-math.inf):
         return None
-    return value.operands.get("mask") or value.operands.get("condition")
+    parts = (_masked_part(operand, depth - 1) for operand in inner.operands.values())
+    return next((part for part in parts if part is not None), None)
 
 
 def _leaves_none_in_a_row(value: Value, mask: Value) -> Truth:
@@ -79,8 +89,8 @@ def _tests_data(mask: Value) -> bool:
 
 def _keeps_what_is_true(value: Value) -> bool:
     """Whether it is where the test fails that the scores are masked: `where(kept, scores, -inf)`, `log(kept)`."""
-    kept = value.operands.get("input") if value.op == "where" else None
-    return value.op == "log" or (kept is not None and kept.interval.hi > -math.inf)
+    rest = value.operands.get("other" if value.op == "where" else "input")
+    return value.op == "log" or (rest is not None and believed(rest).interval.hi == -math.inf)
 
 
 def _spares(mask: Value, depth: int, hides: bool) -> bool:

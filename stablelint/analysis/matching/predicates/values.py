@@ -64,6 +64,13 @@ def _reaches(predicate: Predicate, context: Context) -> bool:
     return (value.zero if point == 0 else value.ends) >= Attained.SATURATION
 
 
+def _nonzero(predicate: Predicate, context: Context) -> Truth:
+    """Nowhere 0; not known where nothing shows a way to the 0 that is in its range."""
+    if not context.ranges[str(predicate.args[0])].contains(0.0):
+        return Truth.YES
+    return Truth.NO if value_of(predicate, context).zero >= Attained.SATURATION else Truth.MAYBE
+
+
 def _truth(predicate: Predicate, context: Context) -> Truth:
     """Truth values; not known where nothing is known of what is handed over."""
     value = value_of(predicate, context)
@@ -104,6 +111,7 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "nonnegative": _nonnegative,
     "positive": _positive,
     "reaches": _reaches,
+    "nonzero": _nonzero,
     "literal": lambda p, context: isinstance(value_of(p, context).constant(), int | float),
     "truth": _truth,
     "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
