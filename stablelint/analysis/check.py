@@ -16,6 +16,7 @@ from stablelint.analysis.files.passing import CALLED, passes_of, target_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.review import Index, Review, index_of
@@ -204,7 +205,7 @@ class _Analysis:
         if known or not self._attempt(root, shallow=True):
             focus.deep.add(name)
             self._attempt(root, shallow=False)
-        if root.risky and not self._is_seen_whole(root):
+        if root.risky and not (self._is_seen_whole(root) and self._is_for_this_file(root.function)):
             self._run_as_called(root)
 
     def _run_as_called(self, root: Root) -> None:
@@ -269,11 +270,14 @@ class _Analysis:
         frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
-        private = function.name.startswith("_") and not self._is_called_elsewhere(function)
+        private = function.is_private and not self._is_called_elsewhere(function)
         felt = not private or not (root.ungraded or (callers and not any(c.gradient for c in callers)))
         frame.state.gradient = felt and not function.without_gradient
-        if private and self._is_seen_whole(root):
-            hand_over(callers, frame.state)
+        if self._is_seen_whole(root):
+            if private:
+                hand_over(callers, frame.state)
+            elif receiver is not None:
+                suppose_tested(receiver, callers, frame)
         return frame
 
     def _passes_on_unknown(self, since: int) -> bool:
@@ -306,8 +310,10 @@ class _Analysis:
         settings = inline.settings(root.function, frame)
         if not self._is_seen_whole(root):
             return settings
+        if not self._is_for_this_file(root.function):
+            return supposed_arguments(root.function, frame) | settings if root.references else settings
         passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
-        if root.function.name.startswith("_"):
+        if root.function.is_private:
             return passed
         known = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
         return settings | {name: value for name, value in known.items() if not _is_any(value)}
@@ -322,6 +328,10 @@ class _Analysis:
         seen = self._session.calls.get(id(root.function.node), [])
         known = root.local and bool(seen) and len(seen) >= root.references
         return known and not self._is_called_elsewhere(root.function)
+
+    def _is_for_this_file(self, function: FunctionInfo) -> bool:
+        """Whether a function is not meant for other files."""
+        return function.is_private or self._module.is_program
 
     def _is_called_elsewhere(self, function: FunctionInfo) -> bool:
         """Whether another file calls a private function."""

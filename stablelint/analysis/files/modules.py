@@ -49,6 +49,11 @@ class FunctionInfo:
         """Its name; "<lambda>" where it has none."""
         return getattr(self.node, "name", "<lambda>")
 
+    @property
+    def is_private(self) -> bool:
+        """Whether its name says that other files are not meant to call it."""
+        return self.name.startswith("_")
+
     @cached_property
     def outline(self) -> Outline:
         """Its size and what it can return."""

@@ -12,6 +12,8 @@ from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RAISING = frozenset({ast.Raise, ast.Assert})
+ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
+"""Functions that raise where their first argument is false."""
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -75,9 +77,16 @@ def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     annotation = node.returns
     name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
     textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
-    kinds = {type(s) for s in statements}
-    checks = len(statements) <= _CHECK and ast.Return not in kinds and not kinds.isdisjoint(_RAISING)
-    return Outline(len(statements), generator, returns, textual, checks=checks and not generator)
+    short = len(statements) <= _CHECK and not generator
+    checks = short and not any(type(s) is ast.Return for s in statements) and any(map(_refuses, statements))
+    return Outline(len(statements), generator, returns, textual, checks=checks)
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """Whether a statement raises, where it is reached or where something does not hold."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    asserts = isinstance(call, ast.Call) and f"torch.{called_name(call)}" in ASSERTIONS
+    return asserts or type(statement) in _RAISING
 
 
 def _is_none(value: ast.expr | None) -> bool:

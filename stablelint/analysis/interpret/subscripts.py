@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
@@ -58,8 +59,9 @@ def _element(base: Value, constant: object, frame: Frame) -> Value | None:
     if constant in entries:
         return entries[constant]
     values = list(entries.values())
-    numbers = constant is None and all(v.is_constant and v.kind is Kind.NUMBER for v in values)
-    return join(frame.graph, values) if numbers and values else None
+    numbers = all(v.is_constant and v.kind is Kind.NUMBER for v in values)
+    alike = numbers or all(v.kind in lists.CALLABLE for v in values)
+    return join(frame.graph, values) if constant is None and alike and values else None
 
 
 def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:

@@ -27,7 +27,7 @@ class Root:
 
     function: FunctionInfo
     seen: Glance
-    local: bool = False  # all call sites are in this file
+    local: bool = False  # the file shows calls of it, and if it is private all of them
     references: int = 0
     risky: bool = False
     awaited: bool = False  # what its callers pass matters
@@ -101,7 +101,8 @@ def _idle_after(function: FunctionNode, names: set[str]) -> int:
     """How many statements at the end of a function call none of the functions with these names."""
     body = [] if isinstance(function, ast.Lambda) else function.body
     for count, statement in enumerate(reversed(body)):
-        if any(isinstance(n, ast.Call) and called_name(n) in names for n in descendants(statement)):
+        calls = (n for n in descendants(statement) if isinstance(n, ast.Call))
+        if any(called_name(n) in names or isinstance(n.func, ast.Subscript) for n in calls):
             return count
     return 0
 
@@ -116,7 +117,7 @@ def _wanted(found: list[Root]) -> list[Root]:
     wanted: set[str] = set()
     kept: list[Root] = []
     for root in reversed(ordered):
-        if root.risky or root.seen.callees & wanted:
+        if root.risky or not wanted.isdisjoint(root.seen.loads):
             kept.append(root)
             root.awaited = root.local
             if root.awaited:
@@ -147,11 +148,11 @@ def _appraise(
     for seen in glances:
         loads.update(seen.loads)
         called.update({name: len(calls) for name, calls in seen.calls.items()})
-    program = module.is_program
     for root in found:
-        if _is_local(root.function, program):
-            name = root.function.name
-            root.references, root.local = loads[name], called[name] >= loads[name]
+        name = root.function.name
+        if _is_called_by_name(root.function):
+            alone = called[name] >= loads[name] or not root.function.is_private
+            root.references, root.local = loads[name], alone
     return interest.roots(body) is not None
 
 
@@ -163,7 +164,7 @@ def _follow_gradients(found: list[Root]) -> None:
         for name in root.seen.callees:
             felt[name] = felt.get(name, False) or graded
     for root in found:
-        private = root.local and root.function.name.startswith("_")
+        private = root.local and root.function.is_private
         root.ungraded = private and not felt.get(root.function.name, True)
 
 
@@ -171,7 +172,7 @@ def _note_callers(ordered: list[Root]) -> None:
     """Tells the private functions of a file who calls them; of functions that call each other, the later one."""
     calling: dict[str, list[FunctionInfo]] = {}
     for root in ordered:
-        if root.function.name.startswith("_") and root.function.owner is None:
+        if root.function.is_private and root.function.owner is None:
             root.function.callers = tuple(calling.get(root.function.name, ()))
         for name in root.seen.callees:
             if name.startswith("_"):
@@ -189,11 +190,9 @@ def _bound(glances: list[Glance], interest: Interest) -> dict[str, set[str]]:
     return found
 
 
-def _is_local(function: FunctionInfo, program: bool) -> bool:
-    if function.has_decorator("property", "register_kl"):
-        return False
-    private = function.name.startswith("_") and not function.name.startswith("__")
-    return private or (program and not function.name.startswith("__"))
+def _is_called_by_name(function: FunctionInfo) -> bool:
+    special = function.name.startswith("__")
+    return not special and not function.has_decorator("property", "register_kl")
 
 
 def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) -> Iterator[Root]:
@@ -236,6 +235,6 @@ def _callers_first(found: list[Root], names: dict[str, list[Root]]) -> list[Root
                 continue
             seen.add(id(root))
             stack.append((root, True))
-            for name in sorted(n for n in root.seen.callees & names.keys() if not n.startswith("__")):
+            for name in sorted(n for n in root.seen.loads.keys() & names.keys() if not n.startswith("__")):
                 stack.extend((callee, False) for callee in names[name] if id(callee) not in seen)
     return post[::-1]

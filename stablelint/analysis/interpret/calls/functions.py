@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis.files.reading import ASSERTIONS
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
@@ -34,7 +35,6 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 _ANY = Interval(-math.inf, math.inf, True, True)
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
 _CREATIONS = having("create")
-_ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 
 
 def name_operands(
@@ -70,7 +70,7 @@ def call_named(
         return frame.graph.constant(None, node)
     if qualified == "torch.jit.is_scripting":
         return frame.graph.constant(False, node)  # what is read here is what Python runs
-    if qualified in _ASSERTIONS and positional:
+    if qualified in ASSERTIONS and positional:
         assume(positional[0], True, frame.state)
         return frame.graph.constant(None, node)
     operation = operations.function(qualified)
