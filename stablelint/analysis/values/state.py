@@ -202,12 +202,6 @@ class Session:
     calls: dict[int, list[dict[str, Value]]] = field(default_factory=dict)
     callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
-    # Results that say nothing, by profile of the call.
-    mute: dict[Hashable, Value] = field(default_factory=dict)
-    made: dict[int, Hashable] = field(default_factory=dict)  # how an instance was made, by its key
-    built: dict[Hashable, dict[str, Value]] = field(default_factory=dict)  # attributes, by how they were made
-    # Attributes that a base's `__init__` sets, by what decides on them; arguments by their place.
-    inherited: dict[Hashable, dict[str, Value | int]] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
@@ -233,13 +227,9 @@ class Session:
             self.calls,
             self.callers,
             self.memo,
-            self.mute,
-            self.built,
-            self.inherited,
             self.globals,
             self.lineage,
             self.instances,
-            self.made,
         ):
             table.clear()
 

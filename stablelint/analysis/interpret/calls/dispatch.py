@@ -12,7 +12,7 @@ from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhe
 from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import call_method, changes
 from stablelint.analysis.interpret.calls.opaque import let_write, opaque
-from stablelint.analysis.interpret.objects import bases, classes, lookup
+from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
@@ -162,8 +162,9 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
         return frame.graph.unknown(attr, node)
     if attr == "__init__":
         arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
-        own = bases.set_by_base(function, arguments or inline.settings(function, frame), instance, frame)
-        if own is not None:
+        inner = inline.run_function(function, arguments or None, instance, frame)
+        if inner is not None:
+            own = classes.set_on(instance, inner)
             frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
             instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
         return frame.graph.constant(None, node)

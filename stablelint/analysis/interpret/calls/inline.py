@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from stablelint.analysis.files.callsites import numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
@@ -154,10 +153,6 @@ def _result_of(
         if function.outline.returns or function.outline.generator:
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
-    alike = None if function.closure is not None else summaries.profile(bound, receiver, frame)
-    look = (id(function.node), alike)
-    if alike is not None and look in frame.session.mute:
-        return summaries.answered(frame.session.mute[look], node, frame)
     if frame.shallow and function.outline.statements * _cost(function, frame) > SHORT:
         frame.session.passed_over += 1
         return frame.graph.unknown(node=node)
@@ -172,8 +167,6 @@ def _result_of(
     if frame.reporting and frame.session.is_elsewhere(function.module):
         observe_beyond(result, since, node, frame)
     frame.session.memo[memo] = result
-    if alike is not None and frame.session.budget > 0 and summaries.says_nothing(result):
-        frame.session.mute[look] = result
     return result
 
 

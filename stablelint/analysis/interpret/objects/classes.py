@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -11,7 +11,6 @@ from math import inf
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.counters import least_count
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
-from stablelint.analysis.interpret.calls import summaries
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
@@ -98,7 +97,6 @@ def self_of(info: ClassInfo, frame: Frame) -> Value:
             name="self",
         )
         construct(instance, info, None, frame)
-        frame.session.made[instance.key] = "self"
     return instance
 
 
@@ -114,34 +112,22 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
         function, passed = find_method(info, "__post_init__", frame), {}
     if function is None or frame.depth > _DEPTH or function.outline.dropped:
         return
-    made = summaries.profile(arguments, None, frame) if arguments is not None else None
-    if made is not None:
-        frame.session.made[instance.key] = made
     here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, frame.depth)
     frame.session.constructed.append(attributes)
-    attributes.fill = partial(_initialise, function, instance, passed, made, here)
+    attributes.fill = partial(_initialise, function, instance, passed, here)
 
 
 def _initialise(
-    function: FunctionInfo,
-    instance: Value,
-    arguments: dict[str, Value] | None,
-    made: Hashable | None,
-    frame: Frame,
+    function: FunctionInfo, instance: Value, arguments: dict[str, Value] | None, frame: Frame
 ) -> None:
-    """Runs `__init__` and keeps the attributes on the instance; an instance made alike answers for it.
+    """Runs `__init__` and keeps the attributes on the instance.
 
     While `__init__` is analysed itself, nothing is known yet of what it leaves behind.
     """
-    info, attributes = instance.data
+    attributes: Attributes = instance.data[1]
     session = frame.session
     if id(function.node) in session.running:
-        attributes.fill = partial(_initialise, function, instance, arguments, made, frame)
-        return
-    look = (id(info), made)
-    if made is not None and look in session.built:
-        known = session.built[look]
-        attributes.update({n: summaries.renewed(v, instance.node, frame) for n, v in known.items()})
+        attributes.fill = partial(_initialise, function, instance, arguments, frame)
         return
     spent, session.budget = session.budget, _CONSTRUCTION_BUDGET
     session.building.add(instance.key)
@@ -149,8 +135,6 @@ def _initialise(
         inner = run_function(function, arguments, instance, frame)
         if inner is not None:
             attributes.update(set_on(instance, inner))
-            if made is not None and session.budget > 0:
-                session.built[look] = attributes
     finally:
         session.building.discard(instance.key)
         session.budget = spent

@@ -180,10 +180,7 @@ def cast(value: Value, dtype: str | None, frame: Frame) -> Value:
         data.last = data.last and cast(data.last, dtype, frame)
     elif value.op != "parameter":
         return value
-    made = replace(value, key=frame.graph.key("cast", value.key, dtype), data=data, dtype=dtype)
-    if value.key in frame.session.made:
-        frame.session.made[made.key] = (frame.session.made[value.key], dtype)
-    return made
+    return replace(value, key=frame.graph.key("cast", value.key, dtype), data=data, dtype=dtype)
 
 
 def _cast_attributes(attributes: Attributes, dtype: str, frame: Frame) -> Attributes:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from stablelint.analysis.check import AnalysisOptions, check_source
-from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Value
 from stablelint.catalog import load_catalog
 
 CATALOG = load_catalog(entry_points=False)
@@ -73,20 +67,3 @@ def test_a_method_that_a_class_has_of_its_own_counts_for_it_alone(tmp_path: Path
 
 def test_a_default_that_a_class_has_of_its_own_counts_for_it_alone(tmp_path: Path) -> None:
     assert rows(tmp_path, "margin = 0.0", "edge") == [SECOND]
-
-
-def test_the_base_is_read_once_for_classes_that_change_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run: list[str] = []
-    inner = inline.run_function
-
-    def spy(
-        function: FunctionInfo, arguments: dict[str, Value] | None, receiver: Value | None, frame: Frame
-    ) -> Frame | None:
-        run.append(f"{function.owner.name}.{function.name}" if function.owner else function.name)
-        return inner(function, arguments, receiver, frame)
-
-    monkeypatch.setattr(inline, "run_function", spy)
-    assert rows(tmp_path, "pass", "floor") == []
-    assert run.count("Base.__init__") == 1
