@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from stablelint.runtime.process.words import CommandNotFoundError
 
     command = command_of(options, NAME)
-    plan = Plan("", child=_CHILD, steps=options.steps, options={"batches": options.batches})
+    plan = Plan("", _CHILD, options={"steps": options.steps, "batches": options.batches})
     try:
         code, (audits, missing, unguarded, crashes) = run_planned(command, plan, _KINDS)
     except CommandNotFoundError as error:

@@ -80,11 +80,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         ending = run_guarded(
             command,
-            _ADVISER,
-            keep_going=options.keep_going,
-            verify_steps=options.verify_steps,
+            adviser=_ADVISER,
             rules=[str(folder) for folder in settings.rules],
-            options={"norm_limit": options.norm_limit, "skip": options.skip, "stats": options.stats},
+            keep_going=options.keep_going,
+            guard={name: getattr(options, name) for name in ("verify_steps", "norm_limit", "skip", "stats")},
         )
     except CommandNotFoundError as error:
         return failed(str(error))

@@ -28,6 +28,6 @@ def start(plan: Plan) -> Audit:
         if found.run.steps or found.run.forwards:
             plan.tell("audit", {"process": os.getpid(), **found.as_json()})
 
-    found = Audit(plan.steps or None, end, plan.options.get("batches"))
+    found = Audit(plan.options["steps"] or None, end, plan.options["batches"])
     atexit.register(store)
     return found.__enter__()

@@ -27,16 +27,18 @@ _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
 
 
 def start(plan: Plan) -> Guard:
-    """Guard this process from now to its end."""
+    """Guard this process from now to its end.
+
+    The plan's options: `keep_going` after an event, the `adviser` ("module:name") that looks up the project's `rules`,
+    and what the `guard` itself takes.
+    """
     numbers = itertools.count()  # a step may have two events
     guard = Guard(
-        history=plan.history,
-        verify_steps=plan.verify_steps,
         adviser=_adviser(plan),
-        on_event="raise" if not plan.keep_going else _pass,
+        on_event="raise" if not plan.options["keep_going"] else _pass,
         shown=True,
         on_warned=lambda warned: sys.stderr.write(f"stablelint: {warned.describe()}\n"),
-        **plan.options,
+        **plan.options["guard"],
         on_report=lambda report: _write(plan, report, next(numbers)),
     )
     guard.watch.on_step = _counter(Path(plan.folder) / f"steps-{os.getpid()}")
@@ -52,20 +54,16 @@ def _pass(_: object) -> None:
 
 
 def _adviser(plan: Plan) -> Adviser | None:
-    if plan.adviser is None:
-        return None
     try:
-        make = named(plan.adviser)
-    except (
-        ImportError
-    ):  # the command runs in an environment that has torch but not all of this package's needs
+        make = named(plan.options["adviser"])
+    except ImportError:  # the command's environment has torch, but not all of this package's needs
         return None
-    return cast(Adviser, make(rules=tuple(Path(folder) for folder in plan.rules)))
+    return cast(Adviser, make(rules=tuple(Path(folder) for folder in plan.options["rules"])))
 
 
 def _write(plan: Plan, report: Report, number: int) -> None:
     plan.tell("event", {"process": os.getpid(), **report.as_json()}, f"-{report.event.step}-{number:04}")
-    if report.event.rank is not None and not plan.keep_going:
+    if report.event.rank is not None and not plan.options["keep_going"]:
         _wait_for_ranks(Path(plan.folder), report.event.step)
 
 

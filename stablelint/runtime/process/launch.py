@@ -52,23 +52,13 @@ class Ending:
         return {"exit_code": self.code, "signal": self.signal, "steps": self.steps}
 
 
-def run_guarded(
-    command: Sequence[str],
-    adviser: str | None,
-    *,
-    keep_going: bool,
-    verify_steps: int = 0,
-    rules: Sequence[str] = (),
-    options: Mapping[str, Any] | None = None,
-) -> Ending:
-    """Run `command` under the guard, which takes `options`, and wait for it. Raises CommandNotFoundError.
+def run_guarded(command: Sequence[str], **options: Any) -> Ending:
+    """Run `command` under the guard, whose child takes the `options`, and wait for it. Raises CommandNotFoundError.
 
     Standard input, output and error, the arguments and the working folder are the command's own; signals
     sent to this process reach it.
     """
-    plan = Plan(
-        "", adviser, keep_going, verify_steps=verify_steps, rules=tuple(rules), options=dict(options or {})
-    )
+    plan = Plan("", child="stablelint.runtime.guard.child", options=options)
     kinds = ("event", "process", "missing", "unguarded", "crash")
     code, (reports, processes, missing, unguarded, crashes) = run_planned(command, plan, kinds)
     return Ending(

@@ -32,18 +32,11 @@ class Plan:
     """What the processes of a command are told.
 
     `child` is the module whose `start(plan)` is called once torch is there, `early` ("module:name") is called before
-    the command's own code, and `options` are theirs. `folder` takes the reports. `adviser` names a callable
-    that looks up the rules; `verify_steps` more steps are taken with a fix; an audit ends after `steps` steps.
+    the command's own code, and `options` are theirs. `folder` takes the reports.
     """
 
     folder: str
-    adviser: str | None = None
-    keep_going: bool = False
-    history: int = 64
-    verify_steps: int = 0
-    rules: tuple[str, ...] = ()
-    child: str = "stablelint.runtime.guard.child"
-    steps: int | None = None
+    child: str
     early: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -77,8 +70,7 @@ def current_plan() -> Plan | None:
     if not path:
         return None
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-        return Plan(**{**data, "rules": tuple(data.get("rules", ()))})
+        return Plan(**json.loads(Path(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
