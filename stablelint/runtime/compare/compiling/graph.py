@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import linecache
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
-from stablelint.runtime.compare.compiling.expressions import expression_at
 from stablelint.runtime.compare.recording.judge import distance
-from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
+from stablelint.syntax.names import called_name
+from stablelint.syntax.source import Source
+
+_OPERATORS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.Add: ("add", "iadd"),
+    ast.Sub: ("sub", "isub"),
+    ast.Mult: ("mul", "imul"),
+    ast.Div: ("truediv", "itruediv", "div"),
+    ast.MatMult: ("matmul", "imatmul"),
+    ast.Pow: ("pow", "ipow"),
+    ast.USub: ("neg",),
+    ast.Lt: ("lt",),
+    ast.LtE: ("le",),
+    ast.Gt: ("gt",),
+    ast.GtE: ("ge",),
+    ast.Eq: ("eq",),
+    ast.NotEq: ("ne",),
+}
 
 Backend = Callable[[GraphModule, list[Any]], Callable[..., Any]]
 _ALLOWED_ULPS = 32.0
@@ -156,3 +175,46 @@ def _judged(place: str, eager: torch.Tensor, compiled: torch.Tensor, exact: torc
         return Judged(0.0, math.inf if wrong else 0.0, place, (eager, compiled))
     reference = exact.double()
     return Judged(distance(eager, reference), distance(compiled, reference), place, (eager, compiled))
+
+
+def expression_at(filename: str, row: int, indent: int | None, operation: str, function: str) -> Location:
+    """The expression that begins in `row`, `indent` columns behind its first letter, and stands for `operation`.
+
+    The whole line where no expression of it is known.
+    """
+    line = linecache.getline(filename, row)
+    start = None if indent is None else len(line) - len(line.lstrip()) + indent
+    found = [
+        node
+        for node in _expressions(filename, row)
+        if start is None or node.col_offset == len(line[:start].encode())
+    ]
+    named = [node for node in found if operation in _names(node)]
+    calls = [node for node in found if isinstance(node, ast.Call)]
+    chosen = min(
+        named or calls or found, key=lambda node: (node.end_lineno, node.end_col_offset), default=None
+    )
+    if chosen is None or (start is None and not named):
+        return Location(filename, row, None, line.strip(), function)
+    lines = [text.rstrip("\n") for text in linecache.getlines(filename)]
+    source = Source(filename, "", ast.Module([], []), lines)
+    return Location(filename, row, source.span(chosen), " ".join(source.segment(chosen).split()), function)
+
+
+def _expressions(filename: str, row: int) -> Iterator[ast.expr]:
+    tree = parse_file(filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        if (
+            isinstance(node, ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript)
+            and node.lineno == row
+        ):
+            yield node
+
+
+def _names(node: ast.expr) -> tuple[str, ...]:
+    """What the operation of an expression is called."""
+    if isinstance(node, ast.Call):
+        return (called_name(node).strip("_"),)
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        return _OPERATORS.get(type(node.ops[0] if isinstance(node, ast.Compare) else node.op), ())
+    return ("getitem",)
