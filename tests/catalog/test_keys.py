@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from stablelint.catalog import Rule, load_catalog, page
+from stablelint.catalog import load_catalog, page
 from stablelint.catalog.keys import FIX, PAGE, REQUIRES, reference, schema
 from stablelint.catalog.predicates import FORMS, SIGNATURES, parse_predicate
 
@@ -38,10 +38,9 @@ def test_every_condition_is_used_by_a_page_of_ours() -> None:
     assert {predicate.value for predicate in asked if predicate.name == "form"} == set(FORMS)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
-def test_the_schema_takes_every_page(rule: Rule) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    jsonschema.validate(tomllib.loads(page.split(rule.text).table), schema())
+def test_the_schema_takes_every_page() -> None:
+    valid = pytest.importorskip("jsonschema").Draft202012Validator(schema()).is_valid
+    assert not [code for code, rule in RULES.items() if not valid(tomllib.loads(page.split(rule.text).table))]
 
 
 @pytest.mark.parametrize(
