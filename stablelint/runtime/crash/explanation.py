@@ -24,6 +24,7 @@ class Operand:
     device: str
     origin: str | None = None
     made_at: Location | None = None  # the statement that made it
+    held: bool = False  # by the module that failed: a parameter or a buffer
 
     @property
     def owner(self) -> str:
@@ -37,10 +38,16 @@ class Operand:
 
     @classmethod
     def of(
-        cls, tensor: torch.Tensor, name: str, origin: str | None = None, made_at: Location | None = None
+        cls,
+        tensor: torch.Tensor,
+        name: str,
+        origin: str | None = None,
+        made_at: Location | None = None,
+        held: bool = False,
     ) -> Operand:
         """The operand that `tensor` is."""
-        return cls(name, tuple(tensor.shape), dtype_name(tensor.dtype), str(tensor.device), origin, made_at)
+        dtype, device = dtype_name(tensor.dtype), str(tensor.device)
+        return cls(name, tuple(tensor.shape), dtype, device, origin, made_at, held)
 
 
 @dataclass(frozen=True, slots=True)

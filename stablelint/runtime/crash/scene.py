@@ -152,7 +152,8 @@ class Scene:
         if module is not None:
             for name, one in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
                 if one is tensor:
-                    return Operand.of(tensor, f"{name} of {self.module_path()}", *self._made_module(module))
+                    path, made = self.module_path(), self._made_module(module)
+                    return Operand.of(tensor, f"{name} of {path}", *made, held=True)
         if user is None:
             return Operand.of(tensor, text)
         for name, value in user.frame.f_locals.items():
@@ -164,6 +165,8 @@ class Scene:
         named = next((name for name, value in shown if _same(value, tensor)), named)
         if named is not None:
             return Operand.of(tensor, named, *self._made(user, ast.parse(named, mode="eval").body))
+        if (given := self._given(user, node, tensor)) is not None:
+            return Operand.of(tensor, ast.unparse(given), *self._made(user, given))
         called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
         if module is not None and isinstance(called, nn.Module) and called is not module:
             return Operand.of(
@@ -176,11 +179,26 @@ class Scene:
                 return Operand.of(tensor, ast.unparse(node.args[place]))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
 
+    def _given(self, user: Frame, node: ast.AST | None, tensor: torch.Tensor) -> ast.expr | None:
+        """The argument of the program's call that is this tensor, as the frame below received it."""
+        below = self.frames[self.frames.index(user) + 1 :]
+        if (
+            not isinstance(node, ast.Call)
+            or not below
+            or any(isinstance(one, ast.Starred) for one in node.args)
+        ):
+            return None
+        names, more, _, values = inspect.getargvalues(below[0].frame)
+        received = [*(values.get(one) for one in names if one != "self"), *(values.get(more) if more else ())]
+        return next((one for one, value in zip(node.args, received, strict=False) if value is tensor), None)
+
     def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:
         """The last statement that gave a name, or an attribute of `self`, within an expression its value."""
         root = whole
         while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
             inner = root.func if isinstance(root, ast.Call) else root.value
+            if isinstance(root, ast.Call) and callable(value_of(inner, frame.names)):
+                return None, None  # made by the call itself
             if isinstance(root, ast.Attribute) and isinstance(inner, ast.Name) and inner.id == "self":
                 return self._made_in_init(frame.frame.f_locals.get("self"), root.attr)
             root = inner

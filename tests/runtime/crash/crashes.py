@@ -189,7 +189,7 @@ CRASHES = (
         HEAD + "layer = nn.Linear(4, 2, device='meta')\nx = torch.randn(3, 4)\nlayer(x)\n",
         "device",
         ("x is on cpu", "weight of layer"),
-        "x = x.to('meta')",
+        "x = x.to('cuda:0')",
     ),
     Crash(
         "label out of range",
@@ -410,7 +410,7 @@ class Masked(nn.Module):
 Masked()(torch.zeros(2, 4, 4, device="meta"))
 """,
         "device",
-        ("scores is on meta", "self.mask is on cpu", "self.mask = torch.ones(4, 4)"),
+        ("scores is on cuda:0", "self.mask is on cpu", "self.mask = torch.ones(4, 4)"),
         "self.register_buffer('mask', …)",
     ),
     Crash(
@@ -598,6 +598,57 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         "second-backward",
         ("penalty",),
         "compute that part anew in each turn of the loop",
+    ),
+)
+
+CRASHES += (
+    Crash(
+        "a state of several tensors that keeps its graph",
+        HEAD
+        + "net, state = nn.LSTM(4, 8), None\nfor _ in range(2):\n    out, state = net(torch.randn(3, 2, 4), state)\n"
+        + "    out.mean().backward()\n",
+        "second-backward",
+        ("state is carried",),
+        "state = tuple(one.detach() for one in state) after each step",
+    ),
+    Crash(
+        "a layer that writes in place",
+        HEAD
+        + "layer, act = nn.Linear(4, 4), nn.ReLU(inplace=True)\nkept = layer(torch.randn(2, 4)).sigmoid()\n"
+        + "shown = act(kept)\nshown.sum().backward()\n",
+        "in-place",
+        ("`shown = act(kept)` writes",),
+        "inplace=False",
+    ),
+    Crash(
+        "an array handed to layers in one expression",
+        HEAD
+        + "import numpy as np\nmodel = nn.Sequential(nn.Linear(3, 2))\nmodel(torch.tensor(np.ones(3)))\n",
+        "dtype",
+        ("torch.tensor(np.ones(3)) is float64", "weight of 0 is float32"),
+        "torch.tensor(np.ones(3)).to(torch.float32)",
+    ),
+    Crash(
+        "a mask of tokens beside scores of heads",
+        HEAD
+        + "scores = torch.randn(2, 4, 6, 6)\nmask = torch.zeros(2, 6).bool()\nscores.masked_fill(mask, -1e9)\n",
+        "shape",
+        ("scores (2, 4, 6, 6)", "mask (2, 6)"),
+        "mask[:, None, None, :]",
+    ),
+    Crash(
+        "more classes than columns",
+        HEAD + "labels = torch.tensor([1, 2, 5])\nnn.functional.one_hot(labels, num_classes=5)\n",
+        "index",
+        ("labels holds 5 at 2", "num_classes is 5"),
+        "labels - 1 | num_classes=6",
+    ),
+    Crash(
+        "nodes that are counted from 1",
+        HEAD + "to = torch.tensor([1, 2, 3])\ntorch.zeros(3, 2).index_add(0, to, torch.ones(3, 2))\n",
+        "index",
+        ("to holds 3 at 2",),
+        "they begin at 1: to - 1",
     ),
 )
 

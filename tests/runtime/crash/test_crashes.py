@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.crash import arm as armed  # noqa: E402
-from stablelint.runtime.crash.explanation import Explanation  # noqa: E402
+from stablelint.runtime.crash.explanation import Explanation, Operand  # noqa: E402
 from stablelint.runtime.crash.trail import Trail  # noqa: E402
 from stablelint.runtime.tracing import hooks  # noqa: E402
 from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
@@ -52,7 +53,19 @@ def explained(path: Path) -> tuple[Explanation | None, BaseException]:
 
 
 @pytest.mark.parametrize("crash", CRASHES, ids=lambda one: one.name)
-def test_says_what_met_what_and_what_to_do(crash: Crash, tmp_path: Path) -> None:
+def test_says_what_met_what_and_what_to_do(
+    crash: Crash, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Operand.of.__func__  # meta stands for a GPU
+    monkeypatch.setattr(
+        Operand,
+        "of",
+        classmethod(
+            lambda *given, **named: replace(
+                one := original(*given, **named), device=one.device.replace("meta", "cuda:0")
+            )
+        ),
+    )
     path = tmp_path / "train.py"
     path.write_text(crash.source)
     found, error = explained(path)
@@ -75,6 +88,15 @@ def test_says_what_met_what_and_what_to_do(crash: Crash, tmp_path: Path) -> None
     for part in crash.says:
         assert any(one in text for one in part.split("|")), f"{part!r} not in {text}"
     assert crash.advice in " | ".join(found.advice), found.advice
+
+
+def test_what_is_on_meta_has_no_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("import torch\nlayer = torch.nn.Linear(2, 2, device='meta')\nlayer(torch.ones(1, 2))\n")
+    found, _ = explained(path)
+    assert found is not None
+    assert found.summary == "torch.ones(1, 2) is on cpu, weight of layer is on meta"
+    assert not any(".to('meta')" in one for one in found.advice)
 
 
 @pytest.mark.parametrize("source", UNKNOWN)

@@ -24,6 +24,7 @@ from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of
 
+_IN_PLACE = re.compile(r"\w_\(|\S [-+*/]= ")  # in the line of torch or of the program that made a node
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 
 
@@ -76,9 +77,11 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         at = scene.location
         carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
         advice = ["detach() what is carried from step to step"]
-        if carried:
+        if carried and user:
+            several = isinstance(user.names[carried], list | tuple)
+            cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
             summary += f": {carried} is carried from step to step"
-            advice = [f"{carried} = {carried}.detach() after each step"]
+            advice = [f"{carried} = {cut} after each step"]
         elif at and made and at.filename == made.filename:
             loop = loop_around(at.filename, at.row)
             if loop is not None and made.row < loop.lineno:
@@ -105,7 +108,8 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     losses = _losses(scene)
     if not losses or losses[0].grad_fn is None:
         return None
-    saver = next((node for node in nodes_of(losses[0].grad_fn) if _lost_a_value(node)), None)
+    nodes = list(nodes_of(losses[0].grad_fn))
+    saver = next((node for node in nodes if _lost_a_value(node)), None)
     if saver is None:
         return None
     kept_at = place(row_of(saver))
@@ -120,7 +124,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = "an optimizer stepped between the forward pass and this backward call, which needs the old weights"
         advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
-    elif kept_at is not None and (written := writer_behind(kept_at)) is not None:
+    elif (written := (kept_at and writer_behind(kept_at)) or _written_by(nodes, saver)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
         advice[:0] = _out_of_place(written.expression)
@@ -129,12 +133,31 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
 
 
+def _written_by(nodes: list[Any], saver: Any) -> Location | None:
+    """Where an operation in place took what `saver` gave or was given, as a module with `inplace=True` does."""
+    values = {saver, *(one for one, _ in saver.next_functions)} - {None}
+    later = [
+        one
+        for one in nodes
+        if one._sequence_nr() > saver._sequence_nr()
+        and _IN_PLACE.search("".join(one.metadata.get("traceback_", ())[-1:]))
+        and any(operand in values for operand, _ in one.next_functions)
+    ]
+    return place(row_of(min(later, key=lambda one: one._sequence_nr()))) if later else None
+
+
 def _out_of_place(statement: str) -> list[str]:
     """What makes a new tensor where a statement writes into an old one: `g = g - 1` for `g -= 1`."""
-    match ast.parse(statement).body:
+    try:
+        body = ast.parse(statement).body
+    except SyntaxError:  # a line of a longer statement
+        return []
+    match body:
         case [ast.AugAssign(ast.Name() as name, operator, value)]:
             anew = ast.BinOp(ast.Name(name.id, ast.Load()), operator, value)
             return [f"{name.id} = {ast.unparse(anew)}"]
+        case [ast.Assign(value=ast.Call(called))] if not ast.unparse(called).endswith("_"):
+            return ["inplace=False in what is called there"]
     return []
 
 

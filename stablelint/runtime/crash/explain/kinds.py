@@ -63,7 +63,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _cast(operands: tuple[Operand, ...]) -> list[str]:
     """Bring the other operands to the dtype of the parameters, or double down to single."""
-    weight = next((one for one in operands if " of " in one.name), None)
+    weight = next((one for one in operands if one.held), None)
     for one in operands:
         if weight is not None and one is not weight and one.dtype != weight.dtype:
             text = f"{one.owner}.to(torch.{weight.dtype})"
@@ -89,13 +89,18 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     places = {one.device for one in operands}
     if len(places) < 2:
         return None
-    weight = next((one for one in operands if " of " in one.name), None)
+    weight = next((one for one in operands if one.held), None)
     home = (
         weight.device if weight is not None else next((one for one in sorted(places) if one != "cpu"), "cpu")
     )
     strays = [one for one in operands if one.device != home]
+    empty = next((one for one in operands if one.device == "meta"), None)
     concerned = [one for one in operands if weight is None or one in strays or one is weight]
     summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
+    if empty is not None:
+        fill = "model.to_empty(device=…), and load a state into it" if empty.held else "make it on a device"
+        advice = [f"{empty.name} has a shape and no numbers: {fill}"]
+        return Explanation("device", summary, advice=tuple(advice), operands=operands)
     advice = [f"{one.name} = {one.owner}.to({home!r})" for one in strays if one.name.isidentifier()]
     advice += [_moved(one.name, home, scene) for one in strays if not one.name.isidentifier()]
     return Explanation("device", summary, advice=tuple(advice), operands=operands)

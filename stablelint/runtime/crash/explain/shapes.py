@@ -112,12 +112,21 @@ def _sliced(left: Operand, right: Operand, back: int) -> Iterator[str]:
 def _fitting(left: Operand, right: Operand) -> Iterator[str]:
     """Views of either operand with which the two would broadcast."""
     for one, other in ((left, right), (right, left)):
-        for dimension in range(len(one.shape) + 1):
-            wider = (*one.shape[:dimension], 1, *one.shape[dimension:])
-            if len(wider) <= len(other.shape) and _broadcasts(wider, other.shape):
-                yield f"{one.owner}.unsqueeze({dimension}), of shape {wider}, would fit {other.name}"
+        for text, wider in _widened(one, len(other.shape)):
+            if _broadcasts(wider, other.shape):
+                yield f"{text}, of shape {wider}, would fit {other.name}"
         if len(one.shape) == 2 and _broadcasts(one.shape[::-1], other.shape):
             yield f"{one.owner}.T, of shape {one.shape[::-1]}, would fit {other.name}"
+
+
+def _widened(one: Operand, most: int) -> Iterator[tuple[str, Shape]]:
+    """The operand with dimensions of size 1 put in, and how it is written; `most` is the number it may have then."""
+    for dimension in range(len(one.shape) + 1 if len(one.shape) < most else 0):
+        yield f"{one.owner}.unsqueeze({dimension})", (*one.shape[:dimension], 1, *one.shape[dimension:])
+    for places in combinations(range(most), len(one.shape)) if most - len(one.shape) > 1 else ():
+        kept = dict(zip(places, one.shape, strict=True))
+        index = ", ".join(":" if place in kept else "None" for place in range(most))
+        yield f"{one.owner}[{index}]", tuple(kept.get(place, 1) for place in range(most))
 
 
 def _broadcasts(one: Shape, other: Shape) -> bool:

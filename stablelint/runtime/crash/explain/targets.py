@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import torch
@@ -26,6 +27,11 @@ def _outside(values: torch.Tensor, low: float, high: float, spared: float | None
     return ", ".join(shown) + more
 
 
+def _begin_at_one(name: str, values: torch.Tensor, count: int) -> list[str]:
+    """What to do where numbers run from 1 to their count."""
+    return [f"they begin at 1: {name} - 1"] if int(values.min()) == 1 and int(values.max()) == count else []
+
+
 def _place(index: torch.Tensor) -> str:
     found = index.tolist()
     return str(found[0] if len(found) == 1 else tuple(found))
@@ -44,8 +50,7 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     odd = target[(target < 0) | (target >= count)].unique()
     if len(odd) == 1 and (high > count or low < 0):
         advice.insert(0, f"ignore_index={int(odd)}, if it marks what has no label")
-    if low >= 1 and high == count:
-        advice.insert(0, f"the labels begin at {low}: {labels.name} - 1")
+    advice[:0] = _begin_at_one(labels.name, target[target != -100], count)
     return loss.explained("target", summary, *advice)
 
 
@@ -61,10 +66,33 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = (
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
-    advice = f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"
+    advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
     if int(indices.min()) < 0:
-        advice = "rows are counted from 0: what is padded has a row of its own, padding_idx"
-    return Explanation("index", summary, advice=(advice,), operands=operands)
+        advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
+    advice[:0] = _begin_at_one(operands[0].name, indices, rows)
+    return Explanation("index", summary, advice=tuple(advice), operands=operands)
+
+
+@explains(r"Class values must be (?:smaller than num_classes|non-negative)")
+def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A class number that `one_hot` has no column for."""
+    node = expression.node_at(scene.user.site) if scene.user is not None else None
+    if scene.user is None or not isinstance(node, ast.Call):
+        return None
+    name, labels = next(expression.operands(node, scene.user.names), (None, None))
+    wide = [one.value for one in node.keywords if one.arg == "num_classes"] or node.args[1:2]
+    count = expression.value_of(wide[0], scene.user.names) if wide else -1
+    if name is None or labels is None or not isinstance(count, int):
+        return None
+    columns = count if count >= 0 else int(labels.max()) + 1
+    summary = f"{name} holds {_outside(labels, 0, columns - 1)}; "
+    summary += f"num_classes is {count}: 0 … {count - 1}" if count >= 0 else "classes are counted from 0"
+    advice = _begin_at_one(name, labels, count)
+    if int(labels.min()) < 0:
+        advice.append(f"leave out what is marked, or {name}.clamp(min=0) and a mask")
+    else:
+        advice.append(f"num_classes={int(labels.max()) + 1}")
+    return Explanation("index", summary, advice=tuple(advice), operands=scene.operands())
 
 
 @explains_loss(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", *_ENTROPIES)
@@ -136,8 +164,12 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
     if not shown:
         return None
     summary = f"dimension {match[2]} has {size} entries, 0 … {size - 1}, and entry {entry} is asked for"
+    advice: list[str] = []
     for name, tensor in expression.operands(expression.node_at(scene.user.site), scene.user.names):
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
-    return Explanation("index", summary, operands=shown)
+            advice = _begin_at_one(name, tensor, size) or [
+                f"see how {name} is made: {size} entries are there"
+            ]
+    return Explanation("index", summary, advice=tuple(advice), operands=shown)
