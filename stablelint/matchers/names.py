@@ -22,17 +22,14 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
-# Methods and functions of one tensor whose result has the graph of that tensor.
-CARRYING = frozenset(
-    """
-    abs clone contiguous cpu cuda double exp flatten float half log log_softmax logsigmoid mean neg pow ravel relu
-    reshape sigmoid softmax sqrt square squeeze sum tanh to transpose permute type unsqueeze view bfloat16 div mul
-    """.split()
+# Operations whose result has the graph of their first operand.
+CARRYING = having("elementwise", "along", "layout", "copy", "cast", "device") - having(
+    "cut", "whole", "truth", "compare", "logic", "finite-test", "several", "extreme", "rank"
 )
-
 _OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
 _BETWEEN = 4  # names between a loss and the output that it is computed from
@@ -52,6 +49,13 @@ def qualified(node: ast.expr, module: ModuleInfo) -> str:
 def made_by(node: ast.AST | None, module: ModuleInfo) -> str:
     """The dotted name of what a call calls; empty for anything else."""
     return qualified(node.func, module) if isinstance(node, ast.Call) else ""
+
+
+def operation_of(node: ast.AST | None, module: ModuleInfo | None = None) -> str:
+    """The operation that a call stands for, by what it calls or else by its name as a method; empty where it is none."""
+    by_name = function(made_by(node, module)) if module is not None else None
+    spelled = method(called(node)) if by_name is None else None
+    return by_name.name if by_name is not None else spelled[0].name if spelled is not None else ""
 
 
 def functions_of(review: Review, *words: str) -> list[ast.AST]:
@@ -172,7 +176,7 @@ def is_namespace(node: ast.expr | None) -> bool:
 def operand_of(call: ast.AST) -> ast.expr | None:
     """The tensor whose graph the result of a method or a function of one tensor carries; None for any other call."""
     of = receiver(call)
-    if called(call) not in CARRYING or not isinstance(call, ast.Call) or of is None:
+    if operation_of(call) not in CARRYING or not isinstance(call, ast.Call) or of is None:
         return None
     return next(iter(call.args), of) if is_namespace(of) else of
 

@@ -13,6 +13,7 @@ from stablelint.matchers.names import (
     functions_of,
     graph_is_off,
     made_by,
+    operation_of,
     parameters_of,
     qualified,
 )
@@ -30,17 +31,17 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.syntax.operations import method
+from stablelint.syntax.operations import having, method
 from stablelint.syntax.walk import nodes_in
 
-# Methods that tensors have and hardly anything else, and those that modules and other things have as well.
+# Methods that tensors have and hardly anything else.
 _OF_TENSORS = frozenset(
     "masked_fill masked_scatter clamp clamp_min clamp_max squeeze unsqueeze permute view contiguous nan_to_num "
     "log_softmax index_fill index_add scatter_add".split()
 )
-_OF_OTHERS = frozenset(
-    "to cuda cpu float double half bfloat16 long int bool detach reshape transpose flatten expand repeat clone abs exp "
-    "sqrt mul div add sub softmax sigmoid relu tanh normalize type dropout where cat stack".split()
+# What yields a new tensor and leaves its operands as they are.
+_MAKING = having(
+    "elementwise", "along", "layout", "copy", "cast", "device", "join", "into", "whole", "floating"
 )
 _ATTRIBUTES = frozenset(
     "data grad shape dtype device requires_grad is_cuda T mT H ndim dim size numel item numpy tolist backward new "
@@ -65,10 +66,10 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
             if not isinstance(call, ast.Call) or is_given(call, *_WRITING):
                 continue
             package, _, name = made_by(call, module).rpartition(".")
-            function = package in _PACKAGES and name in _OF_TENSORS | _OF_OTHERS and bool(call.args)
+            makes = operation_of(call, module) in _MAKING and not name.endswith("_")
             if package == "torch.nn" and name[:1].isupper():
                 message = "this module is built, and nothing holds it"
-            elif function or _is_tensor_method(call, root, module):
+            elif (makes and package in _PACKAGES and call.args) or _is_tensor_method(call, root, module):
                 message = f"`{called(call)}` returns a new tensor, and nothing takes it"
             else:
                 continue
@@ -79,7 +80,9 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
 def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call is a method of what is, by its name or by where it comes from, a tensor."""
     of, name = receiver(call), called(call)
-    if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute) or name not in _OF_TENSORS | _OF_OTHERS:
+    if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute) or name.endswith("_"):
+        return False
+    if operation_of(call) not in _MAKING:
         return False
     text = subject(call)
     if text in ("self", "cls") or text.partition(".")[0] in module.imports:
@@ -147,4 +150,4 @@ def data_attribute(review: Review, rule: Rule) -> Sites:
 def _is_object(owner: ast.expr, root: ast.AST) -> bool:
     """Whether a function reads of something what no tensor has: `args.epochs` beside `args.data`."""
     attributes = {n.attr for n in nodes_in(root, ast.Attribute) if ast.dump(n.value) == ast.dump(owner)}
-    return any(method(name) is None and name not in _ATTRIBUTES | _OF_OTHERS for name in attributes)
+    return any(method(name) is None and name not in _ATTRIBUTES for name in attributes)

@@ -17,6 +17,7 @@ from stablelint.matchers.names import (
     models_of,
     modules_in,
     operand_of,
+    operation_of,
     reached_from,
     runs_module,
     trained_in,
@@ -42,6 +43,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
@@ -49,6 +51,7 @@ _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout Featur
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
 _DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
+_DRAWS = having("draw")
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
@@ -171,7 +174,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
             kind = Kind.TENSOR if joined else Kind.UNKNOWN
             yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
         calls = [n for n in calls_in(root) if runs_module(n, models)] if not gathered else []
-        recorded = [n for n in calls if _is_recorded(n, root) and not _is_cut(n, root)]
+        recorded = [n for n in calls if _is_recorded(n, root, review.module) and not _is_cut(n, root)]
         for call in sorted(recorded, key=start)[:1]:
             yield site_at(review, rule, call, shown=False, message=_RECORDED)
 
@@ -180,9 +183,8 @@ def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator
     """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
     for kept in kept_in(root):
         sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
-        parts = [
-            part for part, source in sources if source is not None and _is_recorded(source, root, "detach")
-        ]
+        recorded = ((part, s) for part, s in sources if s and _is_recorded(s, root, review.module, "detach"))
+        parts = [part for part, _ in recorded]
         off = not parts or graph_is_off(kept.at, root)
         if off or known_collection(kept, root, review) is None or is_emptied(kept):
             continue
@@ -202,10 +204,10 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
     return {subject(call), *(assigned(above)[0] if above is not None else ())}
 
 
-def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
+def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: str) -> bool:
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
-    alone = isinstance(root, ast.Module) and not _is_drawn(call, root)
+    alone = isinstance(root, ast.Module) and not _is_drawn(call, root, module)
     if graph_is_off(call, root) or around(call, root, ast.Assert) or not (loops or alone):
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
@@ -221,10 +223,12 @@ def _is_recorded(call: ast.Call, root: ast.AST, *allowed: str) -> bool:
     )
 
 
-def _is_drawn(call: ast.Call, root: ast.AST) -> bool:
+def _is_drawn(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a model is given random numbers alone, which nobody has saved."""
     given = (bound_to(ast.unparse(one), call, root) or one for one in arguments(call))
-    return bool(arguments(call)) and all(mentions(one, "randn", "rand") for one in given)
+    return bool(arguments(call)) and all(
+        any(operation_of(made, module) in _DRAWS for made in calls_below(one)) for one in given
+    )
 
 
 def _is_called_without_graph(root: ast.AST, review: Review) -> bool:

@@ -35,8 +35,8 @@ _SAVES_OPERAND = having("saves-operand")
 # What shares the memory of its operand, and its count of changes.
 _VIEWS = having("alias")
 _IN_PLACE = (
-    *"add sub mul div pow clamp masked_fill exp sqrt neg abs sigmoid tanh relu zero_ fill_ copy_ overwritten where".split(),
-    *"normal_ uniform_ floor round scatter scatter_add index_add index_fill".split(),
+    *sorted(having("elementwise", "scatter", "into") - having("compare", "logic", "truth", "finite-test")),
+    *("zero_", "fill_", "copy_", "normal_", "uniform_", "overwritten"),
 )
 _ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - having("cut")
 _MOVED = having("device", "cast", "layout")
@@ -258,6 +258,8 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
             source = _copied(value) if value is not loss else None
             if source is None or id(value) in told or _is_weight(value, step.root):
                 continue
+            if _is_asked_for_gradient(value, step.root):
+                continue
             if _comes_from(source, modules) or (id(value) in added and source.operands):
                 told.add(id(value))
                 yield make_site(review, rule, (value, step.frame), {"x": source})
@@ -274,6 +276,13 @@ def _is_weight(value: Value, root: ast.AST) -> bool:
     """Whether a copy is one factor of a product: the weight of a policy's log-probability, which shall be a constant."""
     above = next(ancestors(value.node, root), None)
     return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
+
+
+def _is_asked_for_gradient(value: Value, root: ast.AST) -> bool:
+    """Whether a leaf has a name whose `.grad` is read: its own gradient is what the backward pass is for."""
+    made = [n for n in nodes_in(root, ast.Assign) if value.node in descendants(n)]
+    names = {text for n in made for text in assigned(n)[0]}
+    return any(n.attr == "grad" and ast.unparse(n.value) in names for n in nodes_in(root, ast.Attribute))
 
 
 def _summands(value: Value) -> Iterator[Value]:

@@ -23,7 +23,7 @@ _KEEPING_NOTHING = having("create", "layout", "copy") | {
     "const",
     "parameter",
 }
-_KEEPING = frozenset("linear_module norm_module exp sigmoid tanh softmax log_softmax".split())
+_KEEPING = having("saves-result", "saves-operand") | {"linear_module", "norm_module"}
 
 
 @observes("backward")

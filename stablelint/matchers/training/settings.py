@@ -11,6 +11,7 @@ from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import (
     Function,
     around,
+    backs_below,
     backs_in,
     called,
     calls_below,
@@ -44,13 +45,21 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Sites:
 
 @observes("set_detect_anomaly")
 def anomaly_detection(review: Review, rule: Rule) -> Sites:
-    """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches."""
+    """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches, and not for one pass alone."""
     for value, frame in observed(review, "set_detect_anomaly"):
+        node, root = value.node, scope_of(frame)
         mode = value.operands.get("mode") or value.operands.get("check_nan")
         switched_on = mode is not None and mode.constant() is True and not mode.assumed
-        begun = mode is None and called(value.node) != "set_detect_anomaly"  # `with detect_anomaly()`
-        if (begun or switched_on) and not around(value.node, scope_of(frame), ast.If, ast.IfExp):
-            yield make_site(review, rule, (value, frame))
+        begun = mode is None and called(node) != "set_detect_anomaly"  # `with detect_anomaly()`
+        if (begun or switched_on) and not around(node, root, ast.If, ast.IfExp):
+            if not any(_is_one_pass(block, root) for block in around(node, root, ast.With)):
+                yield make_site(review, rule, (value, frame))
+
+
+def _is_one_pass(block: ast.With, root: ast.AST) -> bool:
+    """Whether a block goes backward, and neither a loop nor an optimizer's step beside it says that it does so often."""
+    loops = loop_around(block, root) is not None or nodes_in(block, ast.For, ast.While)
+    return bool(backs_below(block)) and not loops and not calls_in(root, "step")
 
 
 @observes()

@@ -103,8 +103,20 @@ def broadcast_loss(review: Review, rule: Rule) -> Sites:
             continue
         if value.op == "sub" and (value.key not in differences or not (_is_unit(one) or _is_unit(other))):
             continue
-        if _crossed(shapes.of(one), shapes.of(other)) or _crossed(shapes.of(other), shapes.of(one)):
-            yield make_site(review, rule, pair, {"a": one, "b": other})
+        first, second = shapes.of(one), shapes.of(other)
+        crossed = _crossed(first, second) or _crossed(second, first)
+        if (
+            crossed
+            or (_is_narrowed(one) and second.at(-1) == 1)
+            or (_is_narrowed(other) and first.at(-1) == 1)
+        ):
+            yield make_site(review, rule, pair, {"a": one, "b": other}, shown=crossed)
+
+
+def _is_narrowed(value: Value) -> bool:
+    """Whether the last dimension of something was 1 and was taken away: what is compared with it has one too many."""
+    dim = value.operands.get("dim")
+    return value.op == "squeeze" and (dim is None or dim.constant() == -1)
 
 
 def _computed(review: Review) -> Iterator[Observed]:

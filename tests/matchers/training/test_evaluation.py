@@ -112,3 +112,16 @@ def fit(net, criterion, optimizer, loader):
 def test_a_mode_that_is_set_after_the_pass_it_is_meant_for() -> None:
     assert findings("SL623", TRAIN.format(before="eval", after="train")) == ["out = net(x)"]
     assert findings("SL623", TRAIN.format(before="train", after="train")) == []
+
+
+def test_a_leaf_whose_own_gradient_is_read_is_meant() -> None:
+    attack = """
+    from torch.autograd import Variable
+    def attack(model, x, y):
+        adv = Variable(model.noise(x), requires_grad=True)
+        F.cross_entropy(model(adv), y).backward()
+        return {}
+    model = nn.Linear(4, 2)
+    model.train()
+    """
+    assert not findings("SL629", attack.format("adv.grad.sign()"))

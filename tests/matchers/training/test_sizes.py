@@ -76,3 +76,11 @@ def test_a_layer_that_is_not_followed_has_no_size() -> None:
         return loss
     """
     assert open_(code) == []
+
+
+def test_a_column_beside_what_lost_its_last_dimension() -> None:
+    train = "head = nn.Linear(8, 1)\ndef train(x, y):\n    return F.mse_loss({})\n"
+    assert findings("SL618", train.format("head(x), y.squeeze(-1)"))
+    assert findings("SL618", train.format("y.squeeze(), head(x)"))
+    assert not findings("SL618", train.format("head(x).squeeze(-1), y.squeeze(-1)"))
+    assert not findings("SL618", train.format("head(x), y.squeeze(1)"))
