@@ -39,6 +39,7 @@ class Loss(NamedTuple):
     target: torch.Tensor
     scores: Operand
     labels: Operand
+    function: str  # of torch
 
     def explained(self, kind: str, summary: str, *advice: str) -> Explanation:
         """What is said of the two."""
@@ -53,12 +54,13 @@ def explains_loss(
     def made(explain: Callable[[Loss, re.Match[str]], Explanation]) -> Explainer:
         @explains(pattern)
         def explained(scene: Scene, match: re.Match[str]) -> Explanation | None:
-            frame = next((found for name in functions if (found := scene.called(name)) is not None), None)
+            calls = ((name, scene.called(name)) for name in functions)
+            name, frame = next((one for one in calls if one[1] is not None), ("", None))
             if frame is None:
                 return None
-            given, target = (frame.frame.f_locals[name] for name in ("input", "target"))
+            given, target = (frame.frame.f_locals[one] for one in ("input", "target"))
             operands = scene.operand(given, "input"), scene.operand(target, "target")
-            return explain(Loss(given, target, *operands), match)
+            return explain(Loss(given, target, *operands, name), match)
 
         return explained
 

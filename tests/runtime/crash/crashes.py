@@ -644,6 +644,50 @@ CRASHES += (
         "labels - 1 | num_classes=6",
     ),
     Crash(
+        "log-probabilities of the old policy with their graph",
+        HEAD
+        + "policy, states = nn.Linear(4, 2), torch.randn(8, 4)\nactions = torch.zeros(8, 1).long()\n"
+        + "old = policy(states).log_softmax(1).gather(1, actions)\nfor _ in range(2):\n"
+        + "    new = policy(states).log_softmax(1).gather(1, actions)\n    (new - old).exp().mean().backward()\n",
+        "second-backward",
+        ("old was made before",),
+        "old.detach()",
+    ),
+    Crash(
+        "next tokens as an expression",
+        HEAD + "ids = torch.randint(0, 9, (2, 6))\nscores = nn.Embedding(9, 9)(ids[:, :-1])\n"
+        "F.cross_entropy(scores, ids[:, 1:])\n",
+        "target",
+        ("ids[:, 1:] (2, 5) does not fit scores (2, 5, 9)",),
+        "scores.movedim(-1, 1)",
+    ),
+    Crash(
+        "images of which one is halved and doubled",
+        HEAD + "def join(small, large):\n    return F.interpolate(small, scale_factor=2) + large\n"
+        "join(torch.ones(1, 2, 7, 7), torch.ones(1, 2, 15, 15))\n",
+        "shape",
+        ("14 against 15",),
+        "size=[15, 15]",
+    ),
+    Crash(
+        "a matrix of other rows",
+        HEAD + "table, weight = torch.ones(6, 16), torch.ones(12, 3)\ntable @ weight\n",
+        "shape",
+        ("16 columns meet 12 rows",),
+        "weight of shape (16, 3) would fit",
+    ),
+    Crash(
+        "saved tensors that are not taken apart",
+        HEAD
+        + "class Square(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        + "        ctx.save_for_backward(x)\n        return x * x\n    @staticmethod\n    def backward(ctx, g):\n"
+        + "        x = ctx.saved_tensors\n        return 2 * x * g\n"
+        + "Square.apply(torch.ones(3, requires_grad=True)).sum().backward()\n",
+        "index",
+        ("x holds tensors, and is none",),
+        "x[0], or x taken apart",
+    ),
+    Crash(
         "nodes that are counted from 1",
         HEAD + "to = torch.tensor([1, 2, 3])\ntorch.zeros(3, 2).index_add(0, to, torch.ones(3, 2))\n",
         "index",

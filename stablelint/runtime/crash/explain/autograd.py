@@ -59,33 +59,31 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             ),
             other=tuple(other),
         )
-    old = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
-    old = [one for one in old if _lost_a_value(one, "after they have already been freed")] or old
-    names = list(_names_of(scene, {id(one) for one in old}))
+    kept = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    old = [one for one in kept if _lost_a_value(one, "after they have already been freed")] or kept
+    names = _names_of(scene, {id(one) for one in old}) or _names_of(scene, {id(one) for one in kept})
     newest = max(old, key=lambda one: one._sequence_nr(), default=None)
     made = place(row_of(newest)) if newest is not None else None
     if made is not None:
         other.append(("a part of the graph that was freed with it was made here", made))
+    user, at = scene.user, scene.location
+    loop = loop_around(at.filename, at.row) if at and made and at.filename == made.filename else None
+    before_loop = loop is not None and made is not None and made.row < loop.lineno
+    carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
+    summary = "a part of this graph was made before the last backward call, which freed it"
+    advice = [] if before_loop else ["detach() what is carried from step to step"]
     if names:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
         )
         advice = [f"{names[0]}.detach() where only its value is wanted"]
-    else:
-        summary = "a part of this graph was made before the last backward call, which freed it"
-        user = scene.user
-        at = scene.location
-        carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
-        advice = ["detach() what is carried from step to step"]
-        if carried and user:
-            several = isinstance(user.names[carried], list | tuple)
-            cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
-            summary += f": {carried} is carried from step to step"
-            advice = [f"{carried} = {cut} after each step"]
-        elif at and made and at.filename == made.filename:
-            loop = loop_around(at.filename, at.row)
-            if loop is not None and made.row < loop.lineno:
-                advice = ["compute that part anew in each turn of the loop"]
+    elif carried and user:
+        several = isinstance(user.names[carried], list | tuple)
+        cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
+        summary += f": {carried} is carried from step to step"
+        advice = [f"{carried} = {cut} after each step"]
+    if before_loop and not carried:
+        advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 
@@ -94,12 +92,14 @@ def _is_old(node: Any, sequence: int) -> bool:
     return not hasattr(node, "variable") and node._sequence_nr() < sequence
 
 
-def _names_of(scene: Scene, nodes: set[int]) -> Iterator[str]:
+def _names_of(scene: Scene, nodes: set[int]) -> list[str]:
     """Names of the program whose tensors were made by these nodes."""
-    for frame in reversed(scene.frames):
-        for name, value in frame.frame.f_locals.items() if frame.mine else ():
-            if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes:
-                yield name
+    return [
+        name
+        for frame in reversed(scene.frames)
+        for name, value in (frame.frame.f_locals.items() if frame.mine else ())
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes
+    ]
 
 
 @explains(r"modified by an inplace operation: \[[^\]]*\[([\d, ]*)\]\]")

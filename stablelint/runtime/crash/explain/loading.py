@@ -14,6 +14,9 @@ from stablelint.runtime.program.location import Location
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
 
+# What torch says of samples of different shapes: in this process, and where a worker writes them to shared memory.
+_UNEQUAL = ("stack expects each tensor to be equal size", "resize storage that is not resizable")
+
 
 @explains(r"Caught (\w+) in DataLoader worker process (\d+)")
 def worker(scene: Scene, match: re.Match[str]) -> Explanation:
@@ -29,7 +32,7 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         if sample is not None
         else ["num_workers=0 raises it in this process"]
     )
-    if "stack expects each tensor to be equal size" in scene.message:
+    if any(one in scene.message for one in _UNEQUAL):
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
         advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
     return _elsewhere(scene, "data", summary, advice, "the loop waited here")

@@ -107,6 +107,26 @@ def misspelled(scene: Scene, match: re.Match[str]) -> Explanation | None:
     return Explanation("module", f"{match[1]} has no {match[2]}; it has {near[0]}", advice=(near[0],))
 
 
+@explains(r"Parameter indices which did not receive grad for rank \d+: ([\d ]+)")
+def unused(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Parameters of a distributed model that its output does not depend on."""
+    models = [one.frame.f_locals.get("self") for one in scene.frames]
+    whole = next((one for one in models if isinstance(one, nn.parallel.DistributedDataParallel)), None)
+    if whole is None:
+        return None
+    held = [name for name, one in whole.module.named_parameters() if one.requires_grad]
+    names = ", ".join(held[place] for place in map(int, match[1].split()) if place < len(held))
+    kind = type(whole.module).__name__
+    return Explanation(
+        "module",
+        f"no gradient reached {names} in the last step: the loss does not depend on them",
+        advice=(
+            f"use them in what {kind}.forward gives, or requires_grad_(False) for them",
+            "DistributedDataParallel(…, find_unused_parameters=True), if they are left out now and then",
+        ),
+    )
+
+
 @explains(r"optimizer got an empty parameter list")
 def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A model without parameters: its layers stand in plain lists, or nowhere; or a generator that was used up."""

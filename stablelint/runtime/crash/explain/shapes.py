@@ -54,7 +54,10 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     left, right = operands[:2]
     summary = f"{left.name} {left.shape} @ {right.name} {right.shape}: {left.shape[-1]} columns meet {_rows(right)} rows"
-    return _explained(scene, summary, *_transposed(left, right))
+    advice = list(_transposed(left, right))
+    if not advice and len(right.shape) == 2:
+        advice = [f"{right.name} of shape {(left.shape[-1], right.shape[-1])} would fit"]
+    return _explained(scene, summary, *advice)
 
 
 def _rows(operand: Operand) -> int:
@@ -95,9 +98,10 @@ def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
                     f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {place}: "
                     f"{found[0]} against {found[1]}"
                 )
-                return _explained(
-                    scene, summary, *(list(_fitting(left, right)) or _sliced(left, right, back))
+                fits = (
+                    list(_fitting(left, right)) or list(_sliced(left, right, back)) or _resized(left, right)
                 )
+                return _explained(scene, summary, *fits)
     return None
 
 
@@ -107,6 +111,13 @@ def _sliced(left: Operand, right: Operand, back: int) -> Iterator[str]:
     index, size = len(long.shape) - back, short.shape[-back]
     if _broadcasts((*long.shape[:index], size, *long.shape[index + 1 :]), short.shape):
         yield f"{long.owner}[{':, ' * index}:{size}], if the first {size} are meant, would fit {short.name}"
+
+
+def _resized(one: Operand, other: Operand) -> list[str]:
+    """What makes images or volumes fit that differ behind their channels alone."""
+    if len(one.shape) != len(other.shape) or len(one.shape) < 3 or one.shape[0] != other.shape[0]:
+        return []
+    return [f"crop or pad one of them, or F.interpolate({one.name}, size={list(other.shape[2:])})"]
 
 
 def _fitting(left: Operand, right: Operand) -> Iterator[str]:
@@ -151,9 +162,7 @@ def concatenated(scene: Scene, match: re.Match[str]) -> Explanation | None:
     unlike = [d for d, (a, b) in enumerate(zip(odd.shape, first, strict=True)) if a != b and d != along]
     found = ", ".join(f"dimension {one} is {odd.shape[one]} against {first[one]}" for one in unlike)
     summary = f"{odd.name} {odd.shape} does not continue {operands[0].name} {first} along dimension {along}: {found}"
-    if not advice and min(unlike) > 1:
-        advice.append(f"crop or pad one of them, or F.interpolate({odd.name}, size={list(first[2:])})")
-    return _explained(scene, summary, *advice)
+    return _explained(scene, summary, *(advice or _resized(odd, operands[0])))
 
 
 def _besides(shape: Shape, dimension: int) -> Shape:

@@ -4,8 +4,9 @@ Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module call
 operand and the second of two, `{sole}` the only one, `{bool}` the bool one; `{truth}` what a truth value was asked of;
 `{on}` what a method or attribute was asked of, and `{returned}` the call of a module that gave it; `{given}` the call's
 first argument; `{inner}` the class of torch whose method failed; `{gradient}` the `.grad` that is None, and `{leaf}` what
-it is one of; `{size}` and `{result}` a shape and a module's result that are unpacked; `{named}` the argument that the
-message names first; any other the tensor given for the argument of that name, or a number that torch took under it.
+it is one of; `{size}` and `{result}` a shape and a module's result that are unpacked; `{repeated}` the tuple or list in a
+product; `{named}` the argument that the message names first; any other the tensor given for the argument of that name, or
+a number that torch took under it.
 """
 
 from __future__ import annotations
@@ -104,6 +105,8 @@ class _Known(dict[str, object]):
                 found = self._gradient(field)
             case "truth":
                 found = self._truth()
+            case "repeated":
+                found = self._repeated()
             case "returned":
                 found = self._returned()
             case "size" | "result":
@@ -154,6 +157,12 @@ class _Known(dict[str, object]):
             case ast.Compare() | ast.Name() | ast.Call() if self.is_direct() and self._scene.operands():
                 return ast.unparse(self._node)
         return None
+
+    def _repeated(self) -> str | None:
+        """The name of a tuple or a list that stands in a product."""
+        parts = ast.walk(self._node) if isinstance(self._node, ast.BinOp) else ()
+        names = (one.id for one in parts if isinstance(one, ast.Name))
+        return next((name for name in names if type(self._names.get(name)) in (tuple, list)), None)
 
     def _owner(self) -> ast.expr | None:
         """What a method or an attribute is asked of."""
