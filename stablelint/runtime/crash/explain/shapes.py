@@ -50,13 +50,19 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
                     f"dimension {dimension} of {operands[0].name} has {size}: transposed it would fit"
                 )
         return _explained(scene, summary, *advice)
+    return _product(scene, operands)
+
+
+def _product(scene: Scene, operands: tuple[Operand, ...]) -> Explanation | None:
+    """A product of two matrices, or of two batches of them."""
     if len(operands) < 2:
         return None
     left, right = operands[:2]
     summary = f"{left.name} {left.shape} @ {right.name} {right.shape}: {left.shape[-1]} columns meet {_rows(right)} rows"
     advice = list(_transposed(left, right))
-    if not advice and len(right.shape) == 2:
-        advice = [f"{right.name} of shape {(left.shape[-1], right.shape[-1])} would fit"]
+    if len(right.shape) > 2 or (not advice and len(right.shape) == 2):
+        fits = (*right.shape[:-2], left.shape[-1], right.shape[-1])
+        advice.append(f"{right.name} of shape {fits} would fit")
     return _explained(scene, summary, *advice)
 
 
@@ -75,12 +81,7 @@ def _transposed(left: Operand, right: Operand) -> Iterator[str]:
 @explains(r"Expected size for first two dimensions of batch2 tensor|must match the reduction dim")
 def batched(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A product of batches of matrices."""
-    operands = [one for one in scene.operands() if len(one.shape) == 3]
-    if len(operands) < 2:
-        return None
-    left, right = operands[:2]
-    summary = f"{left.name} {left.shape} and {right.name} {right.shape} cannot be multiplied"
-    return _explained(scene, summary, *_transposed(left, right))
+    return _product(scene, tuple(one for one in scene.operands() if len(one.shape) > 2))
 
 
 @explains(
