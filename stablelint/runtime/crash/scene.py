@@ -189,7 +189,8 @@ class Scene:
         ):
             return None
         names, more, _, values = inspect.getargvalues(below[0].frame)
-        received = [*(values.get(one) for one in names if one != "self"), *(values.get(more) if more else ())]
+        received = [values.get(one) for one in names if one != "self"]
+        received.extend(values[more] if more else ())
         return next((one for one, value in zip(node.args, received, strict=False) if value is tensor), None)
 
     def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:

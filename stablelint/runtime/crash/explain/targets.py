@@ -40,7 +40,7 @@ def _place(index: torch.Tensor) -> str:
 @explains_loss(r"Target (-?\d+) is out of bounds", *_ENTROPIES)
 def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     """A class number that the model has no output for."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     count = given.shape[1] if given.dim() > 1 else given.shape[0]
     wrong = _outside(target, 0, count - 1, -100)
     summary = f"{labels.name} holds {wrong}; {scores.name} has {count} classes, 0 … {count - 1}"
@@ -98,7 +98,7 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
 @explains_loss(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", *_ENTROPIES)
 def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
     """As many rows of scores as labels."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     summary = f"{scores.name} {scores.shape} has {match[1]} rows, {labels.name} {labels.shape} has {match[2]}"
     advice = "the first dimension of both counts samples"
     if target.numel() and given.shape[-1] * target.numel() == given.numel():
@@ -112,7 +112,7 @@ def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
 )
 def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels with a dimension too many."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     name, wanted = labels.name, (given.shape[0], *given.shape[2:])
     summary = f"{name} is {labels.shape}; beside scores of {scores.shape} it must be {wanted}"
     advice = "see how the labels are made"
@@ -131,7 +131,7 @@ def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
 )
 def places(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels of the places of a sequence or an image, beside scores whose classes stand elsewhere or of other places."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     summary = f"{labels.name} {labels.shape} does not fit {scores.name} {scores.shape}: "
     summary += "cross entropy takes classes in dimension 1"
     advice = f"as many places in both: {labels.name} must be {(given.shape[0], *given.shape[2:])}"
@@ -143,7 +143,7 @@ def places(loss: Loss, _: re.Match[str]) -> Explanation:
 @explains_loss(r"all elements of (input|target) should be between 0 and 1", "binary_cross_entropy")
 def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     """Numbers outside 0 … 1 in a binary cross entropy."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     values, one, advice = target, labels, "targets are 0 and 1, or probabilities"
     if match[1] == "input":
         values, one, advice = given, scores, "binary_cross_entropy_with_logits takes scores"
@@ -160,7 +160,7 @@ def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
 )
 def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
     """Input and target of a binary cross entropy differ in shape."""
-    given, target, scores, labels, _ = loss
+    given, target, scores, labels = loss[:4]
     ours, theirs = scores.name, labels.name
     summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
     advice = ["give both one shape"]
