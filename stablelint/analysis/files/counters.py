@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from stablelint.analysis.files.modules import ClassInfo
@@ -12,13 +13,14 @@ from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below
 
 Number = int | float
+_Place = tuple[type[ast.expr], object]
 _SIZES = having("size") | {"len"}
 _BLANK = having("blank") - having("like") - {"empty"}
 
 
 @dataclass
 class _Tally:
-    """What is seen of a place: the numbers that it starts from, None for what else is written there, and steps."""
+    """What a class does to a place: the numbers that it starts from, None for what else is written there, and steps."""
 
     starts: list[Number | None] = field(default_factory=list)
     steps: int = 0
@@ -29,68 +31,79 @@ class _Tally:
         self.starts.append(_start(node))
         self.in_memory = self.in_memory or isinstance(node, ast.Call)
 
-    @property
-    def least(self) -> Number | None:
-        """The least number there; None where it is not known, or a tensor is there and nothing shows that it counts."""
-        known = [start for start in self.starts if start is not None]
-        if len(known) < len(self.starts) or (self.in_memory and not self.steps):
-            return None
-        return min(known, default=None)
-
 
 def least_count(classes: Iterable[ClassInfo], attr: str) -> Number | None:
     """The least number that `self.attr` holds, where these classes start it with numbers and otherwise add to it."""
-    tally = _Tally()
-    for info in classes:
-        _count(info.node, lambda node: isinstance(node, ast.Attribute) and node.attr == attr, tally)
-        registered = (c for c in nodes_below(info.node, ast.Call) if called_name(c) == "register_buffer")
-        for call in registered:
-            if len(call.args) > 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value == attr:
-                tally.start(call.args[1])
-    return tally.least
+    return _least(classes, (ast.Attribute, attr))
 
 
 def least_entry(classes: Iterable[ClassInfo], key: str) -> Number | None:
     """The least number that `state[key]` holds, where these classes start it with numbers and otherwise add to it."""
-    tally = _Tally()
-    for info in classes:
-        _count(info.node, lambda node: _is_entry(node, key), tally)
-    return tally.least
+    return _least(classes, (ast.Subscript, key))
 
 
-def _count(tree: ast.AST, is_place: Callable[[ast.expr], bool], tally: _Tally) -> None:
-    """Notes all that is written at a place."""
-    written = {id(one) for one in nodes_below(tree, ast.Attribute) if is_place(one) and _is_stored(one)}
-    written |= {id(one) for one in nodes_below(tree, ast.Subscript) if is_place(one) and _is_stored(one)}
+def _least(classes: Iterable[ClassInfo], place: _Place) -> Number | None:
+    """None where it is not known, or a tensor is there and nothing shows that it counts."""
+    seen = [tallies[place] for info in classes if place in (tallies := _tallies_of(info.node))]
+    known = [start for tally in seen for start in tally.starts if start is not None]
+    counts = any(tally.steps for tally in seen) or not any(tally.in_memory for tally in seen)
+    return min(known, default=None) if counts and all(None not in tally.starts for tally in seen) else None
+
+
+def _tallies_of(tree: ast.AST) -> dict[_Place, _Tally]:
+    """All that is written, by place; the tree itself remembers it."""
+    known: dict[_Place, _Tally] | None = tree.__dict__.get("_tallies")
+    if known is None:
+        known = tree.__dict__["_tallies"] = _tallied(tree)
+    return known
+
+
+def _tallied(tree: ast.AST) -> dict[_Place, _Tally]:
+    tallies: defaultdict[_Place, _Tally] = defaultdict(_Tally)
+    places: list[ast.Attribute | ast.Subscript] = [*nodes_below(tree, ast.Attribute)]
+    places += nodes_below(tree, ast.Subscript)
+    stored = (node for node in places if not isinstance(node.ctx, ast.Load))
+    written = {id(node): place for node in stored if (place := _place(node)) is not None}
     for target, start in _counted(tree):
-        if id(target) in written:
-            written.discard(id(target))
-            if start is None:
-                tally.steps += 1
-            else:
-                tally.start(start)
-    tally.starts += [None for _ in written]
+        if (place := written.pop(id(target), None)) is None:
+            continue
+        if start is None:
+            tallies[place].steps += 1
+        else:
+            tallies[place].start(start)
+    for place in written.values():
+        tallies[place].starts.append(None)
     for call in nodes_below(tree, ast.Call):
-        method = call.func
-        if isinstance(method, ast.Attribute) and method.attr.endswith("_") and is_place(method.value):
-            adds = (
-                method.attr == "add_"
-                and len(call.args) == 1
-                and not call.keywords
-                and _is_count(call.args[0])
-            )
-            tally.steps += adds
-            tally.starts += [] if adds else [None]
+        _tally_call(call, tallies)
+    return tallies
 
 
-def _is_stored(node: ast.Attribute | ast.Subscript) -> bool:
-    return not isinstance(node.ctx, ast.Load)
+def _tally_call(call: ast.Call, tallies: defaultdict[_Place, _Tally]) -> None:
+    """Notes what a call registers, or does to a tensor in place."""
+    method = call.func
+    if (
+        called_name(call) == "register_buffer"
+        and len(call.args) > 1
+        and isinstance(call.args[0], ast.Constant)
+    ):
+        tallies[ast.Attribute, call.args[0].value].start(call.args[1])
+    elif isinstance(method, ast.Attribute) and method.attr.endswith("_"):
+        place = _place(method.value)
+        if place is None:
+            return
+        if method.attr == "add_" and len(call.args) == 1 and not call.keywords and _is_count(call.args[0]):
+            tallies[place].steps += 1
+        else:
+            tallies[place].starts.append(None)
 
 
-def _is_entry(node: ast.expr, key: str) -> bool:
-    return (
-        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == key
-    )
+def _place(node: ast.expr) -> _Place | None:
+    """An attribute by its name, or an entry by its key, whatever they belong to."""
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute, node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return ast.Subscript, node.slice.value
+    return None
 
 
 def _counted(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
