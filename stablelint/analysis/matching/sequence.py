@@ -72,8 +72,9 @@ def _is_of_receiver(root: Value, value: Value, found: Match) -> bool:
 
 
 def _is_same(one: Value, other: Value) -> bool:
-    """Whether two values are one, or go by one name: the loops over the optimizers have each their own."""
-    return one.key == other.key or (bool(one.name) and one.name == other.name)
+    """Whether two values are one, before or after a write, or go by one name: loops over the optimizers have their own."""
+    keys = {one.key, *one.origin}, {other.key, *other.origin}
+    return not keys[0].isdisjoint(keys[1]) or (bool(one.name) and one.name == other.name)
 
 
 def _site(rule: Rule, roots: list[Value], places: list[int], found: Match, review: Review) -> Site:

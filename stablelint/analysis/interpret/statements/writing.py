@@ -32,8 +32,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
             computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
             return join(frame.graph, [value, result]) if computed_apart else result
         return Value(
-            "written", frame.graph.fresh(), value.kind, dtype=value.dtype, name=value.name,
-            origin=frozenset(_storage(value)),
+            "written", frame.graph.fresh(), value.kind, dtype=value.dtype, origin=frozenset(_storage(value))
         )  # fmt: skip
 
     own = _storage(target)
