@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from stablelint.report.cells import one_line, wrap
 from stablelint.report.context import Context
@@ -72,7 +72,10 @@ def meaning(report: SiteReport) -> str:
 
 def render(report: Report, context: Context) -> str:
     """All sites, the rerun, and a closing line."""
-    blocks = ["\n".join(as_text(_site(site), context)) for site in report.sites]
+    unreached = [site for site in report.sites if site.verdict is Verdict.NOT_REACHED]
+    told = [_site(site) for site in report.sites if site.verdict is not Verdict.NOT_REACHED]
+    told += [_unreached(unreached, context)] if unreached else []
+    blocks = ["\n".join(as_text(parts, context)) for parts in told]
     if report.rerun is not None:
         blocks.append("\n".join(as_text(told_of_rerun(report, report.rerun, context), context)))
     return "\n\n".join([*blocks, "\n".join(_closing(report, context))]) + "\n"
@@ -93,8 +96,14 @@ def _site(report: SiteReport) -> Iterator[Part]:
     yield Head(f"{site.code} {site.name}", head, _tone(report.verdict))
     start = {"row": site.span.start.row, "column": site.span.start.column}
     yield Place({"filename": site.filename, "location": start, "end_location": None, "expression": ""})
-    if report.verdict is not Verdict.NOT_REACHED:  # nothing was seen of it
-        yield from told_of(report)
+    yield from told_of(report)
+
+
+def _unreached(reports: Sequence[SiteReport], context: Context) -> Iterator[Part]:
+    """The sites of which nothing was seen, a line each."""
+    yield Head(Verdict.NOT_REACHED, MEANING[Verdict.NOT_REACHED], "dim")
+    places = ((report.site, report.site.span.start) for report in reports)
+    yield Code([f"{context.shown(s.filename)}:{at.row}:{at.column}: {s.code} {s.name}" for s, at in places])
 
 
 def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Iterator[Part]:

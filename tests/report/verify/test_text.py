@@ -116,13 +116,12 @@ def test_a_narrow_terminal_gets_narrow_lines() -> None:
     assert " ".join(narrow.split()) == " ".join(_shown(Report((site,))).split())
 
 
-def test_a_site_that_was_not_reached_takes_two_lines() -> None:
-    lines = _shown(
-        Report((SiteReport(SITE, Verdict.NOT_REACHED, notes=("the fix computes more",)),))
-    ).splitlines()
-    assert lines[:3] == [
-        "SL101 unguarded-log: not-reached (the command never came here)",
-        " --> loss.py:3:5",
+def test_sites_that_were_not_reached_take_a_line_each() -> None:
+    unreached = SiteReport(SITE, Verdict.NOT_REACHED, notes=("the fix computes more",))
+    assert _shown(Report((unreached, unreached))).splitlines()[:4] == [
+        "not-reached: the command never came here",
+        "    loss.py:3:5: SL101 unguarded-log",
+        "    loss.py:3:5: SL101 unguarded-log",
         "",
     ]
 
