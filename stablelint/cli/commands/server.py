@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
 
 from stablelint.cli.exit_codes import CLEAN, FAILED
@@ -42,5 +43,6 @@ def run(options: argparse.Namespace) -> int:
         )
     gc.freeze()
     gc.enable()
-    server.start_io()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:  # the server closes what it writes to
+        server.start_io(stdout=output)
     return CLEAN
