@@ -258,7 +258,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
             source = _copied(value) if value is not loss else None
             if source is None or id(value) in told or _is_weight(value, step.root):
                 continue
-            if _is_asked_for_gradient(value, step.root):
+            if _is_meant(value, step.root):
                 continue
             if _comes_from(source, modules) or (id(value) in added and source.operands):
                 told.add(id(value))
@@ -278,8 +278,11 @@ def _is_weight(value: Value, root: ast.AST) -> bool:
     return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
 
 
-def _is_asked_for_gradient(value: Value, root: ast.AST) -> bool:
-    """Whether a leaf has a name whose `.grad` is read: its own gradient is what the backward pass is for."""
+def _is_meant(value: Value, root: ast.AST) -> bool:
+    """Whether a copy is told to carry no graph, or has a name whose `.grad` is read: its own gradient is what is wanted."""
+    asks = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
+    if isinstance(asks, ast.Constant) and asks.value is False:
+        return True
     made = [n for n in nodes_in(root, ast.Assign) if value.node in descendants(n)]
     names = {text for n in made for text in assigned(n)[0]}
     return any(n.attr == "grad" and ast.unparse(n.value) in names for n in nodes_in(root, ast.Attribute))

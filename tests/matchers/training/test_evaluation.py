@@ -125,3 +125,16 @@ def test_a_leaf_whose_own_gradient_is_read_is_meant() -> None:
     model.train()
     """
     assert not findings("SL629", attack.format("adv.grad.sign()"))
+
+
+def test_a_copy_that_is_told_to_carry_no_graph_is_meant() -> None:
+    distill = """
+    from torch.autograd import Variable
+    def step(teacher, model, x):
+        given = Variable(teacher(x){})
+        F.mse_loss(model(x), given).backward()
+    teacher = nn.Linear(4, 2)
+    teacher.train()
+    """
+    assert findings("SL629", distill.format(""))
+    assert not findings("SL629", distill.format(", requires_grad=False"))
