@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+
+from tests.forks import Servers
 
 # A shell that starts a job in the background makes it deaf to Ctrl-C, and with it all that the job starts; the
 # tests that interrupt a command need one that hears.
@@ -14,3 +18,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes is no law: a busy machine would fail it.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """Processes that run programs in forks."""
+    found = Servers()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def forked(servers: Servers) -> Iterator[None]:
+    """The commands of `verify`, and the calls that it makes, run in forks of a process that has torch."""
+    with servers.running_commands():
+        yield

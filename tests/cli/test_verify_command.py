@@ -11,6 +11,7 @@ from cli.conftest import Outcome
 from cli.here import run_here
 
 pytest.importorskip("torch", reason="verify runs code")
+pytestmark = pytest.mark.usefixtures("forked")
 
 PROGRAM = """\
 import torch

@@ -11,6 +11,7 @@ import pytest
 from stablelint.runtime.verify.outcome import Report, SiteReport
 from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import verify
+from tests.forks import Servers
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.support import LOG
 
@@ -72,7 +73,7 @@ def searched(path: Path, sites: list[Site]) -> Report:
 
 
 @pytest.fixture(scope="module")
-def stay(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, SiteReport]]:
+def stay(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> tuple[Path, dict[str, SiteReport]]:
     """What is found, and the folder."""
     path = tmp_path_factory.mktemp("search") / "program.py"
     path.write_text(PROGRAM, encoding="utf-8")
@@ -83,7 +84,8 @@ def stay(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Site
         "unasked": clamped(path, "sqrt", "x * x", **root),
         "asked": clamped(path, "sqrt", "x * x + 0", **root),
     }
-    report = searched(path, list(sites.values()))
+    with servers.running_commands():
+        report = searched(path, list(sites.values()))
     return path.parent, dict(zip(sites, report.sites, strict=True))
 
 

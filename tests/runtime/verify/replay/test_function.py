@@ -137,7 +137,9 @@ print(weights(torch.tensor([[2.0, 0.5], [1.0, 2.0]])).sum())
 """
 
 
-def test_a_value_that_the_next_lines_deal_with_is_no_fault_of_the_command(tmp_path: Path) -> None:
+def test_a_value_that_the_next_lines_deal_with_is_no_fault_of_the_command(
+    tmp_path: Path, forked: None
+) -> None:
     path = tmp_path / "mine.py"
     path.write_text(MINER, encoding="utf-8")
     original, fixed = "torch.log(1 - 0.25 * mat**2)", "torch.log((1 - 0.25 * mat**2).clamp_min(1e-30))"

@@ -104,7 +104,7 @@ def test_children_are_watched_too(modes: tuple[Run, Records, dict[str, Captured]
     assert modes[2]["log10"].calls == 2, "one spawned, one forked"
 
 
-def test_operands_of_an_operation_in_place_are_those_before_it(tmp_path: Path) -> None:
+def test_operands_of_an_operation_in_place_are_those_before_it(tmp_path: Path, forked: None) -> None:
     path = tmp_path / "in_place.py"
     path.write_text("import torch\n\nh = torch.tensor([0.0, 1.0])\nh.log_()\n", encoding="utf-8")
     sites = {"log": site_at(path, "h.log_()", None, {"x": "h"})}
@@ -115,7 +115,7 @@ def test_operands_of_an_operation_in_place_are_those_before_it(tmp_path: Path) -
     assert operand.tolist() == [0.0, 1.0]
 
 
-def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
+def test_a_crash_keeps_what_was_reached(tmp_path: Path, forked: None) -> None:
     path = tmp_path / "crash.py"
     path.write_text(
         "import os, signal, time\nimport torch\n\nfor step in range(60):\n    y = torch.log(torch.zeros(2))\n"
@@ -129,7 +129,7 @@ def test_a_crash_keeps_what_was_reached(tmp_path: Path) -> None:
     assert found["log"].bad_results > 0
 
 
-def test_a_failure_is_written_at_once_since_no_exit_may_come(tmp_path: Path) -> None:
+def test_a_failure_is_written_at_once_since_no_exit_may_come(tmp_path: Path, forked: None) -> None:
     path = tmp_path / "leave.py"
     path.write_text(
         "import os\nimport torch\n\nfor step in range(60):\n    y = torch.log(torch.ones(2) * (step < 50))\nos._exit(0)\n",

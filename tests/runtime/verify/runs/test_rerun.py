@@ -17,6 +17,7 @@ from stablelint.runtime.verify.output.emit_tests import emit_tests
 from stablelint.runtime.verify.output.evidence import fingerprint, read_verdicts, write_verdicts
 from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import Verification, verify
+from tests.forks import Servers
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.support import LOG
 
@@ -38,7 +39,9 @@ FIXED_LOG = "torch.log(p.clamp_min(torch.finfo(p.dtype).tiny))"
 
 
 @pytest.fixture(scope="module")
-def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verification, dict[str, Site]]:
+def verified(
+    tmp_path_factory: pytest.TempPathFactory, servers: Servers
+) -> tuple[Path, Verification, dict[str, Site]]:
     folder = tmp_path_factory.mktemp("rerun")
     path = folder / "train.py"
     path.write_text(PROGRAM, encoding="utf-8")
@@ -71,7 +74,8 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verificati
             search_seconds=0.0,
             output=output.fileno(),
         )
-        return path, verify(request), sites
+        with servers.running_commands():
+            return path, verify(request), sites
 
 
 def _report(verified: tuple[Path, Verification, dict[str, Site]]) -> Report:
@@ -155,7 +159,7 @@ def test_an_emitted_test_fails_before_the_fix_and_passes_after(
 
 
 def test_a_site_that_cannot_be_examined_does_not_cost_the_others(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, forked: None
 ) -> None:
     from stablelint.runtime.verify import verify as whole
     from tests.runtime.verify.support import site

@@ -1,0 +1,91 @@
+"""Runs programs in forks of a process that has torch: a run costs no import.
+
+Given the descriptor of a socket, and names of modules to load before the forks. Reads jobs, each a JSON object with
+the descriptor that takes its output, and answers each with its exit status.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import random
+import runpy
+import socket
+import sys
+import traceback
+from pathlib import Path
+
+import numpy
+import torch
+import torch.utils.data
+
+from stablelint.runtime.process.start import Plan, named
+from stablelint.runtime.verify.probe import install
+
+
+def main() -> None:
+    jobs = socket.socket(fileno=int(sys.argv[1]))
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
+    while True:
+        job, outputs, *_ = socket.recv_fds(jobs, 1 << 18, 1)
+        if not job:
+            return
+        process = os.fork()
+        if process == 0:
+            jobs.close()
+            os._exit(run(json.loads(job), outputs[0]))
+        os.close(outputs[0])
+        status = os.waitpid(process, 0)[1]
+        jobs.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def run(job: dict, output: int) -> int:
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    os.chdir(job["folder"])
+    os.environ.update(job["environment"])
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.path.insert(0, os.getcwd())
+    for fresh in (torch.default_generator, random, numpy.random):  # as in a process of its own
+        fresh.seed()
+    ends: list = []
+    atexit.register = lambda function, *args: ends.append((function, args)) or function
+    plan = Plan(**job["plan"])
+    os.environ[install._RELAUNCHED] = str(os.getpid())
+    try:
+        if plan.early is not None:
+            named(plan.early)(plan)
+        importlib.import_module(plan.child).start(plan)
+        command = job["command"]
+        execute(command[command.index(sys.executable) + 1 :] if sys.executable in command else command[-1:])
+        status = 0
+    except SystemExit as leave:
+        status = int(leave.code or 0)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    for function, args in reversed(ends):
+        function(*args)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return status
+
+
+def execute(words: list[str]) -> None:
+    """What the interpreter does with these words behind its name."""
+    if words[0] == "-m":
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    elif install.REGISTRY.plan is not None:  # code with probes is put together elsewhere
+        launcher = Path(install.__file__).with_name("launch.py")
+        sys.argv = [str(launcher), *words]
+        exec(compile(launcher.read_text(), str(launcher), "exec"), {"__builtins__": __builtins__})
+    else:
+        sys.argv = words
+        runpy.run_path(words[0], run_name="__main__")
+
+
+main()

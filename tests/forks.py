@@ -1,0 +1,128 @@
+"""Runs of small programs without the import of torch that each would pay for."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stablelint.runtime.process.start import Plan
+from stablelint.runtime.process.words import command_line
+
+_LONGEST = 120.0  # seconds
+_LARGEST = 1 << 18  # bytes of a job
+SERVER = Path(__file__).with_name("fork_server.py")
+
+
+@dataclass
+class Forked:
+    """A program that runs in a fork, as far as it is asked how it ended."""
+
+    server: Server
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit status. What is to be stopped in time runs in a process of its own."""
+        return int(self.server.answers.recv(_LARGEST))
+
+
+class Server:
+    """A process that has loaded modules and forks for each program."""
+
+    def __init__(self, seed: str, modules: Sequence[str]) -> None:
+        self.answers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.answers.settimeout(_LONGEST)
+        self._process = subprocess.Popen(
+            [sys.executable, str(SERVER), str(theirs.fileno()), *modules],
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+        )
+        theirs.close()
+
+    def run(self, job: object, output: int) -> Forked:
+        """Have a job run, its output going to a descriptor."""
+        socket.send_fds(self.answers, [json.dumps(job).encode()], [output])
+        return Forked(self)
+
+    def close(self) -> None:
+        """End the process."""
+        self.answers.close()
+        self._process.wait()
+
+
+COMPARE = (
+    "torch._dynamo",
+    "stablelint.runtime.compare.compiling.child",
+    "stablelint.runtime.compare.recording.child",
+)
+PROBES = (
+    "stablelint.runtime.verify.probe.calls",
+    "stablelint.runtime.verify.probe.search",
+    "stablelint.runtime.verify.probe.watch",
+)
+
+
+class Servers:
+    """Processes that fork: for `compare` two with hash seeds of their own, taken in turn; the others have the seed 0."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Server] = {}
+        self._turn = cycle(("a", "b"))
+
+    def run(
+        self, command: Sequence[str], plan: Plan, *, extra: Mapping[str, str] | None = None, **options: Any
+    ) -> int:
+        """As `launch.run_process`."""
+        name = "zero" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
+        server = self._server(name, "0" if name == "zero" else "random", COMPARE)
+        return self._forked(server, command, plan, extra=extra, **options).wait()
+
+    def started(self, command: Sequence[str], plan: Plan, **options: Any) -> Forked:
+        """As `launch.started`."""
+        return self._forked(self._server("probes", "0", PROBES), command, plan, **options)
+
+    @contextmanager
+    def running_commands(self) -> Iterator[None]:
+        """Within the context the commands of `verify`, and the calls that it makes, run in forks."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stablelint.runtime.verify.runs.command.started", self.started)
+            yield
+
+    def close(self) -> None:
+        """End the processes."""
+        for server in self._all.values():
+            server.close()
+
+    def _forked(
+        self,
+        server: Server,
+        command: Sequence[str],
+        plan: Plan,
+        *,
+        directory: Path | None = None,
+        output: Any = None,
+        extra: Mapping[str, str] | None = None,
+        apart: bool = True,
+    ) -> Forked:
+        number = 1 if output is None else output if isinstance(output, int) else output.fileno()
+        job = {
+            "command": command_line(command),
+            "plan": asdict(plan),
+            "folder": str(directory or os.getcwd()),
+            "environment": {**os.environ, **(extra or {})},
+        }
+        return server.run(job, number)
+
+    def _server(self, name: str, seed: str, modules: Sequence[str]) -> Server:
+        if name not in self._all:
+            self._all[name] = Server(seed, modules)
+        return self._all[name]
