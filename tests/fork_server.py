@@ -14,7 +14,7 @@ import random
 import runpy
 import socket
 import sys
-import traceback
+import threading
 from pathlib import Path
 
 import numpy
@@ -32,7 +32,7 @@ def main() -> None:
     while True:
         job, outputs, *_ = socket.recv_fds(jobs, 1 << 18, 1)
         if not job:
-            return
+            os._exit(0)
         process = os.fork()
         if process == 0:
             jobs.close()
@@ -65,8 +65,9 @@ def run(job: dict, output: int) -> int:
     except SystemExit as leave:
         status = int(leave.code or 0)
     except BaseException:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         status = 1
+    threading._shutdown()
     for function, args in reversed(ends):
         function(*args)
     sys.stdout.flush()
