@@ -21,7 +21,6 @@ from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.review import Index, Review, index_of
 from stablelint.analysis.matching.roots import Root, Survey, leading_to, look, survey
-from stablelint.analysis.matching.shallow import RestsOnCallError, Watch, any_unknown
 from stablelint.analysis.values.state import Frame, Session, State, hand_over, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.analysis.values.views import stripped
@@ -44,7 +43,6 @@ from stablelint.syntax.relevance import brings_torch, concerns
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
 
-_SHALLOW_BUDGET = 60  # statements that calls may take where long ones are not followed
 BUDGET = 300  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _LOSSES = having("loss")
@@ -61,13 +59,11 @@ class Focus:
     """What somebody waits for who types.
 
     Where `rows` are those of one function, its findings alone are wanted. An analysis that is `abandoned` raises
-    AbandonedError before the next function. `deep` keeps which functions a shallow look does not suffice for, which
-    saves it where another function is edited.
+    AbandonedError before the next function.
     """
 
     rows: range | None = None
     abandoned: Callable[[], bool] = bool
-    deep: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +147,6 @@ class _Analysis:
         """Analyses the module body, then each function."""
         seen = survey(self._module, self._index.needs, self._half_is_met)
         self._guarded(partial(self._run_module, seen), 1)
-        self._awaited = {id(root.function.node) for root in seen.roots if root.awaited}
         rows = self._focus.rows
         for root in seen.roots if rows is None else leading_to(rows, seen.roots):
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
@@ -198,13 +193,8 @@ class _Analysis:
         self._end(review)
 
     def _run_root(self, root: Root) -> None:
-        """Looks at a function without its long calls, and with them where a finding can rest on those."""
-        focus, function = self._focus, root.function
-        name = f"{function.owner.name}.{function.name}" if function.owner is not None else function.name
-        known = focus.rows is not None and function.node.lineno not in focus.rows and name in focus.deep
-        if known or not self._attempt(root, shallow=True):
-            focus.deep.add(name)
-            self._attempt(root, shallow=False)
+        """Looks at a function, and again at one that others may call for what its calls in sight pass."""
+        self._look(root)
         if root.risky and not (self._is_seen_whole(root) and self._is_for_this_file(root.function)):
             self._run_as_called(root)
 
@@ -220,7 +210,7 @@ class _Analysis:
             known, kept = {(d.code, d.span) for d in self._diagnostics}, len(self._diagnostics)
             before = self._discharged, self._counts, self._assumed
             self._discharged, self._counts = [], Counter()
-            self._attempt(root, False, telling)
+            self._look(root, telling)
             found = [d for d in self._diagnostics[kept:] if d.status is Status.VIOLATED]
             self._discharged, self._counts, self._assumed = before
             self._diagnostics[kept:] = [
@@ -228,38 +218,18 @@ class _Analysis:
             ]
             break
 
-    def _attempt(self, root: Root, shallow: bool, passed: Mapping[str, Value] = _NOTHING_PASSED) -> bool:
-        """Analyses a function; False, and nothing kept, where a shallow look does not suffice."""
-        session, function = self._session, root.function
+    def _look(self, root: Root, passed: Mapping[str, Value] = _NOTHING_PASSED) -> None:
+        """Analyses a function."""
         frame = self._entered(root, passed)
-        frame.shallow = shallow
-        calls, callers, since = session.calls, session.callers, self._graph.youngest
-        session.calls, session.callers, session.passed_over = {}, {}, 0
         review = self._begin(frozenset(root.seen.words))
         if not root.risky:
-            session.observe = ignore
-        elif shallow:
-            session.observe = Watch(review.observe, root.words, since).observe
-        if shallow:
-            session.budget = _SHALLOW_BUDGET
-        try:
-            session.running = [id(function.node)]
-            inline.execute_function(function, frame, root.idle)
-            session.running = []
-            self._run_nested(root, frame)
-            if session.passed_over and self._passes_on_unknown(since):
-                raise RestsOnCallError
-        except RestsOnCallError:
-            session.calls, session.callers, session.running = {}, {}, []
-            return False
-        finally:
-            for node in session.calls:
-                calls.setdefault(node, []).extend(session.calls[node])
-                callers.setdefault(node, []).extend(session.callers[node])
-            session.calls, session.callers = calls, callers
+            self._session.observe = ignore
+        self._session.running = [id(root.function.node)]
+        inline.execute_function(root.function, frame, root.idle)
+        self._session.running = []
+        self._run_nested(root, frame)
         if root.risky:
             self._end(review)
-        return True
 
     def _entered(self, root: Root, passed: Mapping[str, Value]) -> Frame:
         """The frame in which a function's body runs."""
@@ -279,17 +249,6 @@ class _Analysis:
             elif receiver is not None:
                 suppose_tested(receiver, callers, frame)
         return frame
-
-    def _passes_on_unknown(self, since: int) -> bool:
-        """Whether what is passed to a function that is analysed too rests on a call that was not followed."""
-        passed = (
-            value
-            for node, seen in self._session.calls.items()
-            if node in self._awaited
-            for arguments in seen
-            for value in arguments.values()
-        )
-        return any_unknown(passed, since)
 
     def _run_nested(self, root: Root, outer: Frame) -> None:
         """Functions defined within a function: each once, with what surrounds it."""

@@ -32,8 +32,6 @@ class Project:
     _wanted: dict[str, bool] = field(default_factory=dict)
     # What others passed to a file when it was last on disk.
     _received: dict[str, Passes] = field(default_factory=dict)
-    # Which functions of a file a shallow look does not suffice for.
-    _deep: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def request(self) -> Request:
@@ -64,7 +62,7 @@ class Project:
             self._received.update(result.received)
             return result
         received = self._received.get(path, NOTHING)
-        focus = Focus(rows, abandoned, self._deep.setdefault(path, set()))
+        focus = Focus(rows, abandoned)
         return check_text(
             data, path, self.request, self.session.catalog, fixes=False, received=received, focus=focus
         )

@@ -69,12 +69,9 @@ class Interest:
         """Every word that matters."""
         return self.alone.union(*(part for need in self.together for part in need.here))
 
-    def roots(self, seen: Glance) -> Words | None:
-        """The words at which rules can find something in a function; None where no rule can."""
-        held = [need for need in self.together if need.is_met(seen)]
-        if not held and self.alone.isdisjoint(seen.words):
-            return None
-        return self.alone.union(*(words for need in held for words in need.here[:1]))
+    def is_met(self, seen: Glance) -> bool:
+        """Whether a rule can find something in a function."""
+        return not self.alone.isdisjoint(seen.words) or any(need.is_met(seen) for need in self.together)
 
 
 def met(row: tuple[Words, ...], words: set[str] | Words) -> bool:

@@ -30,9 +30,7 @@ class Root:
     local: bool = False  # the file shows calls of it, and if it is private all of them
     references: int = 0
     risky: bool = False
-    awaited: bool = False  # what its callers pass matters
     ungraded: bool = False  # all that call it here do so without gradients
-    words: Words = frozenset()  # at which rules can find something in it
     idle: int = 0  # statements at its end of which nothing is to be learnt
 
     @property
@@ -119,8 +117,7 @@ def _wanted(found: list[Root]) -> list[Root]:
     for root in reversed(ordered):
         if root.risky or not wanted.isdisjoint(root.seen.loads):
             kept.append(root)
-            root.awaited = root.local
-            if root.awaited:
+            if root.local:
                 wanted.add(root.function.name)
     return kept[::-1]
 
@@ -142,8 +139,7 @@ def _appraise(
     for seen in glances:
         seen.words.update(word for name in seen.loads.keys() & bound.keys() for word in bound[name])
     for root in found:
-        words = interest.roots(root.seen)
-        root.risky, root.words = words is not None, words or frozenset()
+        root.risky = interest.is_met(root.seen)
     loads, called = Counter[str](), Counter[str]()
     for seen in glances:
         loads.update(seen.loads)
@@ -153,7 +149,7 @@ def _appraise(
         if _is_called_by_name(root.function):
             alone = called[name] >= loads[name] or not root.function.is_private
             root.references, root.local = loads[name], alone
-    return interest.roots(body) is not None
+    return interest.is_met(body)
 
 
 def _follow_gradients(found: list[Root]) -> None:

@@ -128,7 +128,6 @@ class Frame:
     caught: int = 0  # `try` statements around this point that catch a division by zero
     raised: State | None = None  # what holds where a statement of the innermost of them raises
     cost: int = 1  # of a statement, from the budget
-    shallow: bool = False  # calls of long functions are not followed
     statement: ast.stmt | None = None
 
 
@@ -210,7 +209,6 @@ class Session:
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
-    passed_over: int = 0  # calls of the present root that a shallow frame has not followed
     closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
     constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
 

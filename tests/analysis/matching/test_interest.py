@@ -37,7 +37,7 @@ def need(pattern: str, *where: str) -> Need:
 
 
 def holds(interest: Interest, *words: str) -> bool:
-    return interest.roots(Glance(words=set(words))) is not None
+    return interest.is_met(Glance(words=set(words)))
 
 
 def test_the_root_of_a_pattern_must_stand_in_the_function_the_rest_in_the_file() -> None:
@@ -188,4 +188,4 @@ def test_a_matcher_can_ask_more_of_a_function_that_has_its_words() -> None:
 
     interest = interest_of(needs_of_matcher(matcher), {"trapz"}, lambda: False)
     assert not holds(interest, "trapz")
-    assert interest.roots(Glance(words={"trapz"}, loads={"x": 1})) is not None
+    assert interest.is_met(Glance(words={"trapz"}, loads={"x": 1}))

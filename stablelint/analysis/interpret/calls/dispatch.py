@@ -219,8 +219,6 @@ def call_value(
     objects = objects_passed_elsewhere(target, frame)
     if objects:
         return _call_passed(objects, positional, keywords, node, frame)
-    if frame.shallow and target.op == "unknown" and frame.session.passed_over:
-        return frame.graph.unknown(node=node)  # it may come from a call that was passed over
     if target.op == "attribute" and target.operands["input"].kind in STORED and target.name != "forward":
         return call_method(target.operands["input"], target.name, positional, keywords, node, frame)
     exposed(target.key, "", frame)

@@ -33,7 +33,6 @@ _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
 _SMALL = (
     3  # statements of a function that may hand on what another file makes, though its own never names torch
 )
-SHORT = 16  # what the statements of a function may cost that a shallow frame follows
 
 
 def call_function(
@@ -117,8 +116,7 @@ def _result_of_writing(
     """What a call yields that may change tensors and containers among its arguments, or around it."""
     inner = run_function(function, bound, receiver, frame)
     hand_back(inner, given, frame)
-    if inner is None or (frame.shallow and frame.session.budget <= 0):
-        frame.session.passed_over += frame.shallow
+    if inner is None:
         return frame.graph.unknown(node=node)
     return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
 
@@ -153,14 +151,8 @@ def _result_of(
         if function.outline.returns or function.outline.generator:
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
-    if frame.shallow and function.outline.statements * _cost(function, frame) > SHORT:
-        frame.session.passed_over += 1
-        return frame.graph.unknown(node=node)
     since = frame.graph.youngest
     inner = run_function(function, bound, receiver, frame)
-    if frame.shallow and frame.session.budget <= 0:
-        frame.session.passed_over += 1
-        return frame.graph.unknown(node=node)
     if inner is None:
         return frame.graph.unknown(node=node)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
@@ -252,7 +244,7 @@ def run_function(
     inner.state.nonempty = frame.state.nonempty
     inner.state.selecting = frame.state.selecting
     session.running.append(id(function.node))
-    reserved = 0 if frame.shallow or frame.reporting or session.building else session.budget // _RESERVED
+    reserved = 0 if frame.reporting or session.building else session.budget // _RESERVED
     session.budget -= reserved
     try:
         execute_function(function, inner)
@@ -283,7 +275,6 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         receiver=receiver,
         closure=closure,
         cost=_cost(function, frame),
-        shallow=frame.shallow,
     )
     contexts.decorate(function, inner)
     signature = function.node.args

@@ -1,4 +1,4 @@
-"""A long call is followed only where something that matters rests on what it yields."""
+"""What a long call yields is followed to what matters."""
 
 from __future__ import annotations
 
