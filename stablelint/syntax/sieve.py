@@ -265,10 +265,10 @@ def _look_at_call(node: ast.Call, seen: Glance) -> None:
         seen.words.add(SIZED)
     if is_in_place(name):
         seen.changed.add(written_name(node))
-    if name.endswith("_") and not name.endswith("__"):
-        seen.words.add(IN_PLACE)
         if type(node.func) is ast.Attribute and (written := written_attribute(node.func.value)):
             seen.assigned.add(written)
+    if name.endswith("_") and not name.endswith("__"):
+        seen.words.add(IN_PLACE)
     if is_of_self(node.func):
         seen.called.add(name)
     if name in HOOKS and type(node.func) is ast.Attribute:

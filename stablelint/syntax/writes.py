@@ -80,6 +80,6 @@ def touched(function: ast.AST) -> Touched:
             receiver = node.func.value
             if type(receiver) is ast.Name and receiver.id == "self":
                 called.add(node.func.attr)
-            if node.func.attr.endswith("_") or node.func.attr in HOOKS:
+            if is_in_place(node.func.attr) or node.func.attr in HOOKS:
                 found.add(written_attribute(receiver))
     return Touched(frozenset(found - {""}), frozenset(called), frozenset(others))

@@ -94,9 +94,13 @@ class State:
 
     def learn(self, value: Value, interval: Interval) -> None:
         """Records that `value` lies in `interval` from here on."""
-        known = self.facts.get(value.key)
+        self.learn_of(value.key, interval)
+
+    def learn_of(self, key: int, interval: Interval) -> None:
+        """Records that the value with that key lies in `interval` from here on."""
+        known = self.facts.get(key)
         met = known.meet(interval) if known is not None else interval
-        self.facts[value.key] = met or interval
+        self.facts[key] = met or interval
 
     def relate(self, left: Hashable, right: Hashable, gap: Interval) -> None:
         """Records where the difference of two values, each known by an identity, lies from here on."""

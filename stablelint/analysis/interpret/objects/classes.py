@@ -15,7 +15,13 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhe
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import exposed, forgotten, replaced, written_into
+from stablelint.analysis.interpret.statements.writing import (
+    exposed,
+    forgotten,
+    is_tested,
+    replaced,
+    written_into,
+)
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attained, Attributes, Kind, Value, join
@@ -216,7 +222,7 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
     own = {} if instance.op == "self" else {**instance.data[0].fields, **made.settled()}
     for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
-        tested = read in frame.state.facts
+        tested = is_tested(read, frame)
         if (instance.key, attr) not in held and attr not in own and not tested:
             continue
         before = held.get((instance.key, attr)) or (None if tested else made.get(attr))

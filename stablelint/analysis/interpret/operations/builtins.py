@@ -12,7 +12,7 @@ from stablelint.analysis.interpret.calls.opaque import let_write
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.interpret.operations.sizes import counted, not_empty
+from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
 from stablelint.analysis.interpret.statements.writing import disowned
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
@@ -114,7 +114,7 @@ def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
 def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.kind is Kind.SEQUENCE and first.name != "list":
         return frame.graph.constant(len(first.data), node)
-    key = frame.graph.key("len", first.key)
+    key = length_key(first, frame)
     emptiable = first.op in ("list_of", "nonzero") and (first.zero is Attained.EXACT or first.op == "nonzero")
     zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     known = first.key in frame.state.nonempty

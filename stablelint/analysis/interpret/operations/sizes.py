@@ -49,6 +49,11 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, dim: object = None) -> V
     return value if emptiable else not_empty(value, tensor)
 
 
+def length_key(thing: Value, frame: Frame) -> int:
+    """The key of `len(thing)`."""
+    return frame.graph.part("length", thing.key, "")
+
+
 def counted(value: Value) -> None:
     """Lets it be believed of a setting that it is positive, where something has as many elements or turns."""
     if value.op in SETTINGS and value.kind is not Kind.TENSOR:

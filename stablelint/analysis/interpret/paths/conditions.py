@@ -47,7 +47,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
         for operand in operands:
             assume(operand, False, state)
     elif op in _NOT and len(operands) == 2:
-        _compare(op if truth else _NOT[op], operands[0], operands[1], state)
+        compare(op if truth else _NOT[op], operands[0], operands[1], state)
     elif op in ("all", "any", "python.all", "python.any", "item", "bool") and operands:
         _quantified(op.removeprefix("python."), operands[0], truth, state)
         if op == "item" and truth:
@@ -98,7 +98,8 @@ def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
         state.selecting |= {truth_of(operand).key}
 
 
-def _compare(op: str, left: Value, right: Value, state: State) -> None:
+def compare(op: str, left: Value, right: Value, state: State) -> None:
+    """Records what follows where `left` stands to `right` as the comparison `op` says."""
     _bound(op, left, state.effective(right), state)
     _bound(_FLIP[op], right, state.effective(left), state)
     one, other = identity(left), identity(right)

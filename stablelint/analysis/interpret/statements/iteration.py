@@ -6,11 +6,12 @@ import ast
 import math
 
 from stablelint.analysis.interpret.operations import layers
-from stablelint.analysis.interpret.paths.conditions import identity
+from stablelint.analysis.interpret.operations.sizes import length_key
+from stablelint.analysis.interpret.paths.conditions import compare, identity
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 
 
 def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
@@ -65,6 +66,11 @@ def _of_range(counted: Value, target: ast.expr, frame: Frame) -> Value:
     _keep_apart(index, stop, 1, not ascends, frame)
     if start is not None:
         _keep_apart(index, start, 0, ascends, frame)
+    low, high = (start or frame.graph.constant(0), stop) if ascends else (stop, start)
+    if high is not None and math.isfinite(low.interval.lo):  # there is a number between them
+        above = Interval(math.floor(low.interval.lo) + 1, math.inf, hi_open=True, integral=True)
+        frame.state.learn(high, above)
+        compare("lt", low, high, frame.state)
     return index
 
 
@@ -85,7 +91,8 @@ def _keep_apart(index: Value, end: Value, least: int, after: bool, frame: Frame)
 
 
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
-    """What a loop variable stands for."""
+    """What a loop variable stands for; records that there is one, so that what is looped over is not empty."""
+    frame.state.learn_of(length_key(iterable, frame), AT_LEAST_ONE)
     if iterable.op == "progress":
         return element_of(iterable.operands["input"], target, frame)
     if iterable.kind is Kind.SEQUENCE and iterable.data:

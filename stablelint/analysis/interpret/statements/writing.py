@@ -93,10 +93,18 @@ def replaced(container: Value, result: Value, frame: Frame) -> None:
 
 
 def disowned(thing: Value, said: str, frame: Frame) -> None:
-    """Forgets what was tested of an object's attributes and items, too, where its own or unseen code may change them."""
+    """Forgets what was tested of an object's attributes, items and length, where its own or unseen code may change them."""
     for key in frame.graph.parts.get(thing.key, ()):
         frame.state.facts.pop(key, None)
+    if thing.kind not in (Kind.TENSOR, Kind.ARRAY):
+        frame.state.nonempty -= {thing.key}
     exposed(thing.key, said, frame)
+
+
+def is_tested(key: int, frame: Frame) -> bool:
+    """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
+    tested = key in frame.state.facts or key in frame.state.nonempty
+    return tested or any(is_tested(part, frame) for part in frame.graph.parts.get(key, ()))
 
 
 def exposed(thing: int, said: str, frame: Frame) -> None:
