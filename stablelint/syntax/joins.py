@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from stablelint.syntax.names import spelled
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import nodes_below
 
 # What a path has and neither a tensor, an array, a text nor a container has; the same in every version of Python.
@@ -19,7 +19,7 @@ _MODULES_OF_FILES = frozenset(("os", "shutil"))
 _TEXTS = frozenset(("str", "os.fspath"))
 
 
-@lru_cache(maxsize=256)
+@remembered
 def joined_paths(root: ast.AST) -> frozenset[int]:
     """Identities of the quotients below a function or module that its use of them, or of what they join, shows.
 

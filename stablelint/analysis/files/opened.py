@@ -13,6 +13,7 @@ from stablelint.analysis.files.project import Project
 from stablelint.diagnostic import NOTHING, UNEDITED, Passes, Texts
 from stablelint.syntax.newer import tree_at_work
 from stablelint.syntax.precision import shown_in
+from stablelint.syntax.remembered import forget
 from stablelint.syntax.source import parse
 
 _STACK = 6000  # Python frames; an operator in an expression takes three
@@ -42,6 +43,7 @@ def opened(
         finally:
             release(module)
             project.close()
+            forget()
 
 
 @contextmanager

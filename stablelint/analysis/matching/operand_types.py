@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.lists import leaves
@@ -18,6 +17,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants
 
@@ -207,7 +207,7 @@ def _name_of(node: ast.AST) -> str:
     return ""
 
 
-@lru_cache(maxsize=256)
+@remembered
 def _used_as_tensors(function: ast.AST) -> frozenset[str]:
     """Names (and attributes of names) on which the function calls what only tensors have."""
     found: set[str] = set()
@@ -226,7 +226,7 @@ def _used_as_tensors(function: ast.AST) -> frozenset[str]:
     return frozenset(found - {"", "torch", "F", "np", "math", "self"})
 
 
-@lru_cache(maxsize=256)
+@remembered
 def _receivers(function: ast.AST) -> frozenset[int]:
     """Identities of expressions on which, or on whose power or multiple, the function calls a tensor's method."""
     found: set[int] = set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
@@ -19,6 +18,7 @@ from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import Applicability, Binding, Proposal, Span
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
 
 _NONE = "what to do instead depends on what is meant; the rule's page has the choices"
@@ -313,7 +313,7 @@ def _program(
     return tuple(map(span, site.match.covered)), tuple(map(span, literals))
 
 
-@lru_cache(maxsize=4)
+@remembered
 def _nodes(tree: ast.AST) -> frozenset[int]:
     return frozenset(map(id, descendants(tree)))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from stablelint.codemod.flow.effects import evaluated_before
 from stablelint.codemod.text.locate import Link, Tree
 from stablelint.syntax.names import bound_by
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
 
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -35,7 +35,7 @@ class Definition:
     between: tuple[ast.AST, ...]
 
 
-@lru_cache(maxsize=256)
+@remembered
 def definition(tree: Tree, reader: ast.Name) -> Definition | None:
     """The assignment that every path to `reader` goes through last; None where none is certain to be it.
 
@@ -122,7 +122,7 @@ def _within_statement(tree: Tree, node: ast.AST) -> Iterator[Link]:
         yield link
 
 
-@lru_cache(maxsize=16)
+@remembered
 def declared(function: ast.AST) -> frozenset[str]:
     """The names that a function, or one within it, takes from around it to set them."""
     statements = (one for one in descendants(function) if isinstance(one, ast.Global | ast.Nonlocal))

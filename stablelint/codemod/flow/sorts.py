@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from stablelint.codemod.flow.definition import definition, function_of, takes
 from stablelint.codemod.flow.nodes import is_name, is_number, readers, root_name, stores, unsigned
@@ -12,6 +11,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.walk import descendants, nodes_below
 
@@ -172,7 +172,7 @@ def _is_counted(name: ast.Name, tree: Tree) -> bool:
     return any(True for one in ranges for _ in readers(one, name.id))
 
 
-@lru_cache(maxsize=256)
+@remembered
 def is_array(node: ast.expr, tree: Tree, qualified: Qualified) -> bool:
     """Whether an expression holds a NumPy array or a table: one goes in, is looked into, or has its like made."""
     match node:
@@ -231,7 +231,7 @@ def _is_attribute(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == name
 
 
-@lru_cache(maxsize=16)
+@remembered
 def _likes(function: ast.AST) -> tuple[ast.Call, ...]:
     """The calls within a function that make the like of what they are given, or something of its shape."""
     calls = (one for one in ast.walk(function) if isinstance(one, ast.Call))
@@ -243,7 +243,7 @@ def _is_of_shape(call: ast.Call) -> bool:
     return shaped and called_name(call) in ("zeros", "ones", "empty", "full")
 
 
-@lru_cache(maxsize=256)
+@remembered
 def is_complex(node: ast.expr, tree: Tree) -> bool:
     """Whether complex numbers go into an expression, and come out of it."""
     match node:
