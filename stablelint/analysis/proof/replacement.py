@@ -10,7 +10,7 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.values.families import CONDITIONS
-from stablelint.analysis.values.relations.results import rows_of
+from stablelint.analysis.values.relations.maxima import rows_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval

@@ -16,7 +16,7 @@ from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.relations.results import peaks
+from stablelint.analysis.values.relations.maxima import peaks
 from stablelint.analysis.values.selections import can_be_empty, keeps_rows, places_not_known
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from stablelint.analysis.values.attainability.selection import spoken_of
+from stablelint.analysis.values.relations.maxima import difference, is_span_on_a_path
 from stablelint.analysis.values.relations.pairs import are_all_pairs
-from stablelint.analysis.values.relations.results import difference, is_span_on_a_path
 from stablelint.analysis.values.relations.vanishing import vanish_together
 from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import is_same, stripped

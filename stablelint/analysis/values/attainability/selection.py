@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stablelint.analysis.values.relations.maxima import is_span
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
-from stablelint.analysis.values.relations.results import is_span
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import Interval
