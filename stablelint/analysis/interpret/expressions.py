@@ -8,6 +8,7 @@ from typing import Any
 
 from stablelint.analysis.interpret.calls.dispatch import evaluate_call
 from stablelint.analysis.interpret.calls.opaque import let_write
+from stablelint.analysis.interpret.comprehensions import comprehension, dict_comprehension, rejoin
 from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import function_value
@@ -17,13 +18,12 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
 from stablelint.analysis.interpret.statements.assignment import bind
-from stablelint.analysis.interpret.statements.iteration import element_of
 from stablelint.analysis.interpret.subscripts import subscript
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
-from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Attained, Kind, Value, join
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.joins import joined_paths
 from stablelint.syntax.swap import ordered_pair
@@ -51,7 +51,6 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 
 
 _OBJECTS = frozenset({Kind.TENSOR, Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MAPPING})
-_WRITTEN_OUT = 8  # elements at most
 _TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", "python.and", "python.or"})
 
 
@@ -195,7 +194,7 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         yielded.append(taken.effective(value) if operand is not node.values[-1] else value.interval)
         if operand is not node.values[-1]:
             assume(value, is_and, frame.state)
-    _rejoin(saved, frame)
+    rejoin(saved, frame)
     result = values[0]
     decided = [v for v in values if v.op == "const" and not v.assumed and isinstance(v.data, bool)]
     if len(decided) == len(values):
@@ -210,13 +209,6 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
         interval = interval.join(one)
         result = Value(name, key, Kind.UNKNOWN, {"input": result, "other": value}, interval, node=node)
     return result
-
-
-def _rejoin(before: State, frame: Frame) -> None:
-    """What holds behind something that may have been left out."""
-    after, frame.state = frame.state, before
-    if after.names != before.names or after.attributes != before.attributes:
-        frame.state = merge(frame.graph, before, after, id(frame.function))
 
 
 def _is_test(value: Value) -> bool:
@@ -298,81 +290,6 @@ def _dict(node: ast.Dict, frame: Frame) -> Value:
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
 
 
-def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
-    """A list of unknown length, whose element is evaluated once; of each element where it is over a written tuple."""
-    saved = frame.state
-    frame.state = saved.copy()
-    filtered = _bind_generators(node.generators, frame)
-    element = evaluate(node.elt, frame)
-    turns = _turns(node, frame)
-    elements = [_element_of_turn(node, turn, frame) for turn in turns]
-    _leave_generators(node.generators, saved, frame)
-    if elements:
-        return frame.graph.sequence(elements, node)
-    key = frame.graph.key("list_of", element.key, id(node))
-    return Value(
-        "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
-        zero=Attained.EXACT if filtered else Attained.COINCIDENCE,
-    )  # fmt: skip
-
-
-def _turns(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> list[Value]:
-    """What a comprehension loops over, one by one, where that is a short tuple or list that is written out."""
-    generator = node.generators[0]
-    written = isinstance(generator.iter, ast.Tuple | ast.List) and len(generator.iter.elts) <= _WRITTEN_OUT
-    if not written or len(node.generators) > 1 or generator.ifs or isinstance(node, ast.SetComp):
-        return []
-    turns = evaluate(generator.iter, frame)
-    return list(turns.data) if turns.kind is Kind.SEQUENCE else []
-
-
-def _element_of_turn(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, turn: Value, frame: Frame) -> Value:
-    """The element that one turn makes, of which nothing is told: the text is the same in all of them."""
-    target, reporting = node.generators[0].target, frame.reporting
-    if turn.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
-        turn = Value(
-            "part", frame.graph.fresh(), turn.kind, {"input": turn}, frame.state.effective(turn), turn.zero, turn.ends,
-            turn.dtype, target, frame.module, belief=turn.belief,
-        )  # fmt: skip
-    bind(target, turn, frame)
-    frame.reporting = False
-    try:
-        return evaluate(node.elt, frame)
-    finally:
-        frame.reporting = reporting
-
-
-def _dictcomp(node: ast.DictComp, frame: Frame) -> Value:
-    saved = frame.state
-    frame.state = saved.copy()
-    _bind_generators(node.generators, frame)
-    evaluate(node.key, frame)
-    evaluate(node.value, frame)
-    _leave_generators(node.generators, saved, frame)
-    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
-
-
-def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
-    filtered = False
-    for generator in generators:
-        iterable = evaluate(generator.iter, frame)
-        bind(generator.target, element_of(iterable, generator.target, frame), frame)
-        for test in generator.ifs:
-            assume(evaluate(test, frame), True, frame.state)
-            filtered = True
-        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Attained.EXACT)
-    return filtered
-
-
-def _leave_generators(generators: list[ast.comprehension], before: State, frame: Frame) -> None:
-    """What holds behind a comprehension: what it loops over has its names for itself."""
-    for target in (n for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)):
-        frame.state.names.pop(target.id, None)
-        if target.id in before.names:
-            frame.state.names[target.id] = before.names[target.id]
-    _rejoin(before, frame)
-
-
 def _named(node: ast.NamedExpr, frame: Frame) -> Value:
     value = evaluate(node.value, frame)
     bind(node.target, value, frame)
@@ -422,10 +339,10 @@ _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.Tuple: _sequence,
     ast.List: _sequence,
     ast.Dict: _dict,
-    ast.ListComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.DictComp: _dictcomp,
+    ast.ListComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.SetComp: comprehension,
+    ast.DictComp: dict_comprehension,
     ast.Lambda: function_value,
     ast.NamedExpr: _named,
     ast.Await: _suspended,

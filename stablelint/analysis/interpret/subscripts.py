@@ -9,7 +9,7 @@ from dataclasses import replace
 from stablelint.analysis.files.counters import least_entry
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.objects.classes import ancestors, inherits_from
+from stablelint.analysis.interpret.objects.lineage import ancestors, inherits_from
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at

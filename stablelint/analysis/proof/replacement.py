@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.proof.produced import found_by, vanishes_with
 from stablelint.analysis.values.families import CONDITIONS
-from stablelint.analysis.values.relations.maxima import rows_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval
@@ -120,7 +120,7 @@ def wiped_away(site: Obligation, later: Sequence[Replacement]) -> Replacement | 
 
 
 def _finds_nan(replacement: Replacement, result: Value) -> bool:
-    return replacement.test is not None and "nan" in _found_by(replacement.test, result)
+    return replacement.test is not None and "nan" in found_by(replacement.test, result)
 
 
 def is_masked_again(
@@ -320,63 +320,19 @@ def _range_of(value: Value, state: State, depth: int) -> Interval:
 
 def _catches(test: Value, site: Obligation) -> bool:
     """Whether the test finds all that is not finite in the result itself: `~isfinite(y)`, `y == inf`."""
-    found = _found_by(test, site.value)
+    found = found_by(test, site.value)
     return bool(found) and _produced(site) <= found
-
-
-def _found_by(test: Value, result: Value) -> frozenset[object]:
-    """What a test finds in a result: NaN, or an infinity."""
-    test, own = stripped(test), stripped(result).key
-    if test.op == "logical_not" and test.first is not None:
-        return _found_by(test.first, result)
-    if test.op == "logical_or":
-        return frozenset().union(*(_found_by(part, result) for part in test.operands.values()))
-    if test.first is None or stripped(test.first).key != own:
-        return frozenset()
-    if test.op in ("eq", "ne"):
-        other = test.operands["other"]
-        return frozenset({"nan" if stripped(other).key == own else other.constant()})
-    return _FOUND.get(test.op, frozenset())
-
-
-_FOUND: dict[str, frozenset[object]] = {
-    "isnan": frozenset({"nan"}),
-    "isinf": frozenset({math.inf, -math.inf}),
-    "isfinite": frozenset({"nan", math.inf, -math.inf}),
-}
 
 
 def _produced(site: Obligation) -> frozenset[object]:
     """What the operation yields for the operands that break its contract."""
     result = site.value
-    if result.op == "div" and _vanishes_with(result.operands.get("input"), site.operand):
+    if result.op == "div" and vanishes_with(result.operands.get("input"), site.operand):
         return frozenset({"nan"})
     ranges = [site.frame.state.effective(v) for v in result.operands.values()]
     lies = range_of(result.op, ranges, {}, format_of(result)) or TOP.with_nan()
     ends = [end for end, is_open in ((lies.lo, lies.lo_open), (lies.hi, lies.hi_open)) if not is_open]
     return frozenset(filter(math.isinf, ends)) | ({"nan"} if lies.nan else frozenset())
-
-
-def _vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:
-    """Whether a numerator is 0 wherever the divisor is: the divisor itself, or a masked sum over that of its mask."""
-    if numerator is None or divisor is None:
-        return True
-    one, other = stripped(numerator), stripped(divisor)
-    if one.key == other.key or (
-        one.op == "mul" and other.key in {stripped(v).key for v in one.operands.values()}
-    ):
-        return True
-    if one.op != "sum" or other.op != "sum" or one.first is None or other.first is None:
-        return False
-    weights, product = stripped(other.first), stripped(one.first)
-    if rows_of(one.operands) != rows_of(other.operands):
-        return False
-    joint = product.op in ("mul", "logical_and")
-    factors = {stripped(v).key for v in product.operands.values()} if joint else {product.key}
-    united = (
-        {stripped(v).key for v in weights.operands.values()} if weights.op == "logical_or" else {weights.key}
-    )
-    return weights.interval.lo >= 0 and not united.isdisjoint(factors)
 
 
 def _scales(value: Value) -> bool:

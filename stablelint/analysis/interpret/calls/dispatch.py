@@ -13,6 +13,7 @@ from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import call_method, changes
 from stablelint.analysis.interpret.calls.opaque import let_write, opaque
 from stablelint.analysis.interpret.objects import classes, lookup
+from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
@@ -95,7 +96,7 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
         positional, keywords = arguments_of(node, frame)
         bound_to = receiver if receiver.kind is Kind.INSTANCE else None
         if bound_to is not None and target.kind is not Kind.FUNCTION:
-            if attr in layers.MODULE_METHODS and classes.is_module(receiver.data[0]):
+            if attr in layers.MODULE_METHODS and is_module(receiver.data[0]):
                 return _module_method(receiver, attr, [*positional, *keywords.values()], node, frame)
             if classes.register(receiver, attr, positional, keywords, frame):
                 return frame.graph.constant(None, node)
@@ -155,7 +156,7 @@ def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast
 
 def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
     info, instance = receiver.data
-    above = list(classes.ancestors(info, frame))[1:]
+    above = list(ancestors(info, frame))[1:]
     function = next((c.methods[attr] for c in above if attr in c.methods), None)
     positional, keywords = arguments_of(node, frame)
     if function is None or instance is None:
@@ -301,7 +302,7 @@ def _call_instance(
         own = frame.state.attributes.get((target.key, name)) or target.data[1].settled().get(name)
         if own is not None:
             return call_value(own, positional, keywords, node, frame)
-        method = classes.find_method(info, name, frame)
+        method = find_method(info, name, frame)
         if method is not None:
             result = inline.call_function(method, positional, target, node, frame, keywords)
             classes.forget_touched(target, method, frame)
@@ -321,11 +322,11 @@ def _instantiate(
         data=(info, Attributes()),
         name=info.name,
     )
-    function = classes.find_method(info, "__init__", frame)
+    function = find_method(info, "__init__", frame)
     arguments: dict[str, Value] | None = dict(keywords)
     if function is not None:
         arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
-    elif classes.is_dataclass(info):
+    elif is_dataclass(info):
         arguments = dict(zip(info.fields, positional, strict=False)) | keywords
     classes.construct(instance, info, arguments, frame)
     return instance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -14,6 +14,15 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
+from stablelint.analysis.interpret.objects.lineage import (
+    ancestors,
+    definition,
+    definitions,
+    find_method,
+    inherits_from,
+    is_dataclass,
+    overriding,
+)
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import (
     exposed,
@@ -27,7 +36,6 @@ from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Attained, Attributes, Kind, Value, join
 from stablelint.numerics.interval import COUNT, TOP, Interval
 
-_DEPTH = 8
 _REGISTERS = {
     "register_buffer": ("name", "tensor"),
     "register_parameter": ("name", "param"),
@@ -35,58 +43,8 @@ _REGISTERS = {
     "add_module": ("name", "module"),
 }
 _ACCESS = ("__setattr__", "__getattribute__")
+_DEPTH = 8  # calls within which objects are made
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
-
-
-def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
-    """The class and its bases whose source can be read, nearest first."""
-    known = frame.session.lineage.get(id(info))
-    if known is None:
-        frame.session.lineage[id(info)] = (info,)  # what a class that inherits from itself sees
-        known = frame.session.lineage[id(info)] = tuple(_ancestors(info, frame, 0))
-    return known
-
-
-def _ancestors(info: ClassInfo, frame: Frame, depth: int) -> Iterator[ClassInfo]:
-    yield info
-    if depth > _DEPTH:
-        return
-    for base in info.node.bases:
-        found = _base(base, info, frame)
-        if found is not None and found is not info:
-            yield from _ancestors(found, frame, depth + 1)
-
-
-def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
-    if not isinstance(node, ast.Name | ast.Attribute):
-        return None
-    value = frame.session.interpreter.evaluate(node, quiet_frame(info.module, frame))
-    return value.data if value.kind is Kind.CLASS else None
-
-
-def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:
-    """The method of that name, the class's own or inherited."""
-    for ancestor in ancestors(info, frame):
-        found = ancestor.methods.get(name)
-        if found is not None:
-            return found
-    return None
-
-
-def overriding(info: ClassInfo, name: str, frame: Frame) -> list[ClassInfo]:
-    """The subclasses in the same file for which a name stands for something else, their own or inherited."""
-    own = _definition(info, name, frame)
-    below = (c for c in info.subclasses if info in ancestors(c, frame))
-    return [c for c in below if _definition(c, name, frame) is not own]
-
-
-def _definition(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | ast.expr | None:
-    """The method of that name, or what a class body assigns to it, whichever is nearest."""
-    for ancestor in ancestors(info, frame):
-        found = ancestor.methods.get(name) or ancestor.fields.get(name)
-        if found is not None:
-            return found
-    return None
 
 
 def self_of(info: ClassInfo, frame: Frame) -> Value:
@@ -174,19 +132,6 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
     )  # fmt: skip
 
 
-def is_module(info: ClassInfo) -> bool:
-    """Whether a class has a `forward`, as modules do, or a base that can have one."""
-    return "forward" in info.methods or bool(info.node.bases)
-
-
-def is_dataclass(info: ClassInfo) -> bool:
-    """Whether the class body's annotated fields become `__init__` parameters."""
-    names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
-    return any(
-        (n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "")) == "dataclass" for n in names
-    )
-
-
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
     if instance.kind is Kind.INSTANCE and _may_forget(instance, frame):
@@ -194,7 +139,7 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
         _forget(instance, touched, frame)
         held, own = frame.state.attributes, instance.data[0]
         for name in called if held else ():
-            if _definition(own, name, frame) is None:
+            if definition(own, name, frame) is None:
                 thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
                 exposed(thing.key, "", frame)
 
@@ -246,7 +191,7 @@ def let_run(thing: Value, frame: Frame) -> None:
 def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
     """Lets code of a class take the value of an attribute; False where the attribute just keeps it."""
     info = instance.data[0]
-    found = _definition(info, attr, frame)
+    found = definition(info, attr, frame)
     setter = next((c.setters[attr] for c in ancestors(info, frame) if attr in c.setters), None)
     if isinstance(found, FunctionInfo) and setter is not None:
         call_function(setter, [value], instance, node, frame)
@@ -267,19 +212,14 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
 def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> tuple[frozenset[str], frozenset[str]]:
     """The attributes that a method of a class assigns, and those that it calls, by itself or through its methods."""
     touched, seen = set(method.touches.assigned | method.touches.others), {method.name}
-    pending = list(_definitions(info, method.name, frame))
-    pending.extend(f for name in method.touches.called for f in _definitions(info, name, frame))
+    pending = list(definitions(info, method.name, frame))
+    pending.extend(f for name in method.touches.called for f in definitions(info, name, frame))
     for function in pending:  # grows while it is walked
         found = function.touches
         touched |= found.assigned | found.others
-        pending.extend(f for name in found.called - seen for f in _definitions(info, name, frame))
+        pending.extend(f for name in found.called - seen for f in definitions(info, name, frame))
         seen |= found.called
     return frozenset(touched), frozenset(seen)
-
-
-def _definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
-    """The method of that name, and those that it overrides and may call."""
-    return (c.methods[name] for c in ancestors(info, frame) if name in c.methods)
 
 
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
@@ -294,7 +234,7 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         if any(attr in c.reassigned for c in ancestors(info, frame)):
             return _reassigned(instance, attr, value, node, frame)
         return _kept(instance, attr, value, node, frame)
-    found = _definition(info, attr, frame)
+    found = definition(info, attr, frame)
     if isinstance(found, FunctionInfo) and found.has_decorator("property", "cached_property"):
         return _computed(instance, found, node, frame)
     if found is not None:
@@ -307,20 +247,6 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         counted = replace(value, kind=Kind.NUMBER, interval=COUNT, zero=Attained.COINCIDENCE)
         return open_to_callers(counted, key, "no schedule is asked before its first step", ())
     return value
-
-
-def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
-    """Whether a class has a base that is, by its name, one of a package that is not read."""
-    return any(
-        _qualified(base, above).startswith(package)
-        for above in ancestors(info, frame)
-        for base in above.node.bases
-    )
-
-
-def _qualified(base: ast.expr, info: ClassInfo) -> str:
-    first, _, rest = ast.unparse(base).partition(".")
-    return ".".join(filter(None, (info.module.imports.get(first, first), rest)))
 
 
 def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 
 from stablelint.analysis.interpret.operations import layers
@@ -14,7 +13,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.families import SETTINGS
+from stablelint.analysis.values.families import CONDITIONS, SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import Frame
@@ -42,17 +41,7 @@ def _where(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
 
 
 def _is_test(value: Value) -> bool:
-    return value.dtype == "bool" or value.op in (
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "eq",
-        "ne",
-        "lt",
-        "gt",
-        "le",
-        "ge",
-    )
+    return value.dtype == "bool" or value.op in CONDITIONS
 
 
 def _masked_fill(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -307,10 +296,6 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     return value
 
 
-def _normal(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    return apply("randn", operands, node, frame)
-
-
 def _progress(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`tqdm(x)`: something that yields what x does."""
     return Value(op, frame.graph.fresh(), operands=operands, node=node, module=frame.module)
@@ -362,14 +347,6 @@ def _logit(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
     )
 
 
-def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    interval = Interval(0.0, math.inf, hi_open=True, integral=True)
-    key = frame.graph.key(op, *(v.key for v in operands.values()))
-    return Value(
-        op, key, Kind.TENSOR, operands, interval, Attained.EXACT, Attained.EXACT, "int64", node, frame.module
-    )
-
-
 _REDUCTIONS = {
     "mean": "mean",
     "sum": "sum",
@@ -407,8 +384,7 @@ SPECIAL: dict[str, Special] = {
     "parameter": _parameter,
     "requires_grad_": _trained,
     "uniform_": _uniform,
-    "normal_": _normal,
-    "bincount": _bincount,
+    "normal_": lambda _, operands, node, frame: apply("randn", operands, node, frame),
     "stft": _stft,
     "hypot": _hypot,
     "logit": _logit,

@@ -1,0 +1,97 @@
+"""Comprehensions: their element is evaluated once, or for each of a few that are written out."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.iteration import element_of
+from stablelint.analysis.values.merging import merge
+from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.value import Attained, Kind, Value
+
+_WRITTEN_OUT = 8  # elements at most
+
+
+def rejoin(before: State, frame: Frame) -> None:
+    """What holds behind something that may have been left out."""
+    after, frame.state = frame.state, before
+    if after.names != before.names or after.attributes != before.attributes:
+        frame.state = merge(frame.graph, before, after, id(frame.function))
+
+
+def comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    """A list of unknown length, whose element is evaluated once; of each element where it is over a written tuple."""
+    saved = frame.state
+    frame.state = saved.copy()
+    filtered = _bind_generators(node.generators, frame)
+    element = frame.session.interpreter.evaluate(node.elt, frame)
+    turns = _turns(node, frame)
+    elements = [_element_of_turn(node, turn, frame) for turn in turns]
+    _leave_generators(node.generators, saved, frame)
+    if elements:
+        return frame.graph.sequence(elements, node)
+    key = frame.graph.key("list_of", element.key, id(node))
+    return Value(
+        "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
+        zero=Attained.EXACT if filtered else Attained.COINCIDENCE,
+    )  # fmt: skip
+
+
+def _turns(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> list[Value]:
+    """What a comprehension loops over, one by one, where that is a short tuple or list that is written out."""
+    generator = node.generators[0]
+    written = isinstance(generator.iter, ast.Tuple | ast.List) and len(generator.iter.elts) <= _WRITTEN_OUT
+    if not written or len(node.generators) > 1 or generator.ifs or isinstance(node, ast.SetComp):
+        return []
+    turns = frame.session.interpreter.evaluate(generator.iter, frame)
+    return list(turns.data) if turns.kind is Kind.SEQUENCE else []
+
+
+def _element_of_turn(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, turn: Value, frame: Frame) -> Value:
+    """The element that one turn makes, of which nothing is told: the text is the same in all of them."""
+    target, reporting = node.generators[0].target, frame.reporting
+    if turn.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+        turn = Value(
+            "part", frame.graph.fresh(), turn.kind, {"input": turn}, frame.state.effective(turn), turn.zero, turn.ends,
+            turn.dtype, target, frame.module, belief=turn.belief,
+        )  # fmt: skip
+    bind(target, turn, frame)
+    frame.reporting = False
+    try:
+        return frame.session.interpreter.evaluate(node.elt, frame)
+    finally:
+        frame.reporting = reporting
+
+
+def dict_comprehension(node: ast.DictComp, frame: Frame) -> Value:
+    """A mapping of which nothing is known."""
+    saved = frame.state
+    frame.state = saved.copy()
+    _bind_generators(node.generators, frame)
+    frame.session.interpreter.evaluate(node.key, frame)
+    frame.session.interpreter.evaluate(node.value, frame)
+    _leave_generators(node.generators, saved, frame)
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
+
+
+def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:
+    filtered = False
+    for generator in generators:
+        iterable = frame.session.interpreter.evaluate(generator.iter, frame)
+        bind(generator.target, element_of(iterable, generator.target, frame), frame)
+        for test in generator.ifs:
+            assume(frame.session.interpreter.evaluate(test, frame), True, frame.state)
+            filtered = True
+        filtered = filtered or (iterable.op == "list_of" and iterable.zero is Attained.EXACT)
+    return filtered
+
+
+def _leave_generators(generators: list[ast.comprehension], before: State, frame: Frame) -> None:
+    """What holds behind a comprehension: what it loops over has its names for itself."""
+    for target in (n for g in generators for n in ast.walk(g.target) if isinstance(n, ast.Name)):
+        frame.state.names.pop(target.id, None)
+        if target.id in before.names:
+            frame.state.names[target.id] = before.names[target.id]
+    rejoin(before, frame)

@@ -1,0 +1,95 @@
+"""A class and its bases: which of them has a method, and which subclasses another one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.value import Kind
+
+_DEPTH = 8
+
+
+def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
+    """The class and its bases whose source can be read, nearest first."""
+    known = frame.session.lineage.get(id(info))
+    if known is None:
+        frame.session.lineage[id(info)] = (info,)  # what a class that inherits from itself sees
+        known = frame.session.lineage[id(info)] = tuple(_ancestors(info, frame, 0))
+    return known
+
+
+def _ancestors(info: ClassInfo, frame: Frame, depth: int) -> Iterator[ClassInfo]:
+    yield info
+    if depth > _DEPTH:
+        return
+    for base in info.node.bases:
+        found = _base(base, info, frame)
+        if found is not None and found is not info:
+            yield from _ancestors(found, frame, depth + 1)
+
+
+def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
+    if not isinstance(node, ast.Name | ast.Attribute):
+        return None
+    value = frame.session.interpreter.evaluate(node, quiet_frame(info.module, frame))
+    return value.data if value.kind is Kind.CLASS else None
+
+
+def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:
+    """The method of that name, the class's own or inherited."""
+    for ancestor in ancestors(info, frame):
+        found = ancestor.methods.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def overriding(info: ClassInfo, name: str, frame: Frame) -> list[ClassInfo]:
+    """The subclasses in the same file for which a name stands for something else, their own or inherited."""
+    own = definition(info, name, frame)
+    below = (c for c in info.subclasses if info in ancestors(c, frame))
+    return [c for c in below if definition(c, name, frame) is not own]
+
+
+def definition(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | ast.expr | None:
+    """The method of that name, or what a class body assigns to it, whichever is nearest."""
+    for ancestor in ancestors(info, frame):
+        found = ancestor.methods.get(name) or ancestor.fields.get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def is_module(info: ClassInfo) -> bool:
+    """Whether a class has a `forward`, as modules do, or a base that can have one."""
+    return "forward" in info.methods or bool(info.node.bases)
+
+
+def is_dataclass(info: ClassInfo) -> bool:
+    """Whether the class body's annotated fields become `__init__` parameters."""
+    names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
+    return any(
+        (n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "")) == "dataclass" for n in names
+    )
+
+
+def definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
+    """The method of that name, and those that it overrides and may call."""
+    return (c.methods[name] for c in ancestors(info, frame) if name in c.methods)
+
+
+def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
+    """Whether a class has a base that is, by its name, one of a package that is not read."""
+    return any(
+        _qualified(base, above).startswith(package)
+        for above in ancestors(info, frame)
+        for base in above.node.bases
+    )
+
+
+def _qualified(base: ast.expr, info: ClassInfo) -> str:
+    first, _, rest = ast.unparse(base).partition(".")
+    return ".".join(filter(None, (info.module.imports.get(first, first), rest)))
