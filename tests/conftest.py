@@ -30,6 +30,6 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture
 def forked(servers: Servers) -> Iterator[None]:
-    """The commands of `verify`, and the calls that it makes, run in forks of a process that has torch."""
+    """The commands of `run` and `verify`, and the calls that this makes, run in forks of a process that has torch."""
     with servers.running_commands():
         yield

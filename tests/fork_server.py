@@ -27,6 +27,7 @@ from stablelint.runtime.verify.probe import install
 
 def main() -> None:
     jobs = socket.socket(fileno=int(sys.argv[1]))
+    torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.5)  # the first optimizer loads a compiler
     for name in sys.argv[2:]:
         importlib.import_module(name)
     while True:

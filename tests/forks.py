@@ -64,6 +64,10 @@ COMPARE = (
     "stablelint.runtime.compare.compiling.child",
     "stablelint.runtime.compare.recording.child",
 )
+GUARD = (
+    "stablelint.runtime.guard.child",
+    "stablelint.workspace.advice",
+)
 PROBES = (
     "stablelint.runtime.verify.probe.calls",
     "stablelint.runtime.verify.probe.search",
@@ -86,14 +90,18 @@ class Servers:
         server = self._server(name, "0" if name == "zero" else "random", COMPARE)
         return self._forked(server, command, plan, extra=extra, **options).wait()
 
+    def _guarded(self, command: Sequence[str], plan: Plan, **options: Any) -> int:
+        return self._forked(self._server("guard", "0", GUARD), command, plan, **options).wait()
+
     def started(self, command: Sequence[str], plan: Plan, **options: Any) -> Forked:
         """As `launch.started`."""
         return self._forked(self._server("probes", "0", PROBES), command, plan, **options)
 
     @contextmanager
     def running_commands(self) -> Iterator[None]:
-        """Within the context the commands of `verify`, and the calls that it makes, run in forks."""
+        """Within the context the commands of `run` and `verify`, and the calls that this makes, run in forks."""
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("stablelint.runtime.process.launch.run_process", self._guarded)
             patch.setattr("stablelint.runtime.verify.runs.command.started", self.started)
             yield
 

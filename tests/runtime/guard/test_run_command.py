@@ -11,6 +11,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from cli.conftest import Outcome
+from cli.here import run_here
 
 pytest.importorskip("torch")
 pytest_plugins = ["pytester"]
@@ -45,6 +47,11 @@ def stablelint(*arguments: str, folder: Path, **options: object) -> subprocess.C
         env={**os.environ, "NO_COLOR": "1"},
         **options,  # type: ignore[call-overload]
     )
+
+
+def here(*arguments: str, folder: Path) -> Outcome:
+    """The same in this process, where the command runs in a fork."""
+    return run_here(folder, *arguments)
 
 
 @pytest.fixture
@@ -86,24 +93,24 @@ def test_a_child_ends_without_a_traceback_and_its_parent_too(script: Path, way: 
     assert "NonFiniteError" not in done.stderr
 
 
-def test_names_the_expression_and_stops(script: Path) -> None:
-    done = stablelint("run", "--", sys.executable, "train.py", "--lr", "1", folder=script.parent)
-    assert done.returncode == 1
-    assert done.stdout == "arguments ['--lr', '1']\n"
-    assert "train.py:14:13" in done.stderr
-    assert "torch.log(p)" in done.stderr
-    assert "bit for bit" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_names_the_expression_and_stops(script: Path, forked: None) -> None:
+    done = here("run", "--", sys.executable, "train.py", "--lr", "1", folder=script.parent)
+    assert done.code == 1
+    assert done.out == "arguments ['--lr', '1']\n"
+    assert "train.py:14:13" in done.err
+    assert "torch.log(p)" in done.err
+    assert "bit for bit" in done.err
+    assert "Traceback" not in done.err
 
 
-def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
+def test_json_has_event_cause_fix_and_verification(script: Path, forked: None) -> None:
     log = script.parent / "events.jsonl"
-    done = stablelint(
+    done = here(
         *("run", "--output-format", "json", "--log", str(log), "--", sys.executable, "train.py"),
         folder=script.parent,
     )
-    assert done.stdout == "arguments []\n"
-    payload = json.loads(done.stderr)
+    assert done.out == "arguments []\n"
+    payload = json.loads(done.err)
     assert {"event", "cause", "fix", "verification"} <= set(payload)
     event = payload["event"]
     assert event["expression"] == "torch.log(p)"
@@ -114,26 +121,28 @@ def test_json_has_event_cause_fix_and_verification(script: Path) -> None:
     assert json.loads(log.read_text())["event"] == event
 
 
-def test_further_steps_are_taken_with_the_fix(script: Path) -> None:
+def test_further_steps_are_taken_with_the_fix(script: Path, forked: None) -> None:
     text = FAULTY.replace("torch.tensor([1.0, 0.0])", "0")
     script.write_text(text.replace("-torch.log(p).mean()", "(p / p.norm(dim=-1, keepdim=True)).mean()"))
     command = ("run", "--verify-steps", "2", "--", sys.executable, "train.py")
-    done = stablelint(*command, folder=script.parent)
-    assert "2 more steps with the fix stayed finite" in done.stderr
-    assert done.stdout == "arguments []\n"
-    refused = stablelint("run", "--verify-steps", "-1", "--", "true", folder=script.parent)
-    assert refused.returncode == 2
-    assert "not a number of steps" in refused.stderr
+    done = here(*command, folder=script.parent)
+    assert "2 more steps with the fix stayed finite" in done.err
+    assert done.out == "arguments []\n"
+    refused = here("run", "--verify-steps", "-1", "--", "true", folder=script.parent)
+    assert refused.code == 2
+    assert "not a number of steps" in refused.err
 
 
-def test_keep_going_lets_the_script_end_and_tells_the_fault_but_not_what_it_leads_to(script: Path) -> None:
-    done = stablelint(
+def test_keep_going_lets_the_script_end_and_tells_the_fault_but_not_what_it_leads_to(
+    script: Path, forked: None
+) -> None:
+    done = here(
         *("run", "--keep-going", "--output-format", "json", "--output-file", "report.json"),
         *("--", sys.executable, "train.py"),
         folder=script.parent,
     )
-    assert done.returncode == 1
-    assert done.stdout.endswith("the end\n")
+    assert done.code == 1
+    assert done.out.endswith("the end\n")
     payload = json.loads((script.parent / "report.json").read_text())
     assert payload["event"]["expression"] == "torch.log(p)"
     assert payload["event"]["step"] == 3
@@ -149,15 +158,15 @@ def test_a_python_without_torch_is_named(tmp_path: Path) -> None:
     assert f"{python} has no torch" in done.stderr
 
 
-def test_a_thread_ends_without_a_traceback(script: Path) -> None:
+def test_a_thread_ends_without_a_traceback(script: Path, forked: None) -> None:
     body = textwrap.indent(FAULTY, "    ")
     script.write_text(
         f"import threading, torch\ndef train():{body}\nthreading.Thread(target=train).start()\n"
     )
-    done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
-    assert done.returncode == 1
-    assert "torch.log(p)" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = here("run", "--", sys.executable, "train.py", folder=script.parent)
+    assert done.code == 1
+    assert "torch.log(p)" in done.err
+    assert "Traceback" not in done.err
 
 
 def test_a_process_without_its_guard_is_no_healthy_one(tmp_path: Path) -> None:
@@ -187,12 +196,12 @@ def test_runs_a_module_though_a_library_asks_for_torch_before_it_is_imported(scr
     assert "train.py:16:13" in done.stderr
 
 
-def test_runs_under_pytest(tmp_path: Path) -> None:
+def test_runs_under_pytest(tmp_path: Path, forked: None) -> None:
     body = textwrap.indent(FAULTY, "    ")
     (tmp_path / "test_train.py").write_text(f"def test_training():{body}")
-    done = stablelint("run", "--", sys.executable, "-m", "pytest", "-q", "test_train.py", folder=tmp_path)
-    assert done.returncode == 1
-    assert "torch.log(p)" in done.stderr
+    done = here("run", "--", sys.executable, "-m", "pytest", "-q", "test_train.py", folder=tmp_path)
+    assert done.code == 1
+    assert "torch.log(p)" in done.err
 
 
 def test_the_pytest_option_fails_the_test_with_the_expression(pytester: pytest.Pytester) -> None:
@@ -209,11 +218,11 @@ def test_the_pytest_option_fails_the_test_with_the_expression(pytester: pytest.P
     assert "`torch.log(p)`" in guarded.stdout.str()
 
 
-def test_a_healthy_run_says_how_many_steps_it_saw(script: Path) -> None:
+def test_a_healthy_run_says_how_many_steps_it_saw(script: Path, forked: None) -> None:
     script.write_text(FAULTY.replace("step == 3", "False"))
-    done = stablelint("run", "--", sys.executable, "train.py", folder=script.parent)
-    assert done.returncode == 0
-    assert "6 steps, no NaN and no Inf" in done.stderr
+    done = here("run", "--", sys.executable, "train.py", folder=script.parent)
+    assert done.code == 0
+    assert "6 steps, no NaN and no Inf" in done.err
 
 
 def test_the_two_dashes_may_be_left_out(tmp_path: Path) -> None:
@@ -290,12 +299,14 @@ os.kill(os.getpid(), getattr(signal, sys.argv[1]))
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
-def test_a_killed_command_is_said_so_with_the_steps_that_it_took(name: str, tmp_path: Path) -> None:
+def test_a_killed_command_is_said_so_with_the_steps_that_it_took(
+    name: str, tmp_path: Path, forked: None
+) -> None:
     (tmp_path / "train.py").write_text(STEPS_THEN)
-    done = stablelint("run", "--", sys.executable, "train.py", name, folder=tmp_path)
-    assert done.returncode == 128 + getattr(signal, name)
-    assert f"ended by {name}" in done.stderr
-    assert "5 steps" in done.stderr
+    done = here("run", "--", sys.executable, "train.py", name, folder=tmp_path)
+    assert done.code == 128 + getattr(signal, name)
+    assert f"ended by {name}" in done.err
+    assert "5 steps" in done.err
 
 
 def test_an_interrupt_reaches_the_command(tmp_path: Path) -> None:
