@@ -122,13 +122,17 @@ class Fix(NamedTuple):
         return any(edit.filename is not None for edit in self.edits)
 
 
+INTEGERS = "integers"  # it may hold integers, or does
+UPCAST = "upcast"  # something that it is made of was cast to single precision, and it perhaps cast back under a name
+
+
 class Binding(NamedTuple):
     """What a metavariable of a rule's pattern stands for at a site.
 
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
     exists any more (a name was rebound, the value came from another function). `span` is where that text
     stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
-    the same function. `dtype` is the element type where known ("float16").
+    the same function. `dtype` is the element type where known ("float16"), or `INTEGERS` or `UPCAST`.
     """
 
     text: str | None
@@ -145,9 +149,8 @@ class Proposal:
     `filename`, or where that is None in the file of the finding.
 
     `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
-    of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. It is
-    safe only for operands of which those named in `floating` hold real floating-point numbers, those in `single` in
-    single precision or better.
+    of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. `doubts`
+    are what is not shown of the types of its operands.
     """
 
     template: str
@@ -162,8 +165,7 @@ class Proposal:
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     program: tuple[Span | None, ...] = ()
     literals: tuple[Span | None, ...] = ()
-    floating: tuple[str, ...] = ()
-    single: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     filename: str | None = None
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.sorts import is_single, is_whole
 from stablelint.codemod.guards import bound, dead
 from stablelint.codemod.guards.alias import without_alias
 from stablelint.codemod.layout.placed import placed
@@ -113,10 +112,6 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
             continue
         operand = operand_of(name, binding, file.tree, proposal.span)
         check_bound(file.tree, node, operand)
-        if operand.node is not None and is_whole(operand.node, file.tree):
-            operand = replace(operand, dtype=limits.WHOLE)
-        elif operand.node is not None and is_single(operand.node, file.tree, file.qualified):
-            operand = replace(operand, dtype=operand.dtype or "float32")
         operands[placeholder(name)] = by_name(file.tree, node, operand)
     return operands
 

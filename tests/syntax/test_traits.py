@@ -197,6 +197,18 @@ def test_results_of_whole_numbers_are_floating(name: str) -> None:
     assert all(one.is_floating_point() for one in tensors(found))
 
 
+@every("real")
+@pytest.mark.parametrize("dtype", [torch.int64, torch.complex64])
+def test_results_of_whole_and_of_complex_numbers_are_real_fractions(name: str, dtype: Any) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = result(name, torch.ones(3, 3, dtype=dtype))
+    except (RuntimeError, NotImplementedError, TypeError, IndexError, ValueError):
+        pytest.skip("torch takes no such numbers there")
+    assert all(one.is_floating_point() for one in tensors(found))
+
+
 @every("add-up")
 def test_of_nothing_the_result_is_zero(name: str) -> None:
     operation = getattr(torch.linalg if name == "vector_norm" else torch, name)

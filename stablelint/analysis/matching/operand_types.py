@@ -1,7 +1,8 @@
 """Whether an operand is such as a template takes it for: a tensor, and one of floating-point numbers.
 
 A value of unknown kind in ``a / b`` may be a Python number, which has no ``clamp_min``; a tensor of integers has
-no ``torch.finfo``. A rewrite that would raise for them is worse than none.
+no ``torch.finfo``, and one of complex numbers no bound. A rewrite that would raise for them is worse than none; one
+that is only not shown to be for the numbers that there are is unsafe.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import ast
 import re
 from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.lists import leaves
-from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
+from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral, may_be_complex
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
@@ -35,10 +39,13 @@ _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 _PICKS = having("pick")
 _HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+_OF_TABLES = frozenset(("loc", "iloc"))
+_FILLED = frozenset(("zeros", "ones", "empty", "full"))
 # What takes one dimension only, although what it replaces takes several.
 _ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
+_RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
 
 
 def misfit(template: str, site: Site) -> str | None:
@@ -56,6 +63,9 @@ def misfit(template: str, site: Site) -> str | None:
         made = _made_elsewhere(site.match.bindings[name], _DEPTH)
         if made is not None:
             return f"`{made}` need not make tensors, and the rewrite is one for tensors"
+    raised = _RAISED.match(template)
+    if raised is not None and (number := _number(raised[1], site)) is not None:
+        return number
     asked = sorted(set(_OF_OPERAND.findall(template)))
     reasons = (_misfit_of(name, attribute, template, site) for name, attribute in asked)
     return next(filter(None, reasons), None)
@@ -66,15 +76,16 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
     value = site.match.bindings.get(name)
     if value is None or (attribute not in _ASKED and operations.method(attribute) is None):
         return None
-    text = site.texts.get(name) or ""
-    named = f"`{_short(text)}`" if text else "the operand"
-    paths = leaves(value)
-    numbers = [one.kind is Kind.NUMBER for one in paths]
-    if any(numbers) or _is_annotated_number(text, site):
-        verb = "can be" if numbers and not all(numbers) else "is"
-        return f"{named} {verb} a Python number, and the rewrite is one for tensors"
+    number = _number(name, site)
+    if number is not None:
+        return number
+    named, paths = _named(name, site), leaves(value)
     if not is_tensor(value, site):
         return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
+    if _is_array(value, site, _DEPTH):
+        return f"{named} is an array or a table, and no tensor"
+    if attribute.startswith("clamp") and may_be_complex(value):
+        return f"{named} is complex, and has no bound"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"
     if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
@@ -82,6 +93,20 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         if origin is not None:
             return f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
     return None
+
+
+def _number(name: str, site: Site) -> str | None:
+    """That an operand is, or may be, a number of Python's; None where nothing shows that."""
+    numbers = [one.kind is Kind.NUMBER for one in leaves(site.match.bindings[name])]
+    if any(numbers) or _is_annotated_number(site.texts.get(name) or "", site):
+        verb = "can be" if numbers and not all(numbers) else "is"
+        return f"{_named(name, site)} {verb} a Python number, and the rewrite is one for tensors"
+    return None
+
+
+def _named(name: str, site: Site) -> str:
+    text = site.texts.get(name) or ""
+    return f"`{_short(text)}`" if text else "the operand"
 
 
 def _is_spelled_for_arrays(value: Value) -> bool:
@@ -112,6 +137,33 @@ def _made_elsewhere(value: Value, depth: int) -> str | None:
         return None
     found = (_made_elsewhere(operand, depth - 1) for operand in value.operands.values())
     return next((made for made in found if made is not None), None)
+
+
+def _is_array(value: Value, site: Site, depth: int) -> bool:
+    """Whether a value is NumPy's or a table's, or made of such: its function has the like made of it by NumPy."""
+    function = site.frame.function
+    taken_from = value.node.value if isinstance(value.node, ast.Subscript) else None
+    if value.kind is Kind.ARRAY or (isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES):
+        return True
+    likes = _likes_made(function.node, function.module) if function is not None else frozenset()
+    if value.op in HANDED_OVER and value.name in likes:
+        return True
+    parts = value.operands.values() if depth and value.op in _ARITHMETIC | KEEPS_SORT | MAKES_FLOATS else ()
+    return any(_is_array(one, site, depth - 1) for one in parts)
+
+
+@lru_cache(maxsize=256)
+def _likes_made(function: ast.AST, module: ModuleInfo) -> frozenset[str]:
+    """The names in what a function gives NumPy to make the like of, or something of its shape."""
+    found: set[str] = set()
+    for node in descendants(function):
+        root, _, name = spelled(node.func).partition(".") if isinstance(node, ast.Call) else ("", "", "")
+        if module.imports.get(root, "").partition(".")[0] == "numpy":
+            parts = list(descendants(node))
+            shaped = any(isinstance(one, ast.Attribute) and one.attr == "shape" for one in parts)
+            if name.endswith("_like") or (name in _FILLED and shaped):
+                found.update(one.id for one in parts if isinstance(one, ast.Name))
+    return frozenset(found)
 
 
 def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:

@@ -7,9 +7,10 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction, place_in_chain
+from stablelint.analysis.matching.doubts import doubts
 from stablelint.analysis.matching.operand_types import misfit
-from stablelint.analysis.matching.sites import Site, encloses
-from stablelint.analysis.matching.targets import is_inside_function, operand_of, spelled, target_of
+from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
+from stablelint.analysis.matching.targets import operand_of, spelled, target_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import parse_predicate
@@ -167,7 +168,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
         template.bound(bindings.keys()), fix.applicability, module.source.span(node), bindings, fix.message, fix.kind,
-        anchor, also, *_program(fix, site, module), fix.floating, fix.single
+        anchor, also, *_program(fix, site, module), tuple(doubts(fix, site, bindings, module))
     )  # fmt: skip
 
 

@@ -117,6 +117,12 @@ def encloses(outer: ast.AST, inner: ast.AST) -> bool:
     return bool(start and end)
 
 
+def is_inside_function(node: ast.AST, site: Site) -> bool:
+    """Whether a node stands in the function of a site; at the top level of a file, anything does."""
+    function = site.frame.function
+    return function is None or encloses(function.node, node)
+
+
 def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
     """Whether the names in an earlier expression mean the same at the root: nothing between rebinds them."""
     if frame.function is None or root.node is None or isinstance(frame.function.node, ast.Lambda):

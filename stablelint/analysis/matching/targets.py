@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.matching.doubts import SINGLE, real_type
 from stablelint.analysis.matching.predicates.formats import is_upcast
-from stablelint.analysis.matching.sites import Site, encloses
+from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
+from stablelint.analysis.values.sorts import may_be_integral
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
-from stablelint.diagnostic import Binding
+from stablelint.diagnostic import INTEGERS, UPCAST, Binding
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
@@ -95,12 +97,6 @@ def _is_called(node: ast.AST, root: ast.AST) -> bool:
     return any(isinstance(one, ast.Call) and one.func is node for one in descendants(root))
 
 
-def is_inside_function(node: ast.AST, site: Site) -> bool:
-    """Whether a node stands in the function of a site; at the top level of a file, anything does."""
-    function = site.frame.function
-    return function is None or encloses(function.node, node)
-
-
 def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
     """The one place in the root at which a name or attribute stands."""
     if text is None:
@@ -114,7 +110,7 @@ def _occurrence(text: str | None, root: ast.AST) -> ast.AST | None:
 def spelled(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Binding:
     """The text of what is bound, where a rewrite of `target` finds it."""
     value, node = site.match.bindings[name], site.match.bindings[name].node
-    dtype = value.dtype or ("upcast" if is_upcast(value) else None)
+    dtype = _type_of(value, site)
     if isinstance(node, ast.expr) and value.module is module and encloses(target, node):
         node = _picked(node, target)
         return Binding(module.source.segment(node), module.source.span(node), dtype)
@@ -129,6 +125,14 @@ def spelled(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bindi
     occurrence = _occurrence(text, target)
     span = module.source.span(occurrence) if occurrence is not None else None
     return Binding(text, span, dtype)
+
+
+def _type_of(value: Value, site: Site) -> str | None:
+    """The element type of an operand, as far as a rewrite asks for it."""
+    if may_be_integral(value):
+        return INTEGERS
+    shown = real_type(value, site)
+    return value.dtype or ("float32" if shown in SINGLE else UPCAST if is_upcast(value) else None)
 
 
 def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:

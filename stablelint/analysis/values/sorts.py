@@ -15,7 +15,7 @@ _MAKES_INTEGERS = having("whole")
 _RESHAPES = having("layout")
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ARITHMETIC = frozenset("add sub mul div".split())
-_REAL_PARTS = having("real-part")
+_REAL_PARTS = having("real", "real-part", "norm", "compare", "finite-test", "logic", "size")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
 
@@ -95,6 +95,23 @@ def is_real(value: Value, depth: int = _DEPTH) -> bool:
     if depth == 0 or not parts or value.op not in _ARITHMETIC | _REARRANGES:
         return False
     return all(is_real(part, depth - 1) for part in parts)
+
+
+def may_be_integral(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a tensor may hold integers, since some of what it is made of does, and nothing makes fractions of that."""
+    if value.kind is Kind.NUMBER or is_floating(value):
+        return False
+    if value.op == "arange":
+        return "dtype" not in value.operands and not any(map(is_floating, value.operands.values()))
+    parts = _parts(value) if depth and value.op in KEEPS_SORT else []
+    return is_integral(value) or any(may_be_integral(part, depth - 1) for part in parts)
+
+
+def deciding(value: Value) -> list[Value]:
+    """The operands that may give a result numbers of another sort: no real number of Python's that nobody can set does."""
+    exponent = [value.operands["exponent"]] if "exponent" in value.operands else []
+    parts = (*_parts(value), *exponent)
+    return [one for one in parts if one.kind is not Kind.NUMBER or one.assumed or not is_real(one)]
 
 
 _ASIDE = frozenset(

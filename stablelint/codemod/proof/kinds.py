@@ -1,12 +1,11 @@
-"""Operands of another kind than a rewrite is made for: sparse, integer or complex tensors, numbers of Python's."""
+"""Operands of another kind than a rewrite is made for, by what stands around it: sparse tensors, what goes into a table."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
-from stablelint.catalog.pattern import PREFIX
-from stablelint.codemod.flow.sorts import goes_into_table, is_array, is_complex, is_item, is_python_number
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text.law import same
@@ -21,39 +20,43 @@ _OTHER = {
     "is_nested": "nested",
     "is_complex": "complex",
 }
+_OF_OPERAND = re.compile(r"\$\w+(\.| \+ )")
+_TABLES = ("numpy.", "pandas.", "scipy.")
 _USUAL = {"is_floating_point": "integer"}
 
 
 def check_kind(file: File, site: ast.expr, template: str, operands: Mapping[str, Operand]) -> None:
-    """Raise Withheld where an operand is of a kind that the template's functions raise for, or have no gradient for.
+    """Raise Withheld where what stands around `site` speaks of operands, or results, that the template is not for.
 
-    That is so where a test around `site` lets it through because it is sparse, integer, …; where it is a number of Python's,
-    which has no methods of a tensor; and where it is complex, which no bound is for.
+    That is so where a test lets an operand through because it is sparse, integer or complex, and where a function of NumPy's
+    or of a table's is given the result.
     """
     tree = file.tree
     if called_name(site) in ("var_mean", "std_mean"):
         raise Withheld("it gives two results, and the rewrite one")
-    table = goes_into_table(site, tree, file.qualified)
-    for name, operand in operands.items():
-        uses = f"${name.removeprefix(PREFIX)}"
-        if operand.node is None or (f"{uses}." not in template and not template.startswith(f"{uses} + ")):
-            continue
-        if is_python_number(operand.node, tree):
-            raise Withheld(f"`{operand.shown}` is a number of Python's, and no tensor")
-        if table is not None:
-            raise Withheld(f"`{operand.shown}` goes into `{table}`, and may be no tensor")
-        if is_array(operand.node, tree, file.qualified):
-            raise Withheld(f"`{operand.shown}` is an array or a table, and no tensor")
-        if is_item(operand.node, tree):
-            raise Withheld(f"`{operand.shown}` is an item of a dictionary, and no selection by a mask")
-        if ".clamp" in template and is_complex(operand.node, tree):
-            raise Withheld(f"`{operand.shown}` is complex")
+    table = _table(file, site)
+    if table is not None and _OF_OPERAND.search(template):
+        raise Withheld(f"it goes into `{table}`, and may be no tensor")
     trees = [operand.tree for operand in operands.values()]
     for link in tree.ancestors(site):
         if isinstance(link.parent, ast.If | ast.IfExp) and link.field in ("body", "orelse"):
             for owner, kind in _let_through(link.parent.test, link.field == "body"):
                 if any(same(owner, one) for one in trees):
                     raise Withheld(f"the branch is one for {kind} tensors")
+
+
+def _table(file: File, node: ast.expr) -> str | None:
+    """The function of NumPy's, or of a table's, that an expression is an argument of; None where it is of none.
+
+    A call in between makes something else of it: ``np.array(p.numpy())``.
+    """
+    for link in file.tree.ancestors(node):
+        if isinstance(link.parent, ast.Call) and link.field in ("args", "keywords"):
+            name = file.qualified(link.parent.func) or ""
+            return name if name.startswith(_TABLES) else None
+        if isinstance(link.parent, ast.Call | ast.stmt):
+            return None
+    return None
 
 
 def _let_through(test: ast.expr, holds: bool) -> Iterator[tuple[ast.expr, str]]:

@@ -1,20 +1,19 @@
 """Whether a rewrite is proved to leave the program the same, for every caller.
 
-The analysis finds a match through what names usually stand for; whether it may be rewritten unread is decided here, by
-the text alone. A rewrite is safe where the operations of the match, and the literals that its pattern asks for, stand
-in one expression or reach it through local names that are bound once; where nothing changes on the way; and where the
-operands are of the types that it is the same for. Where a step of that is refuted there is no rewrite; where one is
-only not shown, the rewrite is unsafe, and says why.
+The analysis finds a match through what names usually stand for, and tells what is not shown of the types of its operands;
+whether it may be rewritten unread is decided here, by the text alone. A rewrite is safe where the operations of the match,
+and the literals that its pattern asks for, stand in one expression or reach it through local names that are bound once;
+and where nothing changes on the way. Where a step of that is refuted there is no rewrite; where one is only not shown,
+the rewrite is unsafe, and says why.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
 from stablelint.codemod.flow.nodes import is_number, shown, unsigned
-from stablelint.codemod.flow.sorts import Qualified, is_floating, is_single, shows_tensor
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.templates.spelling import File
@@ -79,7 +78,7 @@ class _Match:
             isinstance(link.parent, ast.Try) and link.field == "body" for link in self._tree.ancestors(root)
         ):
             yield "errors are caught around it, and it may raise another one"
-        yield from self._types()
+        yield from self._proposal.doubts
 
     def _visit(self, node: ast.AST, is_moved: bool = False) -> None:
         """Go through what stands for a node; `is_moved` tells that it stands at the definition of a name."""
@@ -221,38 +220,6 @@ class _Match:
         """The operands as the rewrite writes them, without those that stand where it does and nowhere else."""
         kept = self._kept - {ast.dump(one) for one in self._moved}
         return [one for one in self._texts() if ast.dump(one) not in kept]
-
-    def _types(self) -> Iterator[str]:
-        root = self._operations[-1]
-        function = function_of(self._tree, root) if root is not None else None
-        if function is not None and any("jit" in ast.unparse(one) for one in function.decorator_list):
-            given = self._proposal.bindings.items()
-            tensors = [name for name, one in given if one.text and not is_number(parse_operand(one.text))]
-            if not all(self._is(name, is_floating) for name in tensors):
-                yield "TorchScript has gradients of its own for complex numbers"
-        calls = [node for node in self._operations if isinstance(node, ast.expr)]
-        if not shows_tensor(calls, self._file.qualified):
-            yield "nothing shows that it is computed with tensors"
-        for wanted, proved, kind in (
-            (self._proposal.floating, is_floating, "integers or complex numbers"),
-            (self._proposal.single, is_single, "numbers in half precision"),
-        ):
-            for name in wanted:
-                binding = self._proposal.bindings.get(name)
-                if binding is not None and not self._is(name, proved):
-                    yield f"{f'`{shown(binding.text)}`' if binding.text else 'the operand'} may hold {kind}"
-
-    def _is(self, name: str, proved: Callable[[ast.expr, Tree, Qualified], bool]) -> bool:
-        """Whether an operand is shown to hold such numbers."""
-        binding = self._proposal.bindings[name]
-        node = self._tree.find(binding.span) if binding.span is not None else None
-        operand = node if isinstance(node, ast.expr) else self._as_met(binding.text or "")
-        return operand is not None and proved(operand, self._tree, self._file.qualified)
-
-    def _as_met(self, text: str) -> ast.expr | None:
-        """The operand of the match that is written so."""
-        wanted = ast.dump(parse_operand(text))
-        return next((one for one in self._moved if ast.dump(one) == wanted), None)
 
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:

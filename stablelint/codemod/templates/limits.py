@@ -19,10 +19,9 @@ from stablelint.codemod.templates.forms import code, identifier, is_placeholder,
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import INTEGERS, UPCAST
 from stablelint.numerics.formats import FORMATS
 
-WHOLE = "integers"
-UPCAST = "upcast"  # something that it is made of was cast to single precision, and it perhaps cast back under a name
 LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 # Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
@@ -53,7 +52,7 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
         operand = operands.get(PREFIX + found["of"])
         if operand is None or operand.dtype == UPCAST:
             return "float32" if operand is not None and not is_cheap(operand.tree) else None
-        return "float32" if operand.dtype == WHOLE else operand.dtype if operand.dtype in FORMATS else None
+        return "float32" if operand.dtype == INTEGERS else operand.dtype if operand.dtype in FORMATS else None
 
     def number(found: re.Match[str]) -> str:
         limit, sum_ = found["limit"], found["sum"] or ""
@@ -119,7 +118,7 @@ def _dtype(
     name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
 ) -> str:
     operand = operands[name]
-    if operand.dtype == WHOLE:
+    if operand.dtype == INTEGERS:
         return (
             "torch.float32"  # `finfo` knows no integers; what is computed with these is of the default type
         )

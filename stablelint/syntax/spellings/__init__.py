@@ -82,6 +82,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "whole": "integers",
         "truth": "truth values, of no comparison",
         "floating": "of a floating-point type, whatever goes in",
+        "real": "of real floating-point numbers, whatever goes in",
         "real-part": "real, also of complex numbers",
         "keep-sort": "of the sort of numbers that the first operand holds",
         "loss": "what training makes small",
@@ -94,6 +95,8 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "exact": "0 and both ends of its range",
         "extent": "both ends of its range, and 0 for hardly any operand",
         "saturate": "the ends of its range, by rounding alone",
+        # What else has it.
+        "of-arrays": "arrays and tables have a method of that name",
         # What autocast does to the type of the result.
         "narrowed": "it is the narrow one, whatever goes in",
         "widened": "it is float32, or wider",

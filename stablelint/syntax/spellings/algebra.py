@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 OPERATIONS = """
-matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand +narrowed
+matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand +narrowed +of-arrays
 addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused +narrowed
 baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused +narrowed
 outer           input,other               torch.outer .outer torch.ger .ger

@@ -7,9 +7,9 @@ log             input                     torch.log .log +log +singular +floatin
 log2            input                     torch.log2 .log2 +log +singular +floating +saves-operand +widened
 log10           input                     torch.log10 .log10 +log +singular +floating +saves-operand +widened
 log1p           input                     torch.log1p .log1p S.log1p +odd +floating +saves-operand +widened
-xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand
-xlog1py         input,other               S.xlog1py +saves-operand
-entr            input                     S.entr +saves-operand
+xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real
+xlog1py         input,other               S.xlog1py +saves-operand +real
+entr            input                     S.entr +saves-operand +real
 exp             input                     torch.exp .exp +squash +floating +saves-result +widened
 exp2            input                     torch.exp2 .exp2 S.exp2 +squash +floating +saves-result
 expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened
@@ -17,64 +17,64 @@ sqrt            input                     torch.sqrt .sqrt +singular +floating +
 rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
 square          input                     torch.square .square +keep-sort +saves-operand
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
-pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened
-abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part
+pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays
+abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part +of-arrays
 neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
 sign            input                     torch.sign torch.sgn .sign .sgn
-add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear
-sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear
+add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays
+sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays
 rsub            input,other               torch.rsub .rsub +keep-sort +linear
-mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear
-div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear
+mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays
+div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
 floor_divide    input,other               torch.floor_divide .floor_divide
 remainder       input,other               torch.remainder .remainder
 fmod            input,other               torch.fmod .fmod
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
 addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
 lerp            input,end,weight          torch.lerp .lerp
-angle           input                     torch.angle .angle +saves-operand +real-part
-hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand
+angle           input                     torch.angle .angle +saves-operand +real-part +real
+hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand +real
 sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
 cos             input                     torch.cos .cos +wave +floating +saves-operand +extent
 tan             input                     torch.tan .tan +odd +floating +saves-result +widened
 asin            input                     torch.asin torch.arcsin .asin .arcsin +odd +floating +saves-operand +widened
 acos            input                     torch.acos torch.arccos .acos .arccos +floating +saves-operand +widened
 atan            input                     torch.atan torch.arctan .atan .arctan +odd +floating +saves-operand +extent
-atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent
+atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent +real
 sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened
 cosh            input                     torch.cosh .cosh +floating +saves-operand +widened
 tanh            input                     torch.tanh .tanh F.tanh +odd +squash +floating +saves-result +extent
 asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
 acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
 atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand
-erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand +saturate
-erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand +saturate
-erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand +widened
-ndtr            input                     S.ndtr +squash +saturate
-log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate
-ndtri           input                     S.ndtri +saves-result
-logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand
-lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand
-digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand
+erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand +saturate +real
+erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand +saturate +real
+erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand +widened +real
+ndtr            input                     S.ndtr +squash +saturate +real
+log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate +real
+ndtri           input                     S.ndtri +saves-result +real
+logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real
+lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand +real
+digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand +real
 sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +squash +floating +saves-result +saturate
-logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate
-softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate +widened
+logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate +real
+softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate +widened +real
 relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
 relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
-leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand
-elu             input,alpha,inplace       F.elu +floating +saves-operand
-selu            input,inplace             torch.selu F.selu +saves-operand
-celu            input,alpha,inplace       torch.celu F.celu +saves-operand
-gelu            input,approximate         F.gelu +floating +saves-operand
+leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand +real
+elu             input,alpha,inplace       F.elu +floating +saves-operand +real
+selu            input,inplace             torch.selu F.selu +saves-operand +real
+celu            input,alpha,inplace       torch.celu F.celu +saves-operand +real
+gelu            input,approximate         F.gelu +floating +saves-operand +real
 silu            input,inplace             F.silu +floating +saves-operand
-mish            input,inplace             F.mish +saves-operand
+mish            input,inplace             F.mish +saves-operand +real
 hardtanh        input,min_val,max_val,inplace F.hardtanh +saves-operand +exact
-hardsigmoid     input,inplace             F.hardsigmoid +saves-operand +saturate
-hardswish       input,inplace             F.hardswish +saves-operand +extent
+hardsigmoid     input,inplace             F.hardsigmoid +saves-operand +saturate +real
+hardswish       input,inplace             F.hardswish +saves-operand +extent +real
 softsign        input                     F.softsign +odd +saves-operand
 floor           input                     torch.floor .floor
 ceil            input                     torch.ceil .ceil
-round           input                     torch.round .round
+round           input                     torch.round .round +of-arrays
 trunc           input                     torch.trunc .trunc torch.fix
 frac            input                     torch.frac .frac
 clamp           input,min,max             torch.clamp torch.clip .clamp .clip +bound +raise +keep-sort +saves-operand

@@ -9,13 +9,13 @@ conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +train
 conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed
 embedding       input,weight              F.embedding +floating +trained
 dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating
-layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened
+layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened +real
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm
 group_norm      input,num_groups          F.group_norm torch.group_norm +widened
 normalize       input,p,dim,eps           F.normalize +floating +extent +widened
-cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent +widened
-cdist           x1,x2,p                   torch.cdist +floating +exact +widened
-pairwise_distance x1,x2,p,eps             F.pairwise_distance +widened
+cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent +widened +real
+cdist           x1,x2,p                   torch.cdist +floating +exact +widened +real
+pairwise_distance x1,x2,p,eps             F.pairwise_distance +widened +real
 scaled_dot_product_attention query,key,value F.scaled_dot_product_attention +narrowed
 avg_pool1d      input,kernel_size,stride,padding F.avg_pool1d +mean-pool
 avg_pool2d      input,kernel_size,stride,padding F.avg_pool2d +mean-pool
@@ -28,15 +28,15 @@ interpolate     input,size                F.interpolate
 unfold          input,kernel_size,dilation,padding F.unfold
 grid_sample     input,grid                F.grid_sample
 one_hot         input,num_classes         F.one_hot +whole +exact
-cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +widened
-nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss +widened
-binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss
-binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss +widened
-kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss +widened
-mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened
-l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact +widened
-smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact +widened
-huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened
+cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +widened +real
+nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss +widened +real
+binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss +real
+binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss +widened +real
+kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss +widened +real
+mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened +real
+l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact +widened +real
+smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact +widened +real
+huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened +real
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
 gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss +widened
 poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened

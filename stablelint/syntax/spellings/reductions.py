@@ -3,48 +3,48 @@
 from __future__ import annotations
 
 OPERATIONS = """
-softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate +widened
-log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate +widened
-softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate +widened
-gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate
+softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate +widened +real
+log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate +widened +real
+softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate +widened +real
+gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate +real
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up +widened
-mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up +widened +of-arrays
+mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating +of-arrays
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
-prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand +widened
-var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact
-std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact
+prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand +widened +of-arrays
+var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact +real +of-arrays
+std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact +real +of-arrays
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
-norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up
-matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand
-max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort
-min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened +real
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real
+matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand +real
+max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort +of-arrays
+min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort +of-arrays
 amax            input,dim,keepdim         torch.amax .amax +extreme +rank +reduce +keep-sort +saves-result +saves-operand
 amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduce +keep-sort +saves-result +saves-operand
 aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
 median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
 quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
-cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +widened
-cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +saves-result +saves-operand +widened
+cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +widened +of-arrays
+cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +saves-result +saves-operand +widened +of-arrays
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
-argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact
-argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact
+argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact +of-arrays
+argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact +of-arrays
 argsort         input,dim,descending      torch.argsort .argsort +rank +whole
-sort            input,dim,descending      torch.sort .sort +pick +rank +several
+sort            input,dim,descending      torch.sort .sort +pick +rank +several +of-arrays
 topk            input,k,dim               torch.topk .topk +pick +rank +several
 count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole +exact +add-up
 nonzero         input                     torch.nonzero .nonzero +whole +exact
-any             input,dim,keepdim         torch.any .any +reduce +truth +exact
-all             input,dim,keepdim         torch.all .all +reduce +truth +exact
+any             input,dim,keepdim         torch.any .any +reduce +truth +exact +of-arrays
+all             input,dim,keepdim         torch.all .all +reduce +truth +exact +of-arrays
 bincount        input,weights,minlength   torch.bincount .bincount +whole +exact
 histc           input,bins,min,max        torch.histc .histc +exact
 unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive +several
 trapz           input                     torch.trapz torch.trapezoid
 stft            input                     torch.stft .stft
 fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.ifft2 fft.fftn fft.ifftn fft.rfftn +saves-operand
-irfft           input                     fft.irfft fft.irfft2 fft.irfftn +real-part
+irfft           input                     fft.irfft fft.irfft2 fft.irfftn +real-part +real
 """

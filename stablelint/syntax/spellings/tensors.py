@@ -15,15 +15,15 @@ vstack          tensors                   torch.vstack +join
 chunk           input,chunks,dim          torch.chunk .chunk +pick +alias
 split           input,split_size,dim      torch.split .split +pick +alias
 unbind          input,dim                 torch.unbind .unbind +pick +alias
-view            input                     .view .view_as .reshape .reshape_as torch.reshape +layout +alias +keep-sort
+view            input                     .view .view_as .reshape .reshape_as torch.reshape +layout +alias +keep-sort +of-arrays
 complex         real,imag                 torch.complex torch.polar
 as_complex      input                     torch.view_as_complex +alias
-as_real         input                     torch.view_as_real +alias +real-part
+as_real         input                     torch.view_as_real +alias +real-part +real
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
-transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort
-flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort
+transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort +of-arrays
+flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort +of-arrays
 unflatten       input                     .unflatten torch.unflatten +layout +alias
-squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort
+squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort +of-arrays
 unsqueeze       input,dim                 .unsqueeze torch.unsqueeze +layout +alias +keep-sort
 expand          input                     .expand .expand_as torch.broadcast_to .broadcast_to +layout +alias +keep-sort
 repeat          input                     .repeat torch.tile .tile einops.repeat +layout +keep-sort
@@ -39,8 +39,8 @@ variable        input,requires_grad       torch.autograd.Variable +copy +alias +
 cpu             input                     .cpu +device +may-alias
 cuda            input                     .cuda +device +may-alias
 numpy           input                     .numpy +may-alias
-item            input                     .item +given
-tolist          input                     .tolist
+item            input                     .item +given +of-arrays
+tolist          input                     .tolist +of-arrays
 requires_grad_  input,requires_grad       .requires_grad_ +copy +alias
 flip            input                     .flip torch.flip +layout +keep-sort
 roll            input                     .roll torch.roll fft.fftshift fft.ifftshift +layout +keep-sort
@@ -58,10 +58,10 @@ scatter_sum     src,index,dim,out,dim_size torch_scatter.scatter_add torch_scatt
 scatter_reduce  input,dim,index,src,reduce .scatter_reduce torch.scatter_reduce +scatter +into
 index_fill      input,dim,index,value     .index_fill torch.index_fill +into
 pad             input,pad,mode,value      F.pad
-float           input                     .float +cast +may-alias +floating
-double          input                     .double +cast +may-alias +floating
-half            input                     .half +cast +may-alias +floating
-bfloat16        input                     .bfloat16 +cast +may-alias
+float           input                     .float +cast +may-alias +floating +real
+double          input                     .double +cast +may-alias +floating +real
+half            input                     .half +cast +may-alias +floating +real
+bfloat16        input                     .bfloat16 +cast +may-alias +real
 to              input,dtype               .to +cast +may-alias
 type            input,dtype               .type +cast +may-alias
 type_as         input,other               .type_as +cast +may-alias
@@ -71,13 +71,13 @@ bool            input                     .bool +may-alias +whole
 byte            input                     .byte +may-alias +whole
 short           input                     .short +may-alias +whole
 char            input                     .char +may-alias +whole
-rand            size                      torch.rand +draw +create +default-type +floating +exact
+rand            size                      torch.rand +draw +create +default-type +floating +exact +real
 rand_like       input                     torch.rand_like +draw +like +floating +exact
-randn           size                      torch.randn +draw +create +default-type +floating +extent
+randn           size                      torch.randn +draw +create +default-type +floating +extent +real
 randn_like      input                     torch.randn_like +draw +like +floating +extent
 randint         low,high,size             torch.randint +draw +create +whole +exact
 randperm        n                         torch.randperm +draw +create +whole +exact
-bernoulli       input                     torch.bernoulli .bernoulli +draw +exact
+bernoulli       input                     torch.bernoulli .bernoulli +draw +exact +real
 multinomial     input,num_samples         torch.multinomial .multinomial +draw +exact
 normal          mean,std                  torch.normal +draw +floating
 uniform_        input,from,to             .uniform_ +draw

@@ -319,3 +319,101 @@ def test_a_union_and_a_sum_of_totals_get_an_offset_and_a_range_does_not() -> Non
                 return {quotient}
             """)
         assert "1e-7" not in str(written.get("SL102"))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def f(x, b=2.0):",
+        "def f(x):\n    b = x.shape[0] / 2",
+        "def f(x, b):\n    for _ in range(b // 3):\n        x = x + 1",
+        "def f(self, x):\n    for group in self.param_groups:\n        pass\n    b = 1 - group['lr'] * math.sqrt(2)",
+        "def f(x, state):\n    state['step'] = 0\n    b = 2 / (state['step'] + 1)",
+        "def f(x, h, w):\n    b = min(x[0] / float(h), x[1] / float(w))",
+        "def f(x, b):\n    if b is None:\n        b = 2 * round(4.5) + 1",
+        "def f(x, b):\n    b = np.ones_like(b[0]) * b.std()",
+        "def f(x, b):\n    m = np.ones_like(b[0])\n    b = b.std()",
+        "def f(x, b):\n    m = np.zeros((b.shape[0], 2))\n    b = b.std()",
+        "def f(x, table):\n    b = table.loc['row'].std()",
+        "def f(x):\n    b = np.abs(x)",
+        "def f(x, law):\n    b = law.pdf(np.linspace(0, 1, 3)).max()",
+    ],
+)
+def test_no_method_of_a_tensor_is_called_on_numbers_arrays_and_tables(before: str) -> None:
+    written = fixes(f"import math\nimport numpy as np\n{before}\n    return x / b\n")
+    assert not any(isinstance(one, tuple) for one in written.values()), written
+
+
+def test_what_torch_makes_of_an_array_is_a_tensor() -> None:
+    written = fixes("""
+        import numpy as np
+
+        def f(x):
+            b = torch.from_numpy(np.ones(3)).float().std()
+            return x / b
+        """)
+    assert isinstance(written["SL102"], tuple)
+
+
+@pytest.mark.parametrize("made", ["torch.tensor(-1j) * x", "torch.fft.rfft(x)"])
+@pytest.mark.parametrize("taken", ["torch.exp(k)", "torch.sqrt(k)"])
+def test_complex_numbers_have_no_bound(made: str, taken: str) -> None:
+    written = fixes(f"""
+        def f(x: torch.Tensor):
+            k = {made}
+            return {taken}
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values()), written
+
+
+@pytest.mark.parametrize("made", ["torch.fft.irfft(k)", "k.abs()", "k.norm(dim=-1)"])
+def test_what_is_real_of_complex_numbers_has_a_bound(made: str) -> None:
+    written = fixes(f"""
+        def f(x: torch.Tensor):
+            k = torch.fft.rfft(x)
+            return torch.log({made})
+        """)
+    assert "clamp_min" in str(written["SL101"])
+
+
+def test_the_limits_for_integers_are_those_of_what_is_computed_with_them() -> None:
+    written = fixes("""
+        def f(j: torch.Tensor):
+            m = torch.arange(j)
+            return torch.sqrt(j - m * (m + 1))
+        """)
+    assert written["SL103"] == ("(j - m * (m + 1)).clamp_min(1e-30)",)
+
+
+@pytest.mark.parametrize(
+    ("before", "is_shown"),
+    [
+        ("x = x.float()", True),
+        ("x = torch.randn(3)", True),
+        ("x = -F.log_softmax(x, dim=-1)", True),
+        ("x = x.float() * y", False),
+        ("x = 0.5 * x", False),
+        ("x = other(x) * x.float()", False),
+        ("x = self.scaled(x)", False),
+        ("x = x.double() * torch.fft.fft(y)", False),
+        ("x = (x.float() ** y)", False),
+        ("x = y.clone()", False),
+    ],
+)
+def test_a_rewrite_for_real_numbers_is_safe_where_they_are_shown(before: str, is_shown: bool) -> None:
+    code = f"""
+        def other(x):
+            return F.softmax(x, dim=-1)
+
+        class Model(nn.Module):
+            def scaled(self, x):
+                return x.float()
+
+            def f(self, x, y):
+                {before}
+                return torch.log(1 + torch.exp(x))
+        """
+    (found,) = (one for one in report(code).diagnostics if one.code == "SL205")
+    (fixed,) = propose_all((IMPORTS + body(code)).encode(), [found])
+    assert fixed.fix is not None
+    assert (fixed.fix.caution is None) == is_shown, fixed.fix.caution

@@ -1,0 +1,94 @@
+"""What is not shown of the operands of a rewrite that is safe for tensors of some numbers alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.matching.sites import Site, is_inside_function
+from stablelint.analysis.values.families import HANDED_OVER
+from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, deciding
+from stablelint.analysis.values.value import Value
+from stablelint.catalog.rule import FixTemplate
+from stablelint.diagnostic import Binding
+from stablelint.numerics.formats import FORMATS
+from stablelint.syntax import operations
+from stablelint.syntax.operations import having
+
+SINGLE = ("float32", "float64")
+_DEPTH = 12
+_SHOWN = 40  # characters of an operand in a message
+_REAL = having("real")
+_OF_DEFAULT_TYPE = having("default-type") & _REAL
+_OF_ARRAYS = having("of-arrays")  # the methods of the name, in any spelling
+_OF_TENSORS = frozenset(("dim", "keepdim"))
+
+
+def doubts(
+    fix: FixTemplate, site: Site, bindings: Mapping[str, Binding], module: ModuleInfo
+) -> Iterator[str]:
+    """Why a rewrite is not shown to be one for the operands that there are, whoever calls."""
+    known = {name: real_type(site.match.bindings[name], site) for name in bindings}
+    function = site.frame.function
+    if function is not None and any("jit" in ast.unparse(one) for one in _decorators(function.node)):
+        tensors = (name for name in bindings if not site.match.bindings[name].is_constant)
+        if any(known[name] is None for name in tensors):
+            yield "TorchScript has gradients of its own for complex numbers"
+    if not any(_takes_tensors_alone(one, module) for one in site.match.covered):
+        yield "nothing shows that it is computed with tensors"
+    for name in fix.floating:
+        if name in known and known[name] is None:
+            yield f"{_named(bindings[name])} may hold integers or complex numbers"
+    for name in fix.single:
+        if name in known and known[name] not in SINGLE:
+            yield f"{_named(bindings[name])} may hold numbers in half precision"
+
+
+def real_type(value: Value, site: Site, depth: int = _DEPTH) -> str | None:
+    """The type of the real floating-point numbers that a value is shown to hold: "" of any such, None where it is not.
+
+    What another function or a layer computes may be set to something else, and what is handed over be of any type.
+    """
+    if value.link is not None or value.op in HANDED_OVER:
+        return None
+    if value.node is not None and not is_inside_function(value.node, site):
+        return None
+    if value.op in _REAL:
+        is_default = value.op in _OF_DEFAULT_TYPE and "dtype" not in value.operands
+        return value.dtype or ("float32" if is_default and site.frame.session.default_dtype is None else "")
+    if depth and value.op in KEEPS_SORT | MAKES_FLOATS:
+        types = {real_type(one, site, depth - 1) for one in deciding(value)}
+        if not types or None in types:
+            return None
+        return value.dtype or ("float32" if types <= set(SINGLE) else "")
+    return value.dtype if value.dtype in FORMATS else None
+
+
+def _takes_tensors_alone(operation: Value, module: ModuleInfo) -> bool:
+    """Whether an operation is a function of torch, or a method that no array has."""
+    call = operation.node
+    if not isinstance(call, ast.Call):
+        return False
+    if any(keyword.arg in _OF_TENSORS for keyword in call.keywords):
+        return True
+    if operation.module is module and _is_of_torch(call.func, module):
+        return True
+    is_method = isinstance(call.func, ast.Attribute) and operations.method(call.func.attr) is not None
+    return is_method and operation.op not in _OF_ARRAYS
+
+
+def _is_of_torch(function: ast.expr, module: ModuleInfo) -> bool:
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    name = module.imports.get(function.id, "") if isinstance(function, ast.Name) else ""
+    return name.partition(".")[0] == "torch"
+
+
+def _decorators(function: ast.AST) -> list[ast.expr]:
+    return getattr(function, "decorator_list", [])
+
+
+def _named(binding: Binding) -> str:
+    text = " ".join((binding.text or "").split())
+    return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'}`" if text else "the operand"
