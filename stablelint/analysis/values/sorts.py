@@ -11,8 +11,8 @@ MAKES_FLOATS = having("floating") | {"uniform", "log_prob", "entropy"}
 # Results hold numbers of the sort that the first operand holds.
 KEEPS_SORT = having("keep-sort")
 _MAKES_INTEGERS = having("whole")
-# Of these the further operands are sizes, or tensors that lend theirs.
-_RESHAPES = having("layout")
+# Of these the further operands are sizes, tensors that lend theirs, or what is written into the first.
+_OF_FIRST = having("layout") | {"overwritten"}
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ARITHMETIC = frozenset("add sub mul div".split())
 _REAL_PARTS = having("real", "real-part", "norm", "compare", "finite-test", "logic", "size")
@@ -121,7 +121,7 @@ _ASIDE = frozenset(
 
 def _parts(value: Value) -> list[Value]:
     """The operands whose sort of number decides on the result's."""
-    if value.op in _RESHAPES:
+    if value.op in _OF_FIRST:
         return [value.operands["input"]] if "input" in value.operands else []
     given = [operand for name, operand in value.operands.items() if name not in _ASIDE]
     joined = (one.data if one.kind is Kind.SEQUENCE else [one] for one in given)

@@ -20,13 +20,7 @@ class Effect(IntEnum):
     ACTS = 2  # may change state: an unknown call, an await, an assignment, a random number
 
 
-_RANDOM_OR_STATEFUL = frozenset(
-    """
-    dropout rand rand_like randn randn_like randint randperm bernoulli multinomial normal batch_norm
-    backward checkpoint torch_load set_detect_anomaly detect_anomaly load parameter Parameter
-    requires_grad_ empty
-    """.split()
-)
+_ACTING = having("acts", "draw")
 _BUILTINS = frozenset(
     """
     len float int bool max min abs sum round isinstance getattr tuple list range zip sorted
@@ -35,7 +29,7 @@ _BUILTINS = frozenset(
 # Tensor and module attributes that are called, read only, and missing from the table of operations.
 _READERS = frozenset(
     """
-    log_prob cdf icdf entropy size dim numel stride get_device is_contiguous element_size new_tensor finfo iinfo
+    log_prob cdf icdf entropy stride get_device is_contiguous element_size
     """.split()
 )
 
@@ -74,9 +68,11 @@ def _is_pure_call(node: ast.Call) -> bool:
 
 
 def _is_operation(name: str) -> bool:
-    if name in _RANDOM_OR_STATEFUL or name.endswith("_"):
+    method = operations.method(name)
+    known = operations.canonical(name) or (method[0] if method is not None else None)
+    if name.endswith("_") or (known is not None and known.name in _ACTING):
         return False
-    return name in _READERS or operations.canonical(name) is not None or operations.method(name) is not None
+    return name in _READERS or known is not None
 
 
 def is_cheap(node: ast.AST) -> bool:
@@ -97,13 +93,9 @@ def is_cheap(node: ast.AST) -> bool:
 
 
 # Operations whose result has the element type of their operand, under autocast too.
-_KEEPS_DTYPE = frozenset(
-    """
-    std var abs neg clamp clamp_min clamp_max relu squeeze unsqueeze view reshape transpose permute expand
-    expand_as flatten contiguous detach clone flip roll narrow t mean amax amin square
-    """.split()
+KEEPS_TYPE = having("keep-sort", "layout", "copy", "spread", "total", "pick", "like") - having(
+    "widened", "narrowed", "promote", "commute", "replace", "join", "several", "acts"
 )
-_LIKE = having("like")
 
 
 def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:
@@ -124,14 +116,13 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         if is_number(node.left):
             return dtype_source(node.right, imported)
         return dtype_source(node.left, imported) if is_number(node.right) else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LIKE:
-        given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
-        return dtype_source(node.args[0], imported) if node.args and not given else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPS_DTYPE:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        found = operations.method(node.func.attr) or (operations.canonical(node.func.attr), False)
         receiver = node.func.value
         operand = node.args[0] if imported(root_name(receiver)) and node.args else receiver
-        given = any(keyword.arg == "dtype" for keyword in node.keywords)
-        return None if given else dtype_source(operand, imported)
+        given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
+        keeps = found[0] is not None and found[0].name in KEEPS_TYPE and not given
+        return dtype_source(operand, imported) if keeps else None
     return None
 
 

@@ -95,7 +95,8 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "exact": "0 and both ends of its range",
         "extent": "both ends of its range, and 0 for hardly any operand",
         "saturate": "the ends of its range, by rounding alone",
-        # What else has it.
+        # What else is true of it.
+        "acts": "each call gives another result, or changes something",
         "of-arrays": "arrays and tables have a method of that name",
         # What autocast does to the type of the result.
         "narrowed": "it is the narrow one, whatever goes in",

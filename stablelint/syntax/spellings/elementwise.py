@@ -23,7 +23,7 @@ neg             input                     torch.neg torch.negative .neg .negativ
 sign            input                     torch.sign torch.sgn .sign .sgn
 add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays
 sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays
-rsub            input,other               torch.rsub .rsub +keep-sort +linear
+rsub            input,other               torch.rsub .rsub +keep-sort +linear +promote
 mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays
 div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
 floor_divide    input,other               torch.floor_divide .floor_divide

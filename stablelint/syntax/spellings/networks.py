@@ -8,9 +8,9 @@ conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +train
 conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed
 conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed
 embedding       input,weight              F.embedding +floating +trained
-dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating
+dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating +acts
 layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened +real
-batch_norm      input,running_mean        F.batch_norm torch.batch_norm
+batch_norm      input,running_mean        F.batch_norm torch.batch_norm +acts
 group_norm      input,num_groups          F.group_norm torch.group_norm +widened
 normalize       input,p,dim,eps           F.normalize +floating +extent +widened
 cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent +widened +real
@@ -40,18 +40,18 @@ huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
 gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss +widened
 poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened
-backward        input                     .backward
-parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter +may-alias +trained
-checkpoint      function                  torch.utils.checkpoint.checkpoint +copy +may-alias
+backward        input                     .backward +acts
+parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter +may-alias +trained +acts
+checkpoint      function                  torch.utils.checkpoint.checkpoint +copy +may-alias +acts
 clip_grad_norm_ parameters,max_norm       torch.nn.utils.clip_grad_norm_ torch.nn.utils.clip_grad_norm torch.nn.utils.clip_grad.clip_grad_norm_
 clip_grad_value_ parameters,clip_value    torch.nn.utils.clip_grad_value_ torch.nn.utils.clip_grad.clip_grad_value_
-set_detect_anomaly mode                   torch.autograd.set_detect_anomaly torch.autograd.detect_anomaly torch.autograd.anomaly_mode.set_detect_anomaly
+set_detect_anomaly mode                   torch.autograd.set_detect_anomaly torch.autograd.detect_anomaly torch.autograd.anomaly_mode.set_detect_anomaly +acts
 trunc_normal_   tensor,mean,std           torch.nn.init.trunc_normal_
 init_normal_    tensor,mean,std           torch.nn.init.normal_
 init_uniform_   tensor,a,b                torch.nn.init.uniform_
 init_constant_  tensor,val                torch.nn.init.constant_
 init_xavier     tensor,gain               torch.nn.init.xavier_uniform_ torch.nn.init.xavier_normal_
-torch_load      f,map_location            torch.load
+torch_load      f,map_location            torch.load +acts
 """
 
 # `nn` classes that apply one operation: class, operation, parameters of the constructor in order.

@@ -12,7 +12,7 @@ index           +pick +alias +keep-sort
 part            +alias +keep-sort
 real            +real-part
 phi             +keep-sort
-overwritten     +may-alias
+overwritten     +may-alias +keep-sort
 identity        +copy +may-alias
 linear_module   +layer +trained +saves-operand +narrowed
 norm_module     +layer +trained

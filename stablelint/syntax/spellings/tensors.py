@@ -41,7 +41,7 @@ cuda            input                     .cuda +device +may-alias
 numpy           input                     .numpy +may-alias
 item            input                     .item +given +of-arrays
 tolist          input                     .tolist +of-arrays
-requires_grad_  input,requires_grad       .requires_grad_ +copy +alias
+requires_grad_  input,requires_grad       .requires_grad_ +copy +alias +acts
 flip            input                     .flip torch.flip +layout +keep-sort
 roll            input                     .roll torch.roll fft.fftshift fft.ifftshift +layout +keep-sort
 movedim         input                     .movedim torch.movedim +layout +alias
@@ -90,11 +90,11 @@ exponential_    input,lambd               .exponential_ +draw
 zeros           size                      torch.zeros .new_zeros +blank +create +default-type +exact
 ones            size                      torch.ones .new_ones +filled +create +default-type
 full            size,fill_value           torch.full .new_full +filled +create
-empty           size                      torch.empty .new_empty +blank +create +default-type
+empty           size                      torch.empty .new_empty +blank +create +default-type +acts
 zeros_like      input                     torch.zeros_like +blank +like +exact
 ones_like       input                     torch.ones_like +filled +like
 full_like       input,fill_value          torch.full_like +filled +like
-empty_like      input                     torch.empty_like +blank +like
+empty_like      input                     torch.empty_like +blank +like +acts
 tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
 eye             n,m                       torch.eye +grid +create +default-type +exact
 arange          start,end,step            torch.arange +grid +create +exact

@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from stablelint.catalog import load_catalog
+from stablelint.codemod.flow.effects import KEEPS_TYPE
 from stablelint.codemod.templates.limits import sized, widest
 from stablelint.codemod.templates.operand import Operand, placeholder
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import DTYPES
 from stablelint.runtime.rules.laws import Law, laws
 from tests.codemod.support import CLAMPED_LOG, HEAD, proposal, rewritten, span_of
+from tests.syntax.test_traits import X, result, tensors, torch
 
 
 def of_type(dtype: str | None, *names: str) -> dict[str, Operand]:
@@ -114,3 +116,9 @@ def test_a_limit_that_gets_a_name_behind_an_operand_of_several_lines_needs_no_br
     assert "    eps = torch.finfo(ratio.dtype).eps\n" in rewritten(
         source, proposal(source, whole, template, x=operand)
     )
+
+
+@pytest.mark.parametrize("name", sorted(KEEPS_TYPE - {"overwritten", "phi", "python.sum", "rearrange"}))
+def test_what_is_asked_for_its_type_has_that_of_the_operand(name: str) -> None:
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        assert {one.dtype for one in tensors(result(name, X.to(dtype)))} == {dtype}
