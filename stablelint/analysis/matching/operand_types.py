@@ -34,6 +34,7 @@ _NO_PACKAGES = frozenset("torch call method python math".split())
 _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of these, too
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
+_PARTS = frozenset(("part", "index"))
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 # Results hold some of the first operand's elements, as they are.
 _PICKS = having("pick")
@@ -227,10 +228,11 @@ def is_tensor(value: Value, site: Site) -> bool:
 
 
 def _is_of_numbers(value: Value, depth: int) -> bool:
-    """Whether a value is made by operators and builtins alone, of operands that nothing shows to be tensors."""
+    """Whether a value is made by operators and builtins alone, of operands, or their parts, that nothing shows to be tensors."""
     node = value.node
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    if depth and (isinstance(node, ast.BinOp | ast.UnaryOp | ast.Subscript) or called in _OF_NUMBERS):
+    is_operator = isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.Subscript)
+    if depth and (is_operator or called in _OF_NUMBERS or value.op in _PARTS):
         return all(_is_of_numbers(one, depth - 1) for one in value.operands.values())
     return value.kind is not Kind.TENSOR
 

@@ -14,6 +14,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import Rule
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants
 
 
@@ -68,7 +69,7 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     literal = _literal_in(root.node, value)
     if literal is not None:
         return source.segment(literal)
-    name = _name_of(value, frame)
+    name = _name_of(value, root.node, frame)
     if name is not None:
         return name
     if value.is_constant and isinstance(value.data, int | float | str) and not isinstance(value.data, bool):
@@ -76,8 +77,8 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
     return source.segment(own) if own is not None and _still_valid(own, root, frame) else None
 
 
-def _name_of(value: Value, frame: Frame) -> str | None:
-    """The name, or the attribute of `self`, that holds a value."""
+def _name_of(value: Value, root: ast.AST | None, frame: Frame) -> str | None:
+    """The name, or the attribute of `self`, that holds a value: one that stands in the root, where there are several."""
     holders = [(name, held) for name, held in frame.state.names.items() if _is_same_constant(held, value)]
     if frame.receiver is not None:
         own = frame.receiver.key
@@ -86,7 +87,11 @@ def _name_of(value: Value, frame: Frame) -> str | None:
     equal = [(name, held) for name, held in holders if held.key == value.key]
     if equal:
         # Two names may hold equal values: the one that was given this very value is the one that is meant.
-        return next((name for name, held in equal if held is value), equal[0][0])
+        names = [name for name, held in equal if held is value] or [name for name, _ in equal]
+        if len(names) == 1 or root is None:
+            return names[0]
+        read = {spelled(node) for node in descendants(root) if isinstance(node, ast.Name | ast.Attribute)}
+        return next((name for name in names if name in read), names[0])
     if value.assumed and frame.receiver is not None:
         if value.key == frame.graph.key("attribute", frame.receiver.key, value.name):
             return f"self.{value.name}"

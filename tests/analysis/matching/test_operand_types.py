@@ -417,3 +417,28 @@ def test_a_rewrite_for_real_numbers_is_safe_where_they_are_shown(before: str, is
     (fixed,) = propose_all((IMPORTS + body(code)).encode(), [found])
     assert fixed.fix is not None
     assert (fixed.fix.caution is None) == is_shown, fixed.fix.caution
+
+
+def test_a_count_that_is_added_up_over_a_list_is_no_tensor() -> None:
+    written = fixes("""
+        def share(layers, x, delta, m):
+            sizes = []
+            for layer in layers:
+                x = layer(x)
+                sizes.append(x.numel())
+            count = sum(n for n in sizes[:-1] if m < n)
+            count += sum(n * i for i, n in enumerate(sizes[:-1]) if m < n)
+            return (delta / count) ** (1 / m)
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values()), written
+
+
+def test_of_two_names_for_one_tensor_a_fix_reads_the_one_that_stands_there() -> None:
+    written = fixes("""
+        def loss(logits, tokens, pad):
+            labels = tokens
+            tokens = tokens.long()
+            tokens = labels
+            return F.cross_entropy(logits, labels, ignore_index=pad)
+        """)
+    assert "(labels != pad)" in str(written["SL307"])
