@@ -9,6 +9,7 @@ import re
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import Effect, effect
+from stablelint.codemod.layout.arguments import appended
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import instantiate
@@ -35,7 +36,7 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
         raise Withheld("the fix is not a list of keyword arguments") from error
     operands = operands_for(file, proposal, node)
     changes: list[draft.Change] = []
-    added: list[str] = []
+    added: list[tuple[str, str]] = []
     imports: list[Edit] = []
     call = ast.Call(node.func, list(node.args), list(node.keywords))
     if not isinstance(wanted, ast.Call) or wanted.args or any(one.arg is None for one in wanted.keywords):
@@ -52,10 +53,10 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
             changes.append((file.tree.start(old.value), file.tree.end(old.value), text))
             call.keywords[node.keywords.index(old)] = ast.keyword(name, value)
         else:
-            added.append(f"{name}={text}")
+            added.append((name, text))
             call.keywords.append(ast.keyword(name, value))
     if added:
-        changes.append(_appended(file.tree, node, added))
+        changes.append(appended(file.tree, node, added))
     region = file.tree.region(file.tree.statement(node))
     if not draft.lawful(file.tree, region, changes, replaced(file.tree, region, node, call)):
         raise Withheld("the argument cannot be added to this call")
@@ -94,22 +95,6 @@ def delete_item(tree: Tree, node: ast.expr) -> list[Edit]:
     if not draft.lawful(tree, region, [change], replaced(tree, region, link.parent, parent)):
         raise Withheld("the argument cannot be deleted without changing something else")
     return draft.edits(tree, [change])
-
-
-def _appended(tree: Tree, call: ast.Call, added: list[str]) -> draft.Change:
-    """Where further arguments go: after the last one, or after the opening parenthesis."""
-    text = ", ".join(added)
-    end = tree.end(call) - 1
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if not values:
-        return end, end, text
-    last = max(tree.end(value) for value in values)
-    # Parentheses around the last argument, and a trailing comma, stand between it and the call's own.
-    gap = tree.source.text[last:end]
-    if "#" in gap:
-        raise Withheld("a comment stands where the argument would go")
-    place = last + len(gap.rstrip())
-    return (place, place, f" {text}") if gap.rstrip().endswith(",") else (place, place, f", {text}")
 
 
 def _without(parent: ast.AST, field: str, index: int) -> ast.AST:

@@ -116,7 +116,7 @@ def test_keywords_are_added_or_changed() -> None:
         ("y = x.std(1)\n", "y = x.std(1, correction=0)\n"),
         ("y = x.std((1),)\n", "y = x.std((1), correction=0)\n"),
         ("y = x.std(dim=1, correction=1)\n", "y = x.std(dim=1, correction=0)\n"),
-        ("y = x.std(\n    1,\n)\n", "y = x.std(\n    1, correction=0\n)\n"),
+        ("y = x.std(\n    1,\n)\n", "y = x.std(\n    1,\n    correction=0,\n)\n"),
     ]:
         text = before.removeprefix("y = ").rstrip("\n")
         assert rewritten(before, proposal(before, text, "correction=0", kind="set-keywords")) == after

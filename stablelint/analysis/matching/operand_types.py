@@ -228,7 +228,7 @@ def is_tensor(value: Value, site: Site) -> bool:
 
 
 def _is_of_numbers(value: Value, depth: int) -> bool:
-    """Whether a value is made by operators and builtins alone, of operands, or their parts, that nothing shows to be tensors."""
+    """Whether a value is made by operators and builtins alone, of operands or parts of which nothing shows tensors."""
     node = value.node
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
     is_operator = isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.Subscript)

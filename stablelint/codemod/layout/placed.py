@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from stablelint.codemod.layout.arguments import as_it_stands
 from stablelint.codemod.layout.breaks import rebroken
 from stablelint.codemod.layout.chain import as_link, behind_brackets, chained, stacked
 from stablelint.codemod.templates.hoist import Hoisted
@@ -77,6 +78,9 @@ def _variants(
     """Ways to write the new expression, the best first, each with its tree."""
     source = tree.source
     start, end = tree.start(node), tree.end(node)
+    kept = as_it_stands(tree, node, text)
+    if kept is not None:
+        yield (start, end, kept), value
     plain = start, end, text
     linked, call = as_link(source, plain, value)
     if linked != plain:
