@@ -149,7 +149,17 @@ def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, pa
     withheld = (
         replace(item, fix_withheld=refused.get(item.expression, item).fix_withheld) for item in fixed.withheld
     )
-    return replace(fixed, before=before, withheld=tuple(withheld), joint=joint.findings_of(path))
+    after = _without_unread(path, before, fixed.after)
+    return replace(fixed, before=before, after=after, withheld=tuple(withheld), joint=joint.findings_of(path))
+
+
+def _without_unread(path: str, before: bytes, after: bytes) -> bytes:
+    """The fixed file without the imports that nothing reads any more; what a package imports, others read."""
+    from stablelint.codemod.text.unread import without_unread
+
+    if after == before or not path.endswith(".py") or os.path.basename(path) == "__init__.py":
+        return after
+    return without_unread(before, after)
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:

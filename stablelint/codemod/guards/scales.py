@@ -152,13 +152,29 @@ def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr
 
 
 def exponent_of(tree: Tree, node: ast.expr) -> ast.expr | None:
-    """The exponent, still without a lower bound, of the exponential that an expression is, by name or not."""
+    """The exponent, still without a lower bound, of an exponential, or of the root of one, by name or not."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = viewed(node if given is None else given.value)
+    radicand = _radicand(value)
+    if radicand is not None:
+        return exponent_of(tree, radicand)
     if not isinstance(value, ast.Call) or called_name(value) != "exp":
         return None
     exponent = value.args[0] if value.args else getattr(value.func, "value", None)
     return None if exponent is None or "min" in (given_bounds(exponent) or ()) else exponent
+
+
+def _radicand(node: ast.expr) -> ast.expr | None:
+    """What an expression is the square root of."""
+    match node:
+        case (
+            ast.BinOp(left=inner, op=ast.Pow(), right=ast.Constant(value=0.5))
+            | ast.Call(func=ast.Attribute(value=inner, attr="pow"), args=[ast.Constant(value=0.5)])
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="sqrt"), args=[inner])
+            | ast.Call(func=ast.Attribute(value=inner, attr="sqrt"), args=[])
+        ):
+            return inner
+    return None
 
 
 def _softplus(tree: Tree, node: ast.expr) -> ast.expr | None:

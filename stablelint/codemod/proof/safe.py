@@ -187,6 +187,8 @@ class _Match:
     def _other(self, function: ast.expr) -> Iterator[str]:
         """Doubts about a call whose function is not torch's by an import; Withheld where it is not known to be at all."""
         text = ast.unparse(function)
+        if self._makes_module(function):
+            return
         if isinstance(function, ast.Name):
             scope = function_of(self._tree, function)
             local = self._assigned(text, scope) if scope is not None else None

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from stablelint.catalog.pattern import PREFIX
-from stablelint.codemod.flow.effects import dtype_source, is_cheap
+from stablelint.codemod.flow.effects import Effect, dtype_source, is_cheap
 from stablelint.codemod.templates.forms import code, identifier, is_placeholder, parse_code, transform
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
@@ -30,6 +30,7 @@ _ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
 _LIMIT = re.compile(r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
 _LARGER = re.compile(r"max\(\$\w+, (?P<limit>torch\.finfo\(\$(?P<of>\w+)\.dtype\)[^()]*)\)")
+_OF_COMPLEMENT = "1e-7"  # what is left of 1 is 0 or more than half of that, in single precision and in half
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
 )
@@ -57,6 +58,13 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
     def number(found: re.Match[str]) -> str:
         limit, sum_ = found["limit"], found["sum"] or ""
         kind = known(found)
+        if (
+            limit == "tiny"
+            and not sum_
+            and kind is None
+            and _is_called_complement(operands.get(PREFIX + found["of"]))
+        ):
+            return _OF_COMPLEMENT
         if scripted and limit in _SCRIPTED:
             if kind in _HALF:
                 raise Withheld("TorchScript knows no `torch.finfo`")
@@ -74,6 +82,18 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
         return template
     template = _LARGER.sub(lambda one: one["limit" if known(one) == "float16" else 0], template)
     return _LIMIT.sub(number, _EXPONENT.sub(exponent, template))
+
+
+def _is_called_complement(operand: Operand | None) -> bool:
+    """Whether an operand is 1 less the result of a call, which is not to be called again for its type: ``1 - D(z)``."""
+    tree = operand.tree if operand is not None else None
+    left = tree.left if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Sub) else None
+    return (
+        isinstance(left, ast.Constant)
+        and left.value == 1
+        and operand is not None
+        and operand.effect is Effect.ACTS
+    )
 
 
 def with_types(

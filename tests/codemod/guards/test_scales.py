@@ -399,3 +399,10 @@ def test_an_attribute_that_its_function_sets_is_bounded_where_it_is_set() -> Non
     )
     fixed = rewritten(source, last(source, "self.logstd", EXP))
     assert fixed == source.replace("self.fc(h)", "self.fc(h).clamp(-20.0, 20.0)")
+
+
+@pytest.mark.parametrize("root", ["var.sqrt()", "torch.sqrt(var)", "var.pow(0.5)", "var ** 0.5"])
+def test_the_root_of_an_exponential_is_bounded_as_its_logarithm(root: str) -> None:
+    source = f"{HEAD}def f(m, h):\n    var = h.exp()\n    return Normal(m, {root})\n"
+    fixed = rewritten(source, proposal(source, root, SCALE, x=Binding(root, span_of(source, root))))
+    assert "    var = h.clamp(-20.0, 20.0).exp()\n" in fixed

@@ -37,3 +37,11 @@ def test_what_a_context_gives_is_not_the_context() -> None:
         "import torch\n\n\ndef f(held):\n    with held as x:\n        return torch.log(torch.sigmoid(x))\n"
     )
     assert "logsigmoid(x)" in fixed(source, unsafe=True)[0]
+
+
+def test_a_loss_that_is_made_where_it_is_called_is_that_loss() -> None:
+    source = (
+        "import torch\n\n\ndef f(x, y):\n    p = torch.log_softmax(x, dim=-1)\n"
+        "    return torch.nn.CrossEntropyLoss()(p, y)\n"
+    )
+    assert "torch.nn.CrossEntropyLoss()(x, y)" in fixed(source, unsafe=True)[0]

@@ -122,3 +122,9 @@ def test_a_limit_that_gets_a_name_behind_an_operand_of_several_lines_needs_no_br
 def test_what_is_asked_for_its_type_has_that_of_the_operand(name: str) -> None:
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
         assert {one.dtype for one in tensors(result(name, X.to(dtype)))} == {dtype}
+
+
+def test_what_a_call_leaves_of_one_is_not_called_again_for_its_type() -> None:
+    source = f"{HEAD}def f(net, x, y):\n    return torch.log(net(x)) + torch.log(1 - net(y))\n"
+    fixed = rewritten(source, proposal(source, "torch.log(1 - net(y))", CLAMPED_LOG, x="1 - net(y)"))
+    assert "torch.log(net(x)) + torch.log((1 - net(y)).clamp_min(1e-7))" in fixed

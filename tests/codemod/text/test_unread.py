@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from stablelint.codemod.text.unread import without_unread
+
+FIXED = "y = torch.log_softmax(x, -1)\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "left"),
+    [
+        ("import torch\nimport torch.nn.functional as F\n", "import torch\n"),
+        ("import torch\nfrom torch.nn import Module, functional as F\n", "import torch\nfrom torch.nn import Module\n"),
+        ("import torch, torch.nn.functional as F\n", "import torch\n"),
+        ("import torch\nfrom . import F\n", "import torch\n"),
+    ],
+)  # fmt: skip
+def test_an_import_goes_with_its_last_reader(imports: str, left: str) -> None:
+    before = f"{imports}y = torch.log(F.softmax(x, -1))\n"
+    after = without_unread(before.encode(), f"{imports}{FIXED}".encode())
+    assert after.decode() == f"{left}{FIXED}"
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import torch\nimport torch.nn.functional as F  # noqa: F401\n",
+        "import torch\nimport torch.nn.functional as F\n__all__ = ['F']\n",
+        "import torch\nfrom torch.nn import (\n    functional as F,\n)\n",
+        "import torch\ntry:\n    import fast as F\nexcept ImportError:\n    pass\n",
+        "import torch; import torch.nn.functional as F\n",
+        "import torch\nimport torch.nn.functional as F\nz = F.relu(x)\n",
+    ],
+)
+def test_an_import_of_which_more_is_said_stays(imports: str) -> None:
+    before = f"{imports}y = torch.log(F.softmax(x, -1))\n"
+    after = f"{imports}{FIXED}".encode()
+    assert without_unread(before.encode(), after) == after
+
+
+def test_what_was_not_read_before_stays() -> None:
+    after = f"import os\nimport torch\n{FIXED}".encode()
+    assert without_unread(b"import os\nimport torch\ny = torch.log(torch.softmax(x, -1))\n", after) == after
