@@ -89,10 +89,22 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"{named} is complex, and has no bound"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"
+    offset = _offset(value, site) if attribute == "clamp_min" else None
+    if offset is not None:
+        return f"there is an offset already, by `{offset}`, and no bound takes its place"
     if attribute == "clamp_min" and site.value.op == "log" and site.value.first is value:
         origin = _picked_from(value, set(), False)
         if origin is not None:
             return f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
+    return None
+
+
+def _offset(value: Value, site: Site) -> str | None:
+    """The name of a number, set elsewhere, that keeps a sum from 0 whose other term is not negative."""
+    terms = list(value.operands.values())[:2] if value.op == "add" else []
+    for term, offset in (terms, terms[::-1]) if len(terms) == 2 else ():
+        if term.interval.lo >= 0 and offset.op in HANDED_OVER and not is_tensor(offset, site):
+            return offset.name or None
     return None
 
 

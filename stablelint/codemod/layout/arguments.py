@@ -39,12 +39,12 @@ def appended(tree: Tree, call: ast.Call, added: _Keywords) -> Change:
 
 
 def as_it_stands(tree: Tree, node: ast.expr, text: str) -> str | None:
-    """The text of a rewrite in which the call `node`, over several lines, has further arguments and keeps those lines.
+    """The text of a rewrite in which the call `node` has further arguments, and is written as it is for the rest.
 
     None where the rewrite holds no such call.
     """
     own = tree.text(node)
-    if not isinstance(node, ast.Call) or "\n" not in own:
+    if not isinstance(node, ast.Call):
         return None
     bracketed = f"(\n{text}\n)"
     for one in ast.walk(parse_operand(text)):

@@ -442,3 +442,20 @@ def test_of_two_names_for_one_tensor_a_fix_reads_the_one_that_stands_there() -> 
             return F.cross_entropy(logits, labels, ignore_index=pad)
         """)
     assert "(labels != pad)" in str(written["SL307"])
+
+
+@pytest.mark.parametrize("total", ["x.var(dim=0) + eps", "eps + x ** 2"])
+def test_a_sum_with_an_offset_that_is_set_elsewhere_gets_no_bound(total: str) -> None:
+    written = fixes(f"""
+        def scale(x: torch.Tensor, eps):
+            return torch.rsqrt({total})
+        """)
+    assert "there is an offset already, by `eps`" in str(written["SL103"])
+
+
+def test_a_sum_of_two_tensors_gets_a_bound() -> None:
+    written = fixes("""
+        def length(x: torch.Tensor, y: torch.Tensor):
+            return torch.sqrt(x ** 2 + y)
+        """)
+    assert "clamp_min" in str(written["SL103"])

@@ -19,6 +19,7 @@ SUMMED = "f($x, $y, ignore=$i, reduction='sum') / $y.sum()"
             "f(\n    a,\n    b,  # of two\n    ignore=c,\n)",
             'f(\n    a,\n    b,  # of two\n    ignore=c,\n    reduction="sum",\n) / b.sum()',
         ),
+        ("f(a, b, ignore = c)", 'f(a, b, ignore = c, reduction = "sum") / b.sum()'),
         ("f(a,\n  b,\n  ignore=c)", 'f(a,\n  b,\n  ignore=c,\n  reduction="sum") / b.sum()'),
     ],
 )
