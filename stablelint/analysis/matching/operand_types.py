@@ -15,7 +15,8 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.lists import leaves
-from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral, may_be_complex
+from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
+from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax import operations
@@ -85,7 +86,7 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
     if _is_array(value, site, _DEPTH):
         return f"{named} is an array or a table, and no tensor"
-    if attribute.startswith("clamp") and may_be_complex(value):
+    if attribute.startswith("clamp") and is_complex(value):
         return f"{named} is complex, and has no bound"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"

@@ -15,7 +15,7 @@ _MAKES_INTEGERS = having("whole")
 _OF_FIRST = having("layout") | {"overwritten"}
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ARITHMETIC = frozenset("add sub mul div".split())
-_REAL_PARTS = having("real", "real-part", "norm", "compare", "finite-test", "logic", "size")
+_REAL_PARTS = having("real-part")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
 

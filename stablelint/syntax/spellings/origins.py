@@ -10,7 +10,6 @@ unknown         +given
 foreign         +given
 index           +pick +alias +keep-sort
 part            +alias +keep-sort
-real            +real-part
 phi             +keep-sort
 overwritten     +may-alias +keep-sort
 identity        +copy +may-alias

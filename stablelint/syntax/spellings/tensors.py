@@ -19,6 +19,8 @@ view            input                     .view .view_as .reshape .reshape_as to
 complex         real,imag                 torch.complex torch.polar
 as_complex      input                     torch.view_as_complex +alias
 as_real         input                     torch.view_as_real +alias +real-part +real
+real            input                     torch.real +real-part
+imag            input                     torch.imag +real-part
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort +of-arrays
 flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort +of-arrays

@@ -366,7 +366,9 @@ def test_complex_numbers_have_no_bound(made: str, taken: str) -> None:
     assert not any(isinstance(one, tuple) for one in written.values()), written
 
 
-@pytest.mark.parametrize("made", ["torch.fft.irfft(k)", "k.abs()", "k.norm(dim=-1)"])
+@pytest.mark.parametrize(
+    "made", ["torch.fft.irfft(k)", "k.abs()", "k.norm(dim=-1)", "torch.real(k) ** 2", "k.imag ** 2"]
+)
 def test_what_is_real_of_complex_numbers_has_a_bound(made: str) -> None:
     written = fixes(f"""
         def f(x: torch.Tensor):

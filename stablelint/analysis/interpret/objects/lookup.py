@@ -234,6 +234,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         key = frame.graph.part("attribute", base.key, attr)
         dtype = base.dtype if attr == "dtype" else None
         return Value("attribute", key, Kind.FOREIGN, {"input": base}, node=node, dtype=dtype, name=attr)
+    if attr == "imag" and is_complex(base):
+        return apply("imag", {"input": base}, node, frame)
     if (
         attr in operations.VIEWING
         and (base.kind is Kind.TENSOR or attr in ("T", "mT", "data"))
