@@ -20,6 +20,7 @@ from stablelint.syntax.names import called_name, last_name
 _OF_RATIO = ".clamp(max=20.0)"
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
+_UNDER_SCALE = ".clamp_min(1e-12)"  # of whose root the reciprocal's square is finite
 _OF_SOFTPLUS = " + 1e-5"
 _OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
@@ -55,6 +56,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
+        root = applied(tree, node, "sqrt", "pow")
+        if root is not None and _is_scale(tree, root):
+            return replace(proposal, template=f"${operand}{_UNDER_SCALE}"), node
         taken = _taken_from_one(node)
         if taken is not None:
             return _with_expm1(tree, proposal, operand, taken), node

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.syntax import operations
+from stablelint.syntax.names import last_name
 
 _Keywords = Sequence[tuple[str, str]]  # names and texts
 
@@ -58,15 +60,33 @@ def as_it_stands(tree: Tree, node: ast.expr, text: str) -> str | None:
 
 
 def _added(call: ast.Call, other: ast.Call) -> list[ast.keyword]:
-    """The keyword arguments that another call has beyond those of a call; none where they differ in more."""
-    given = [call.func, *call.args, *(one.value for one in call.keywords)]
-    known = other.keywords[: len(call.keywords)]
-    taken = [other.func, *other.args, *(one.value for one in known)]
-    alike = len(given) == len(taken) and all(map(same, given, taken))
-    named = [one.arg for one in call.keywords] == [one.arg for one in known] and None not in {
-        one.arg for one in other.keywords
-    }
-    return other.keywords[len(known) :] if alike and named else []
+    """The keyword arguments that another call has behind those of a call; none where they differ in more."""
+    if not same(call.func, other.func) or any(one.arg is None for one in (*call.keywords, *other.keywords)):
+        return []
+    for names in _parameters(call):
+        given, taken = _by_name(call, names), _by_name(other, names)
+        kept = given is not None and taken is not None and given.keys() <= taken.keys()
+        if given is not None and taken is not None and kept:
+            if all(same(given[name], taken[name]) for name in given):
+                added = [one for one in other.keywords if one.arg not in given]
+                return added if other.keywords[len(other.keywords) - len(added) :] == added else []
+    return []
+
+
+def _parameters(call: ast.Call) -> Iterator[tuple[str, ...]]:
+    """The names of a call's positional arguments: as a method has them, or a function; else their numbers."""
+    known = operations.method(last_name(call.func))
+    if known is not None:
+        yield from (known[0].parameters[1:], known[0].parameters)
+    yield tuple(map(str, range(len(call.args))))
+
+
+def _by_name(call: ast.Call, names: tuple[str, ...]) -> dict[str, ast.expr] | None:
+    """The arguments of a call by parameter; None where there are more of them, or one is given twice."""
+    named = [(one.arg or "", one.value) for one in call.keywords]
+    pairs = [*zip(names, call.args, strict=False), *named]
+    found = dict(pairs)
+    return found if len(found) == len(pairs) == len(call.args) + len(named) else None
 
 
 def _spaced(tree: Tree, keyword: ast.keyword) -> bool:

@@ -10,6 +10,7 @@ from stablelint.codemod.layout.arguments import as_it_stands
 from stablelint.codemod.layout.breaks import rebroken
 from stablelint.codemod.layout.chain import as_link, behind_brackets, chained, stacked
 from stablelint.codemod.templates.hoist import Hoisted
+from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import replaced
 from stablelint.codemod.text.locate import Region, Tree
@@ -80,7 +81,7 @@ def _variants(
     start, end = tree.start(node), tree.end(node)
     kept = as_it_stands(tree, node, text)
     if kept is not None:
-        yield (start, end, kept), value
+        yield (start, end, kept), parse_operand(kept)
     plain = start, end, text
     linked, call = as_link(source, plain, value)
     if linked != plain:

@@ -406,3 +406,12 @@ def test_the_root_of_an_exponential_is_bounded_as_its_logarithm(root: str) -> No
     source = f"{HEAD}def f(m, h):\n    var = h.exp()\n    return Normal(m, {root})\n"
     fixed = rewritten(source, proposal(source, root, SCALE, x=Binding(root, span_of(source, root))))
     assert "    var = h.clamp(-20.0, 20.0).exp()\n" in fixed
+
+
+@pytest.mark.parametrize("root", ["torch.sqrt(v)", "v.pow(0.5)"])
+def test_what_a_scale_is_the_root_of_is_kept_from_what_its_reciprocal_does_not_bear(root: str) -> None:
+    source = f"{HEAD}def f(m, v):\n    return Normal(m, {root})\n"
+    bound = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+    at = span_of(source, "v", start=source.index(root))
+    made = replace(proposal(source, "v", bound, x=Binding("v", at)), span=at)
+    assert root.replace("v", "v.clamp_min(1e-12)", 1) in rewritten(source, made)

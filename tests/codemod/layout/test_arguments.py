@@ -32,3 +32,11 @@ def test_a_call_that_is_another_is_written_anew() -> None:
     source = "y = f(\n    a, b, ignore=c\n)\n"
     made = proposal(source, source[4:-1], "g($x, $y, ignore=$i, reduction='sum')", x="a", y="b", i="c")
     assert rewritten(source, made) == 'y = g(a, b, ignore=c, reduction="sum")\n'
+
+
+@pytest.mark.parametrize("call", ["x.std(-1, keepdim=True)", "torch.std(x, -1, keepdim=True)"])
+def test_an_argument_that_has_no_keyword_gets_none(call: str) -> None:
+    template = call.replace("-1", "dim=$d").replace("x", "$x", 1).replace(")", ", unbiased=False)")
+    source = f"import torch\ny = {call}\n"
+    written = rewritten(source, proposal(source, call, template, x="x", d="-1"))
+    assert written == source.replace(")", ", unbiased=False)")
