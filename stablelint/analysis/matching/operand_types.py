@@ -166,7 +166,7 @@ def _is_array(value: Value, site: Site, depth: int) -> bool:
     return any(_is_array(one, site, depth - 1) for one in parts)
 
 
-@lru_cache(maxsize=256)
+@remembered
 def _likes_made(function: ast.AST, module: ModuleInfo) -> frozenset[str]:
     """The names in what a function gives NumPy to make the like of, or something of its shape."""
     found: set[str] = set()
