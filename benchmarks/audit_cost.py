@@ -3,8 +3,6 @@
 python benchmarks/audit_cost.py [PROGRAM ...]
 """
 
-from __future__ import annotations
-
 import contextlib
 import runpy
 import sys

@@ -6,8 +6,6 @@ A fault counts for stablelint where its check names it. It counts for torch-audi
 (warning or above) that it does not say of the sound program: the reader would have something to go by.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -21,8 +21,6 @@ chance of a repair is measured over all rules (Platt). What the few facts that t
 regression, over that chance, in which no row's own label takes part.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -276,7 +274,7 @@ def scored(rows: list[Record], names: list[str]) -> tuple[list[float], list[dict
     return confidences, every
 
 
-def odds_of(r: Record, base: float, weights: dict[str, float], flaws: Flaws) -> float:
+def odds_of(r: Record, base: float, weights: dict[str, float], flaws: "Flaws") -> float:
     """The log-odds that a row is worth a repair."""
     if is_flaw(r):
         return flaws.odds(r)

@@ -3,8 +3,6 @@
 python benchmarks/compare_cost.py [--steps 20] [--long 10000]
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import tempfile

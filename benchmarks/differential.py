@@ -16,8 +16,6 @@ Of a release, the functions are taken that a fix changes, and called with made a
 give the same there too; what others give is listed by rule, to be held against what the rule's page says of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -13,8 +13,6 @@ verdict is remembered by package, code and the changed lines, so that a fix whic
 Each diff's place in the draw is a hash of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import hashlib

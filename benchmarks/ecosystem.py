@@ -10,8 +10,6 @@ Releases are downloaded once into $STABLELINT_ECOSYSTEM (~/.cache/stablelint-eco
 run are kept there too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -20,8 +20,6 @@ not finite, the proof is false. Slices whose tests fail, or that raise, say noth
 Nothing of the packages is imported; the slices themselves are executed: run it on packages that you would install.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import collections
@@ -743,7 +741,7 @@ def _limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def search(root: Path, options: argparse.Namespace) -> Found:
+def search(root: Path, options: argparse.Namespace) -> "Found":
     """Runs the proofs of a folder or file; those that are false are printed, too."""
     found = Found(root.name)
     for diagnostic, tree in proofs([root]):

@@ -1,7 +1,5 @@
 """Runs `stablelint check` on an unpacked release and reads its JSON."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -10,8 +10,6 @@ passes before and not after is shown with the reason; the exit code is 1 where t
 before, for then nothing was compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

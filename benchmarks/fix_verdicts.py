@@ -6,8 +6,6 @@ the wrong ones are made from these, see `wrong_fixes`. Status 1 when a wrong one
 python benchmarks/fix_verdicts.py [RULE ...] [--verbose]
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ compares what they give. What a package imports and is not installed is replaced
 of tensors can be called without it.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

@@ -11,8 +11,6 @@ each name are asked; those that are proved, not assumed, are evaluated where all
 1e9 in size. The exit code is 1 where one is not finite.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

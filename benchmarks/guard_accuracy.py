@@ -6,8 +6,6 @@ how many at least its row, and alarms on healthy programs. For the guard also, b
 Usage: python benchmarks/guard_accuracy.py [--page docs/guard.md]
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

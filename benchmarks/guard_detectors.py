@@ -1,7 +1,5 @@
 """What the guard is compared with: other ways to notice a NaN, each as a context manager over training."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

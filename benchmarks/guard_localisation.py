@@ -8,8 +8,6 @@ must be that of the step, bit for bit; where the loss is NaN, that of the backwa
 Usage: python benchmarks/guard_localisation.py [--rounds N] [--model NAME]
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

@@ -5,8 +5,6 @@ Prints resident memory and the number of live Python objects at ten marks, and t
 Usage: python benchmarks/guard_memory.py [--steps 1000000] [--plain]
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import statistics

@@ -11,8 +11,6 @@ Usage: python benchmarks/guard_overhead.py [--rounds N] [--seconds S] [--model N
                                            [--page docs/guard.md]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -9,8 +9,6 @@ take away makes the rest slower, and is not the guard's. The plain step in proce
 Usage: python benchmarks/guard_own_time.py [--model NAME] [--page docs/guard.md]
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

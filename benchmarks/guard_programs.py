@@ -9,8 +9,6 @@ something was found). A program whose libraries are not installed is left out, a
 Usage: python benchmarks/guard_programs.py [NAME ...]
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

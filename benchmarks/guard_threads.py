@@ -8,8 +8,6 @@ as it does alone.
 Usage: python benchmarks/guard_threads.py [--threads N] [--alarms N]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import threading

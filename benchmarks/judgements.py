@@ -4,8 +4,6 @@ The tables of findings (`findings`, `findings-before`, `unseen` …) say `worth`
 `fixes-seed13` …) `merge` or `change`; judged.md and diffs_judged.md tell how each was drawn and read.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass

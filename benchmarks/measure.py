@@ -1,7 +1,5 @@
 """Runs a command and measures its wall time, and the CPU time and peak memory of all its processes."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

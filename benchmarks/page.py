@@ -1,7 +1,5 @@
 """Tables of a page that benchmarks keep up to date: each stands between two comments that bear its name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

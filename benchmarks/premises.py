@@ -4,8 +4,6 @@ A premise is one of the sentences under `assumes`. A setting (`eps=1e-08`) is bo
 such settings alone is constructed; of the others, a run in which one does not hold says nothing.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 from collections.abc import Iterator, Sequence

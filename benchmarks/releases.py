@@ -3,8 +3,6 @@
 $STABLELINT_RELEASES names another list of the file: `unseen` holds packages that no rule was tried on.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

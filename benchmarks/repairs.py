@@ -13,8 +13,6 @@ A repair is found when a finding starts within one line of it or spans it. The t
 default level, and those found at `--level possible`, the default ones among them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

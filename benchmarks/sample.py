@@ -13,8 +13,6 @@ same expression was judged differently at two places, each place keeps its own. 
 is a hash of its own, so that a changed linter draws nearly the same sample.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Collection

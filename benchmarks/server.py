@@ -8,8 +8,6 @@ this function. The best and the median of twenty are told, and what processor ti
 does other work the wall tells little.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import sys

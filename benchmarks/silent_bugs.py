@@ -9,8 +9,6 @@ where a rule of its pattern speaks, at whatever confidence. The posts are counte
 shows the mistake (`not_shown` in the same file gives the others, and the reasons).
 """
 
-from __future__ import annotations
-
 import argparse
 import textwrap
 import tomllib

@@ -10,8 +10,6 @@ torchfix takes minutes on the whole wheel: it is timed on every tenth file, its 
 CPU is that of all processes of a command; memory the most that they held together.
 """
 
-from __future__ import annotations
-
 import argparse
 import compileall
 import os

@@ -3,8 +3,6 @@
 python benchmarks/verify_calls.py FOLDER [FOLDER ...] [--seconds 540]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -3,8 +3,6 @@
 python benchmarks/verify_cost.py
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import statistics

@@ -5,8 +5,6 @@ The root cause of a buggy program is to be confirmed (or what its about.json say
 python benchmarks/verify_fixtures.py [NAME ...] [--rerun] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -7,8 +7,6 @@ found is kept there, so that one package can be run again and the page is writte
 the confirmed fixes are written into a copy of each package, and its tests are run before and after.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -4,8 +4,6 @@
 is discharged. The words CRASH, RAISE, DEEP and ENDLESS in a file make the engine do just that.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

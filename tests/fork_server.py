@@ -4,8 +4,6 @@ Given the descriptor of a socket, and names of modules to load before the forks.
 the descriptor that takes its output, and answers each with its exit status.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Runs of small programs without the import of torch that each would pay for."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -28,7 +26,7 @@ SERVER = Path(__file__).with_name("fork_server.py")
 class Forked:
     """A program that runs in a fork, as far as it is asked how it ended."""
 
-    server: Server
+    server: "Server"
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit status. What is to be stopped in time runs in a process of its own."""

@@ -1,7 +1,5 @@
 """Gives every local, parameter and attribute of a program a name that says nothing."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Iterator

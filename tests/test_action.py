@@ -1,7 +1,5 @@
 """The action, run as a workflow runs it: on a checkout of a repository, from the tag that the workflow names."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

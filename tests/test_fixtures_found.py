@@ -1,7 +1,5 @@
 """What the static pass sees in the programs under `fixtures/`: root causes, and nothing in right code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A layer imports only what stands to its left; torch is imported by the runtime alone."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

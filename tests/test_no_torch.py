@@ -1,7 +1,5 @@
 """`check` imports neither torch nor what it reads; a cached run imports nothing heavy at all."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wheel holds the program and its rule pages, and works without torch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

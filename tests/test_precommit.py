@@ -1,7 +1,5 @@
 """The hooks at the tag of their release, tried with the real pre-commit on a real repository."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The README shows what the current version prints, and its commands exist."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

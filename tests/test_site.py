@@ -1,7 +1,5 @@
 """The site tells of every rule, command, setting and public name."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

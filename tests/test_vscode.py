@@ -1,7 +1,5 @@
 """The extension for VS Code is type-checked and bundled, where npm and what it loads are to be had."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

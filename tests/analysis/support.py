@@ -1,7 +1,5 @@
 """Short programs, checked with the rules that are shipped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """An analysis leaves nothing for the cyclic collector, which is off while files are checked."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 

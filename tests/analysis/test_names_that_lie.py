@@ -1,7 +1,5 @@
 """What a thing is decides, not what it is called."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet

@@ -1,7 +1,5 @@
 """The patterns of the published benchmarks of numerical bugs that occur in PyTorch."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

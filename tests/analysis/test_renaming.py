@@ -1,7 +1,5 @@
 """What is proved, violated or unguarded does not depend on what anything is called."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

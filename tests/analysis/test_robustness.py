@@ -1,7 +1,5 @@
 """Odd and bad input: every valid file is analysed, every other one is a problem with its place."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

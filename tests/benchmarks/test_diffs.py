@@ -1,7 +1,5 @@
 """What is the matter with the diffs that would not be merged is counted from the judges' own words."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The search for false proofs: it reaches an operation, and finds the operands for which a proof is false."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from dataclasses import replace

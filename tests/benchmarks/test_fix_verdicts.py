@@ -1,7 +1,5 @@
 """Fixes that are wrong on purpose do not pass, and right ones are not refused: a slice of the benchmark."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of repaired lines is well formed, and a repair is found by what stands at its line."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The sample for judges keeps verdicts and is the same for the same seed."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sampled property that holds for every page: its contract tells the truth, and its fixes cure."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

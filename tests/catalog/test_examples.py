@@ -4,8 +4,6 @@ At a marked line the rule speaks, whatever the confidence; at no other line does
 operations that lead to a bad operand there. What others leave unguarded in an example is not its subject.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source

@@ -1,7 +1,5 @@
 """Repairs that look right and are not: the gate refuses each of them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

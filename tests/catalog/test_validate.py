@@ -1,7 +1,5 @@
 """One `[[fix]]` stands for a rewrite of each target."""
 
-from __future__ import annotations
-
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.validate import for_targets
 from stablelint.diagnostic import Applicability

@@ -1,7 +1,5 @@
 """A command line in this process: what it runs is a process all the same, and torch is imported but once."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

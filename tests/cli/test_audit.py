@@ -1,7 +1,5 @@
 """`stablelint audit` of real processes: what it prints, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """A project's own rule page, from `rules new` to a finding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`stablelint compare`: two files, a command, and what cannot be compared."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a person meets first: `stablelint` alone, `init`, `--watch`, `--explain`."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

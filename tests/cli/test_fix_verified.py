@@ -1,7 +1,5 @@
 """`fix --verified` takes what `verify` has proved about the very text of the site."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What can go wrong while a file is written, each in a process of its own: the original stays whole."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Which findings fail a run and which are left out, by their confidence, on the command line and in the settings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

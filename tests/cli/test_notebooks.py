@@ -1,7 +1,5 @@
 """Notebooks from the command line: places by cell, fixes in place, one error for what is no notebook."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

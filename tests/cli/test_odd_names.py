@@ -1,7 +1,5 @@
 """Files and folders whose names are no UTF-8: every report names them, and what is written can be read again."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

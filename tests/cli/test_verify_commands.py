@@ -1,7 +1,5 @@
 """What can stand behind `--`, and fixes that are no rewrite of one expression: real processes."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

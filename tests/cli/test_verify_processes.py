@@ -1,7 +1,5 @@
 """From the first `verify` to the applied fix, and what is left when the command is cut short: real processes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

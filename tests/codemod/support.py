@@ -1,7 +1,5 @@
 """Findings built by hand: a source, an expression in it, a template, and what its metavariables are."""
 
-from __future__ import annotations
-
 from stablelint.codemod.propose import propose
 from stablelint.codemod.text.edits import apply_edits
 from stablelint.codemod.text.source import SourceText

@@ -1,7 +1,5 @@
 """What a rewrite evaluates: as often as before, in the same order, under a name where that is needed."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.diagnostic import Binding

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from stablelint.diagnostic import Binding
 from tests.codemod.support import proposal, rewritten, withheld
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from textwrap import dedent
 
 from stablelint.analysis.check import AnalysisOptions, check_source

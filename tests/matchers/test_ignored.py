@@ -1,7 +1,5 @@
 """Targets that are all ignored: shown by the program, or only thinkable."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

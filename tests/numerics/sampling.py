@@ -1,7 +1,5 @@
 """Members of an interval, as numbers of a format, for the tests that compare with torch."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """The law of interval arithmetic, against torch: a result of members is a member of the result."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

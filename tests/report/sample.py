@@ -1,7 +1,5 @@
 """One result with everything in it: chains, wide characters, other files, every kind of fix."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stablelint.diagnostic import (

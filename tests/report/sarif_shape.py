@@ -3,8 +3,6 @@
 The schema closes every object but property bags, so a misspelt property is a fault as a missing one is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """The last lines of `stablelint fix`: a fix that was withheld is told once, and not offered again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from report import sample

@@ -1,7 +1,5 @@
 """Code frames."""
 
-from __future__ import annotations
-
 from stablelint.diagnostic import Position, Span
 from stablelint.report.frame import Mark, frame
 from stablelint.report.style import PLAIN

@@ -1,7 +1,5 @@
 """The formats against files. STABLELINT_UPDATE_GOLDEN=1 writes the files anew."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Findings of little confidence: a line each, most likely first, by file."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """An editor that speaks the protocol to a real server process."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import atexit

@@ -1,7 +1,5 @@
 """What is shown of a long file while one types agrees with the whole answer that follows."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

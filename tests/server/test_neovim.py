@@ -1,7 +1,5 @@
 """A session in a real editor: open a faulty file, see the finding, ask for the range, fix, undo."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

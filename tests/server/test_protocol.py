@@ -1,7 +1,5 @@
 """The server as an editor meets it: a process, spoken to through the protocol."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

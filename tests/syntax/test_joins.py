@@ -1,7 +1,5 @@
 """A quotient that the text shows to be a path."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A notebook is read as Python cell by cell, and only the source of what changed is written back."""
 
-from __future__ import annotations
-
 import ast
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """What the code of a file shows of precision, and what its comments and docstrings do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half

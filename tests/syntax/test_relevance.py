@@ -1,7 +1,5 @@
 """A file that computes nothing with torch is let go by its bytes; any way in which torch comes in keeps it."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.syntax.relevance import brings_torch, handles_tensors, sets_elsewhere

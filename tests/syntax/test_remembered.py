@@ -1,7 +1,5 @@
 """What is remembered of a file's nodes goes with the file."""
 
-from __future__ import annotations
-
 import ast
 import gc
 

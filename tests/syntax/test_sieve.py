@@ -1,7 +1,5 @@
 """What the sieve lets go must not need a second look; what it keeps may."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

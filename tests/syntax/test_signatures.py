@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 
 from stablelint.syntax.signatures import defaults_of, parameters, placed

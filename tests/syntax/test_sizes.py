@@ -1,7 +1,5 @@
 """Views that may be given the sizes of a tensor in another order; what is let go must not be one."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

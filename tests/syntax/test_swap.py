@@ -1,7 +1,5 @@
 """Pairs that a comparison puts in order."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

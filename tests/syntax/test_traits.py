@@ -1,7 +1,5 @@
 """What the table says of operations, held against torch."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import partial

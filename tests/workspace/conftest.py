@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import fake_engine
 import pytest
 

@@ -1,7 +1,5 @@
 """Fixes that change several files: all of the files of a fix are fixed, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is kept of a file that rests on another one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

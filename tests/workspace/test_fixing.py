@@ -1,7 +1,5 @@
 """What `fix` answers for files that are no longer what `check` has seen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is told of a program whose faults lie across its files: the shapes under `tests/projects`, one bug of each kind."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A setting that another file sets otherwise is no longer assumed; results follow what other files say now."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every fact that is found says what it says, and which way it is expected to speak."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 

@@ -1,7 +1,5 @@
 """What facts hold of a line of code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

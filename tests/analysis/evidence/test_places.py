@@ -1,7 +1,5 @@
 """What tells where code stands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

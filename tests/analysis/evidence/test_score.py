@@ -1,7 +1,5 @@
 """Confidence out of weights: of a table of the test's own."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What a class counts up is never below what it starts from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

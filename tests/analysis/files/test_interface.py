@@ -1,7 +1,5 @@
 """What other files see of a file: a result holds as long as that stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

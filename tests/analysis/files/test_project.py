@@ -1,7 +1,5 @@
 """What imports lead to: helpers, models and constants of other files, read and never imported."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

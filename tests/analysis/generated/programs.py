@@ -1,7 +1,5 @@
 """Draws programs: functions of two tensors and a number, at whose end logarithms, quotients and the like are taken."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import functools

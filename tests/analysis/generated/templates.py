@@ -4,8 +4,6 @@
 literals, `{i}` is a number that makes names new.
 """
 
-from __future__ import annotations
-
 LITERALS = "0 1 -1 0.5 2 1e-6 3 -2 1e-3 10 0.1 -0.5".split()
 
 TENSORS = """

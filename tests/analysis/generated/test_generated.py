@@ -1,7 +1,5 @@
 """A slice of the programs that `benchmarks/generated_proofs.py` draws: no proof of theirs is falsified."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

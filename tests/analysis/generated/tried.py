@@ -1,7 +1,5 @@
 """Runs a drawn program on operands of many kinds, and tells which of its proofs that falsifies."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

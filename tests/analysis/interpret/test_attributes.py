@@ -1,7 +1,5 @@
 """What an object holds is known however it was put there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 

@@ -1,7 +1,5 @@
 """A comprehension over a tuple that is written out makes each of its elements."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, unguarded

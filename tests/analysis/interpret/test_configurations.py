@@ -1,7 +1,5 @@
 """What a configuration decides: defaults of parameters, and choices made in a constructor."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

@@ -1,7 +1,5 @@
 """Layers and functions are followed through the containers that hold them and the calls that make them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, open_, unmet, violated

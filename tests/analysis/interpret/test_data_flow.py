@@ -3,8 +3,6 @@
 Each program ends in the logarithm of a softmax (SL202) or of a guarded value (silence), however it gets there.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet

@@ -1,7 +1,5 @@
 """Code is analysed wherever it stands, called or not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet

@@ -1,7 +1,5 @@
 """A progress bar yields what it is given."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, unguarded

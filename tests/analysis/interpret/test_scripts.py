@@ -1,7 +1,5 @@
 """What a script passes to its functions and methods is one use of them, and others may pass anything."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, violated

@@ -1,7 +1,5 @@
 """Within a loop there is something to loop over."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import proved

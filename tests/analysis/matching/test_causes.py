@@ -1,7 +1,5 @@
 """One cause, one finding, at the place to change, with the steps that lead there."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.diagnostic import Applicability, Diagnostic, Status

@@ -1,7 +1,5 @@
 """The chain that a finding prints: from where its operand is born, by what brings it to the critical point."""
 
-from __future__ import annotations
-
 from tests.analysis.support import findings
 
 

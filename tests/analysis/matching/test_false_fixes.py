@@ -1,7 +1,5 @@
 """A cure that only hides the value in the forward direction, or that rounding takes away, is reported."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import fixes, function, open_

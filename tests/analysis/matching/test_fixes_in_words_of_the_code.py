@@ -1,7 +1,5 @@
 """A fix is written in the words of the code around it: its names, its literals, the result it picks."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import fixes

@@ -1,7 +1,5 @@
 """Functions are left out only where no rule could speak."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """What a long call yields is followed to what matters."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

@@ -1,7 +1,5 @@
 """A model that ends in what the loss does itself: told once, with the change of all that takes what it gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A fix is offered where it can run: for tensors, for the numbers they hold, where the options are set."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.codemod.propose import propose_all

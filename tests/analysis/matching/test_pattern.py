@@ -1,7 +1,5 @@
 """What a pattern is an instance of."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.analysis.matching.pattern import Match, compile_pattern, match

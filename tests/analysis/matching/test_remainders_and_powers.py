@@ -1,7 +1,5 @@
 """Remainders by what may be 0, and powers of which somebody else chooses the exponent."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import function, open_, unmet

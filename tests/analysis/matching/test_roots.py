@@ -1,7 +1,5 @@
 """What of a file is looked at: risky functions, what passes values to them, and the body around them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stablelint.analysis.files.modules import module_of

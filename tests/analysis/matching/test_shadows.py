@@ -1,7 +1,5 @@
 """What a rule takes over from one that it replaces."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source

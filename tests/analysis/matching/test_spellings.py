@@ -1,7 +1,5 @@
 """One flaw, however it is spelled, is one finding of one rule."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import function, open_

@@ -1,7 +1,5 @@
 """Kleene's three-valued logic."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Spellings that users write of what the rules know."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

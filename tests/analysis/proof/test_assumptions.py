@@ -1,7 +1,5 @@
 """What holds as long as a setting keeps its value is assumed, not proved; a call in sight can contradict it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import IMPORTS, body, report

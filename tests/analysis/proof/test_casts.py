@@ -1,7 +1,5 @@
 """A bound does not outlive a cast that cuts or rounds it away."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings, function, unmet

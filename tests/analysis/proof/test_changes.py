@@ -1,7 +1,5 @@
 """What was true of a value when it was made or tested, and is not when it is used: something has changed it since."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import report

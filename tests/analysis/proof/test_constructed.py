@@ -1,7 +1,5 @@
 """What is not 0, and inside of its domain, by the way in which it was made; beside each its nearest kin that may be."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.diagnostic import Status

@@ -1,7 +1,5 @@
 """What is only counted up, and settings under a root, are taken to be positive, and that is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, body, function, open_, unmet

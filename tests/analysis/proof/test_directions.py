@@ -1,7 +1,5 @@
 """Vectors that are divided by a length or a component of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet, violated

@@ -1,7 +1,5 @@
 """Ways in which programs keep clear of a count of 0, or of an empty selection."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

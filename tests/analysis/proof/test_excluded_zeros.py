@@ -1,7 +1,5 @@
 """Zeros that the way in which a value was made or selected excludes, and what a call has changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis import support

@@ -1,7 +1,5 @@
 """Mechanisms that looked like proofs, on code that the engine was not written for, and are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

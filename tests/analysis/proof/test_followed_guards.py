@@ -1,7 +1,5 @@
 """Guards that stand elsewhere than at the operation: in a test, a group, a caller, a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, violated

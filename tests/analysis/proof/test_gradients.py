@@ -1,7 +1,5 @@
 """Where a gradient is taken, and through which operands none can be."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

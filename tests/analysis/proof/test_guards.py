@@ -1,7 +1,5 @@
 """What proves an obligation: nothing is said, and the proof is counted under its name."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, function, open_, unmet

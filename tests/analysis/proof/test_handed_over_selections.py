@@ -1,7 +1,5 @@
 """Selections by an index that somebody else made: nothing tells that it picks an element."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, discharged_by, open_

@@ -1,7 +1,5 @@
 """Which masks leave something in each row, and in the batch."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet

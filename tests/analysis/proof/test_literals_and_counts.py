@@ -1,7 +1,5 @@
 """Divisors that a text decides: arrays and tensors made of literals, and counts of the turns of a loop."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import report

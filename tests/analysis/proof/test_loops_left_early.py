@@ -1,7 +1,5 @@
 """What a loop's end tells holds where the loop has run to its end, and not where a `break` has left it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings

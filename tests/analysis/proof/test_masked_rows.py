@@ -1,7 +1,5 @@
 """Softmax over rows that -inf may fill, however the -inf gets there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

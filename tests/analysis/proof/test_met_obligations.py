@@ -1,7 +1,5 @@
 """Forms written out by hand whose operands are bounded: nothing in them can fail."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, function, open_, unmet

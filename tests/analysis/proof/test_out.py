@@ -1,7 +1,5 @@
 """What is written into `out=` has no gradient."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

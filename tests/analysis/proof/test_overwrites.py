@@ -1,7 +1,5 @@
 """Elements that would go wrong are overwritten: before the operation, behind it, or on both sides."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

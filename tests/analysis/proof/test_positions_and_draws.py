@@ -1,7 +1,5 @@
 """Zeros that positions, draws, and tests of an element keep away."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

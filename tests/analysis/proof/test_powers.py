@@ -1,7 +1,5 @@
 """Powers whose exponent need not be whole, of bases that come to 0 or below."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import body, open_, violated

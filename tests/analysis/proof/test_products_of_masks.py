@@ -1,7 +1,5 @@
 """What came out of the same mapping as a mask counts with it which entries of a batch are there."""
 
-from __future__ import annotations
-
 from tests.analysis.support import open_
 
 LOSS = """

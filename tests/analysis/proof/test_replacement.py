@@ -1,7 +1,5 @@
 """Quotients and logarithms whose NaN is wiped away after the fact, by whatever spelling."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, report, unmet

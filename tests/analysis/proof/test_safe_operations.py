@@ -1,7 +1,5 @@
 """What is finite at every operand, in each spelling: nothing is said by default."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import function, open_, unmet

@@ -1,7 +1,5 @@
 """Guards that a test, an idiom or an operation is: what it excludes is not held against what follows."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, violated

@@ -1,7 +1,5 @@
 """The first value of what training changes, or of what is written into, bounds nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import report

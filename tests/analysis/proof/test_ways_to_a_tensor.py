@@ -1,7 +1,5 @@
 """What is written into a tensor or an object, through whatever leads there: nothing of before is proved of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import report, violated

@@ -1,7 +1,5 @@
 """What is written in place, scaled or marked: no more is believed of it than what is true of every element."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings

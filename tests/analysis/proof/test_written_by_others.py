@@ -1,7 +1,5 @@
 """Attributes that the code of others writes: of the class, of whatever object, through a descriptor; merged mappings."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings

@@ -1,7 +1,5 @@
 """The parts of a matrix decomposition, however they are reached."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import body, report

@@ -1,7 +1,5 @@
 """Element types are known from annotations, casts of modules, contexts and settings."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

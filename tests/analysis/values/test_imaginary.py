@@ -1,7 +1,5 @@
 """An exponential of what is imaginary is of size 1."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, discharged_by, function, open_

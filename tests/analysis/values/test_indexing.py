@@ -1,7 +1,5 @@
 """What an index takes away, and what it adds."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all, parts_of

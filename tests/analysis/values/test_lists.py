@@ -1,7 +1,5 @@
 """What a value is on the paths that meet in it."""
 
-from __future__ import annotations
-
 from stablelint.analysis.values.lists import elements_of, is_list, last_of, leaves
 from stablelint.analysis.values.value import Graph, Kind, Value
 

@@ -1,7 +1,5 @@
 """What one of several paths makes of a value is seen behind the place at which they meet."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings, open_, unmet, violated

@@ -1,7 +1,5 @@
 """relu selects the gradient 0 where it has made a 0, and no infinite one passes: the analysis says what autograd does."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

@@ -1,7 +1,5 @@
 """What a reduction makes of the zeros of a row."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import violated

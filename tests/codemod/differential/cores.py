@@ -1,7 +1,5 @@
 """The expressions around which programs are written: the patterns of every rule that has a safe fix."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import random

@@ -1,7 +1,5 @@
 """Runs a program and its fixed form on the same operands, and says in what they differ."""
 
-from __future__ import annotations
-
 import itertools
 import linecache
 import sys

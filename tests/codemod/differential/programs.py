@@ -5,8 +5,6 @@ lists the `calls` to make, each a function of the operands. A driver does what a
 other arguments, writes attributes, derives classes.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 import textwrap

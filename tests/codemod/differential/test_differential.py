@@ -1,7 +1,5 @@
 """A slice of the programs that `benchmarks/differential.py` runs, and the dangers that the judge must see."""
 
-from __future__ import annotations
-
 import ast
 import random
 

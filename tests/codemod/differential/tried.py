@@ -1,7 +1,5 @@
 """Fixes a program as `fix` does, and judges the result."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

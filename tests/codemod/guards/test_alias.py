@@ -1,7 +1,5 @@
 """Where a rewrite leaves a mere name for a name, the assignment goes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.codemod.support import proposal, rewritten

@@ -1,7 +1,5 @@
 """A line within brackets that gets too long is spread, one part a line."""
 
-from __future__ import annotations
-
 from tests.codemod.support import proposal, rewritten
 
 HEAD = "import torch\n"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from stablelint.codemod.proof.sharing import check_taken_alone

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +77,7 @@ def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
     after = guarded(source, f"$x.clamp_min({new!r})").strip()
 
     class Number(float):
-        def clamp(self, min: float) -> Number:
+        def clamp(self, min: float) -> "Number":
             return Number(max(self, min))
 
         clamp_min = clamp

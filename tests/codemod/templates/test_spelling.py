@@ -1,7 +1,5 @@
 """A rewrite calls what it needs in the way that the file already does."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.codemod.support import HEAD, body, proposal, rewritten

@@ -1,7 +1,5 @@
 """What works in place keeps doing so."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.diagnostic import Binding

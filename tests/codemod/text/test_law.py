@@ -1,7 +1,5 @@
 """Whatever the operand and its surroundings, the rewritten text means the substituted tree."""
 
-from __future__ import annotations
-
 import ast
 import copy
 

@@ -1,7 +1,5 @@
 """Where the nodes of a file hang, whichever was asked for first."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Learning rates out of all proportion."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.matchers.support import findings

@@ -1,7 +1,5 @@
 """Operations with a torch counterpart: how to call it on members of the operands' ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

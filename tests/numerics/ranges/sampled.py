@@ -5,8 +5,6 @@ and oneDNN chose. As a program it prints the failures of the process it runs in,
 under each instruction set: `python -m tests.numerics.ranges.sampled`.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import zlib

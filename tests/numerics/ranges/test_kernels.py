@@ -1,7 +1,5 @@
 """The ranges hold under every instruction set that torch has kernels for and this processor has."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the tables say of the ranges that the rules reason from."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

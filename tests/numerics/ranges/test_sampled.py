@@ -1,7 +1,5 @@
 """Every entry of the tables, sampled: torch's result for members of the operands is a member of the range."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

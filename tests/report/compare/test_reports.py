@@ -1,7 +1,5 @@
 """Reports on comparisons: what text and page show of the same data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

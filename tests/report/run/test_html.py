@@ -1,7 +1,5 @@
 """The page and the text of a guarded run, from a report as the guarded process writes it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any

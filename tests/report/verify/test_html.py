@@ -1,7 +1,5 @@
 """The page of a verification."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

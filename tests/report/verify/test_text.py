@@ -1,7 +1,5 @@
 """What a verification says at a terminal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@ Each has a line with its program and name, what is replaced by what (an empty la
 before it), and behind `?` the check that must name it, with what stands in the expression, the subjects or the evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs run under the audit in this process."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

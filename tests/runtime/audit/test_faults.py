@@ -1,7 +1,5 @@
 """Every planted fault is named by its check; the sound programs raise one warning at most in all."""
 
-from __future__ import annotations
-
 import random
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What loaders handed out, and what names of classes hold, as small programs show it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An audited run is the run it would have been, bit for bit."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

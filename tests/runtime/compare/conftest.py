@@ -1,7 +1,5 @@
 """Commands of `compare` that run in forks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs that do not repeat themselves: the marked expression is where two runs part, and why."""
 
-from __future__ import annotations
-
 HEAD = """\
 import datetime, os, random, time, uuid
 import numpy as np

@@ -1,7 +1,5 @@
 """A command twice: where it does not repeat itself, and the cause by name."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command in another precision and in another tree."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

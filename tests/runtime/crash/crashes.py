@@ -1,7 +1,5 @@
 """Programs that end by an exception of torch, and what must be said of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\ntorch.manual_seed(0)\n"

@@ -1,7 +1,5 @@
 """Errors of torch, explained in the words of the program that they ended; what is unknown is not said."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

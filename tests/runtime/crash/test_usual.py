@@ -1,7 +1,5 @@
 """Everyday errors of torch that a sentence explains: what met what, by the program's names, and nothing that is unknown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs that go wrong, run under the guard with its rules."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

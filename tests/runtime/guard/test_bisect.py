@@ -1,7 +1,5 @@
 """The first bad batch of a loader, and the first bad checkpoint of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A model inside `DataParallel`: one process, a thread for each device, or none where there is one device at most."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")

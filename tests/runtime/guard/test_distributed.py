@@ -1,7 +1,5 @@
 """Ranks under torchrun: each watches, the guilty one names its expression, none waits for another."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

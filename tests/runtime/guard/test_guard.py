@@ -1,7 +1,5 @@
 """The guard as an object: reactions, hand-written loops, closures, memory, threads."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import pickle

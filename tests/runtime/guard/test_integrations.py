@@ -1,7 +1,5 @@
 """The callbacks inside the real libraries; skipped where these are not installed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

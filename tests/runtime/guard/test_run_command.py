@@ -1,7 +1,5 @@
 """`stablelint run` as a process: what it passes through, and what it says."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

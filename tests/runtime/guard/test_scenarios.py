@@ -4,8 +4,6 @@ A mark reads `# <- EXPRESSION | ORIGIN` (and `| in-place`): the guard must name 
 columns and that origin. `?` stands for any expression. A program named `benign_…` must run through unnoticed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import runpy

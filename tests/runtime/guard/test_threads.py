@@ -1,7 +1,5 @@
 """Alarms among threads: nobody dies, nothing is lost, and what is not watched is left alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A place in a file is found in its syntax: the blocks around it, the call that ends there, the owner of code."""
 
-from __future__ import annotations
-
 import ast
 from types import CodeType
 

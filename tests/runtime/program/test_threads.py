@@ -1,7 +1,5 @@
 """Which other threads may run code of the program."""
 
-from __future__ import annotations
-
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Text that is in no file: a cell is read with the cells that ran before it, under its number."""
 
-from __future__ import annotations
-
 import linecache
 import sys
 from types import SimpleNamespace

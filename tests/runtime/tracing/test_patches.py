@@ -1,7 +1,5 @@
 """A name that was replaced is put back as it was: own, inherited, or replaced by somebody else since."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

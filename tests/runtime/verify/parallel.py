@@ -1,7 +1,5 @@
 """Programs of several processes, threads and kinds of tensors, for `test_parallel`."""
 
-from __future__ import annotations
-
 DISTRIBUTED = """\
 import os
 

@@ -1,7 +1,5 @@
 """Small programs, and the sites in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stablelint.diagnostic import Position, Span

@@ -1,7 +1,5 @@
 """Sites built by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

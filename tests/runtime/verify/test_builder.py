@@ -1,7 +1,5 @@
 """From a finding and its fix to a site."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.diagnostic import (

@@ -1,7 +1,5 @@
 """Capture and replay where the operands are: on a GPU, if there is one."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

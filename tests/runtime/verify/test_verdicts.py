@@ -1,7 +1,5 @@
 """What running an expression and its fix shows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What runs have seen is kept by the text of the function, and read without torch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

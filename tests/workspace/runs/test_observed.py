@@ -1,7 +1,5 @@
 """What runs have seen decides: confirmed to the top, sound to the end, by the text of the function."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

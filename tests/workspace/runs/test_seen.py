@@ -1,7 +1,5 @@
 """What runs have seen of a value is told wherever the function speaks of that value, and nowhere else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls that are followed, within a budget of statements."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...support import findings, open_

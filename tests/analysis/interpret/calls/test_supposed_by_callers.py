@@ -1,7 +1,5 @@
 """Functions that other files may call too: what their calls in sight pass and test is assumed, never proved."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.analysis.support import assumed, discharged_by, found_in_package, open_

@@ -1,7 +1,5 @@
 """What a base class from another file sets: the same for each class that inherits it, but for what that one changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stablelint.analysis.check import AnalysisOptions, check_source

@@ -1,7 +1,5 @@
 """An attribute that its class counts up."""
 
-from __future__ import annotations
-
 from tests.analysis.support import assumed, unguarded
 
 MEAN = """

@@ -1,7 +1,5 @@
 """Arrays of NumPy: what is computed of them is looked at as what is computed of tensors is, and not rewritten."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.analysis.check import AnalysisOptions, check_source

@@ -1,7 +1,5 @@
 """What is assumed, and not proved: that an offset is positive, that a size is, that nothing cancels."""
 
-from __future__ import annotations
-
 import pytest
 
 from ...support import assumed, open_

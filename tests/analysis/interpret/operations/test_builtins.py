@@ -1,7 +1,5 @@
 """Python's own functions, of numbers and of what a program asks for."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, unmet

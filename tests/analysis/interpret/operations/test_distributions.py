@@ -1,7 +1,5 @@
 """The parameters of a distribution, which are positive wherever its arguments are validated."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, discharged_by, unmet

@@ -1,7 +1,5 @@
 """What calling an instance of an `nn` class does."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import findings

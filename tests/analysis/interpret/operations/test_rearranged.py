@@ -1,7 +1,5 @@
 """What stands elsewhere, or is repeated, is as large as before: einops, grids."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, open_

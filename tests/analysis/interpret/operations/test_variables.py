@@ -1,7 +1,5 @@
 """`Variable(x)` is x, cut off its graph."""
 
-from __future__ import annotations
-
 from tests.analysis.support import discharged_by, open_
 
 IMPORTS = "import torch\nfrom torch.autograd import Variable\n"

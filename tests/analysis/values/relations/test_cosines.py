@@ -1,7 +1,5 @@
 """Products of unit vectors: in [-1, 1] where they are multiplied along themselves."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import assumed, open_

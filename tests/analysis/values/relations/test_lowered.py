@@ -1,7 +1,5 @@
 """An exponent that is lowered before its maximum is taken out."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import discharged_by, function

@@ -1,7 +1,5 @@
 """All pairs of a tensor's rows: each row is paired with itself, and their difference is 0 there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_

@@ -1,7 +1,5 @@
 """What a comparison of two values says of their difference."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import open_, unmet, violated

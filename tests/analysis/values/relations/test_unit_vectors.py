@@ -1,7 +1,5 @@
 """Norms of rows and columns of what a decomposition makes orthonormal."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.analysis.support import unmet

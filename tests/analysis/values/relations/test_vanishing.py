@@ -1,7 +1,5 @@
 """What one mask makes 0 is 0 at the same places."""
 
-from __future__ import annotations
-
 from tests.analysis.support import open_, violated
 
 BOXES = """

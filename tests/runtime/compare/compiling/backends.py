@@ -1,7 +1,5 @@
 """Backends that each get one operation wrong."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

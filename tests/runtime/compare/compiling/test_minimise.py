@@ -1,7 +1,5 @@
 """The compiler's own kernels judged, and what is written of its options."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

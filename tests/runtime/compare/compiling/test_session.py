@@ -1,7 +1,5 @@
 """Eager against compiled: the operation that a backend gets wrong, and a script that shows it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

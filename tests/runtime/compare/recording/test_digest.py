@@ -1,7 +1,5 @@
 """What is kept of a tensor."""
 
-from __future__ import annotations
-
 import pytest
 
 torch = pytest.importorskip("torch")

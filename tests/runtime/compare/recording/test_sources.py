@@ -1,7 +1,5 @@
 """What is watched besides operations: of files, those that a run has left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stablelint.runtime.compare.recording.sources import _modified

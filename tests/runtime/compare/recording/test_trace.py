@@ -1,7 +1,5 @@
 """Traces on disk: bounded, and readable as far as they were written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

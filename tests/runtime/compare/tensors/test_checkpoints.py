@@ -1,7 +1,5 @@
 """Files with tensors are read without running what they bring."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Two tensors, and two sets of them, within tolerances."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The batch in a report: the sample and token of a bad element, and how far the batch is from the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

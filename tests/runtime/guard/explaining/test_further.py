@@ -1,7 +1,5 @@
 """`verify_steps`: training continued with the fix in a forked copy, and nothing of it in this process."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

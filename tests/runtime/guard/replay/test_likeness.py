@@ -1,7 +1,5 @@
 """What counts as a repetition of a step: generators count as far as the replay drew from them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Operand tables tell which tensor is which, and where in it the first bad element comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

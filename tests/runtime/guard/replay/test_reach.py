@@ -1,7 +1,5 @@
 """Everything that the names of a step lead to, and nothing that goes on elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import sys

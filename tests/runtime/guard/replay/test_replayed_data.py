@@ -1,7 +1,5 @@
 """A replay gives the step its own data: what a loop takes from an iterator, and counters that a closure keeps."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

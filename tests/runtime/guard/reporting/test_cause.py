@@ -1,7 +1,5 @@
 """Causes that the operands tell, where no rule speaks of the expression."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """A guard with TensorBoard's own writer: what stands in the file afterwards; skipped where it is not installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

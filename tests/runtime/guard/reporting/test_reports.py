@@ -1,7 +1,5 @@
 """What the report of a fault says: the rule and its fix, whether the fix helps, and the operands by name."""
 
-from __future__ import annotations
-
 import pickle
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random generators are taken back by the draws that are known to have been made."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Before the NaN: gradient norms beyond a limit, layers that are skipped, and what layers and parameters held."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from itertools import pairwise

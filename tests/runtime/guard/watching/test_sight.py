@@ -1,7 +1,5 @@
 """Programs in which no optimizer steps: what they show that is not finite is traced back to its expression."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Operands that nobody captured."""
 
-from __future__ import annotations
-
 import torch
 
 from stablelint.runtime.verify.operands.adversary import boundary_cases

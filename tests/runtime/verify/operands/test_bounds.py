@@ -1,7 +1,5 @@
 """The numbers that boundary operands are filled with."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

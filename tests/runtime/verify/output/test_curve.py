@@ -1,7 +1,5 @@
 """The curve of a site: where it fails, and where it does not."""
 
-from __future__ import annotations
-
 import torch
 
 from stablelint.runtime.verify.output.curve import curve_of

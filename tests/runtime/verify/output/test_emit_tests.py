@@ -1,7 +1,5 @@
 """A regression test for digits that are lost, and the words in which operands and results are told."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cheap questions about operands and gradients."""
 
-from __future__ import annotations
-
 import torch
 
 from stablelint.runtime.verify.probe.look import Gradients

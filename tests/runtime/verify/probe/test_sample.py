@@ -1,7 +1,5 @@
 """What is kept of a site's calls is bounded, whatever comes."""
 
-from __future__ import annotations
-
 import math
 
 import torch

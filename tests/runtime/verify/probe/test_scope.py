@@ -1,7 +1,5 @@
 """Arguments of a call, kept for another one."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import torch

@@ -1,7 +1,5 @@
 """Inputs at which a site goes wrong are searched for in the process that holds the function."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order of calls in a training loop."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.runtime.verify.probe.series import faults

@@ -1,7 +1,5 @@
 """What a watched program ends with is told as without probes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

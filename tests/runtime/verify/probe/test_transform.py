@@ -1,7 +1,5 @@
 """Probes in a tree change nothing but what is recorded."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Expressions that give a distribution are replayed by the log-probabilities it stands for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

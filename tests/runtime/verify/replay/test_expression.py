@@ -1,7 +1,5 @@
 """Expressions over operands."""
 
-from __future__ import annotations
-
 import pytest
 
 from stablelint.runtime.verify.replay.expression import NotReplayableError, compile_expression, needed, spares

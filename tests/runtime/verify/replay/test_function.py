@@ -1,7 +1,5 @@
 """A fix on the function around it: results, what is written, gradients, before and after."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Values on their way to disk and back."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What probes see of a real command, in real processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

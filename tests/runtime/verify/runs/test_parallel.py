@@ -1,7 +1,5 @@
 """Probes in several processes and threads, and around tensors that are no plain ones."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

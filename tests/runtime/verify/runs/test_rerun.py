@@ -1,7 +1,5 @@
 """The command once more with its fixes, and the whole of a verification."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

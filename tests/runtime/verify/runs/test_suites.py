@@ -1,7 +1,5 @@
 """A command that is a test-suite: which of its tests fail, and what that says of a fix."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

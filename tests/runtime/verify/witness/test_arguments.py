@@ -1,7 +1,5 @@
 """Arguments for a function, from its text: what they are, and what error messages make of them."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from itertools import islice

@@ -1,7 +1,5 @@
 """What a call that is made may not do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The statements that make a value, by themselves."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

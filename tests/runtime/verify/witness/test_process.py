@@ -1,7 +1,5 @@
 """Without a command: functions of a file are called in a process of its own, and a call that goes wrong is shown."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

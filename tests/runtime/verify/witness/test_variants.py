@@ -1,7 +1,5 @@
 """What real data bring, made of arguments that a call takes."""
 
-from __future__ import annotations
-
 from stablelint.runtime.verify.witness.arguments import Argument, written
 from stablelint.runtime.verify.witness.variants import variants
 
