@@ -83,6 +83,10 @@ def _shortened(head: str, items: Sequence[Mapping[str, Any]], columns: str, most
     return Rows(listed(head, items[:most], columns), (lambda: page.table(longer)) if items else None)
 
 
+# Origins that tell no more than the line that is shown, or the module that is named.
+_PLAIN = ("function", "module-forward", "unknown")
+
+
 def _label(event: Mapping[str, Any]) -> str:
     if event["kind"] == "gradient-explosion":
         return "overflows here"
@@ -92,7 +96,9 @@ def _label(event: Mapping[str, Any]) -> str:
 
 def _notes(report: Mapping[str, Any]) -> Iterator[Part]:
     event, cause = report["event"], report["cause"]
-    where = f"{event['phase']} pass of step {event['step']}, {event['origin']}"
+    where = f"{event['phase']} pass of step {event['step']}"
+    if event["origin"] not in _PLAIN:
+        where += f", {event['origin'].replace('-', ' ')}"
     if event["module"]:
         where += f", module {event['module']}"
     if event["rank"] is not None:
