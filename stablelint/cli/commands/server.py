@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Serves until the editor leaves. Returns the exit code."""
     gc.disable()  # while what is loaded lives as long as the process
     try:
-        from stablelint.server.app import create
+        from stablelint.server.answers import create
 
         server = create()
     except ModuleNotFoundError as error:
