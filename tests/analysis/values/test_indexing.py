@@ -4,6 +4,7 @@ import pytest
 
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all, parts_of
 from stablelint.analysis.values.value import Graph, Kind, Value
+from tests.analysis.support import open_
 
 _GRAPH = Graph()
 
@@ -42,3 +43,9 @@ def test_an_index(index: Value, keeps: bool, adds: bool) -> None:
 def test_an_index_has_a_part_for_each_dimension_that_it_speaks_of() -> None:
     assert len(parts_of(_index(..., None, 0))) == 3
     assert len(parts_of(_index(0))) == 1
+
+
+def test_an_element_of_what_is_not_known_need_not_be_a_tensor() -> None:
+    code = "def f(sizes, n):\n    return sizes[0] % n\n"
+    assert open_(code) == []
+    assert open_(code.replace("sizes,", "sizes: torch.Tensor,")) == [(2, "SL114")]

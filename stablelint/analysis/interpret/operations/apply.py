@@ -363,10 +363,10 @@ def kind_of(op: str, values: list[Value]) -> Kind:
         if kinds == {Kind.NUMBER}:
             return Kind.NUMBER
         return Kind.UNKNOWN
-    if op in VIEWS or op in SELECTIONS:
-        return values[0].kind if values and values[0].kind in (Kind.TENSOR, Kind.FOREIGN) else Kind.TENSOR
     if op == "index":
         return values[0].kind if values[0].kind in (Kind.TENSOR, Kind.FOREIGN, Kind.NUMBER) else Kind.UNKNOWN
+    if op in VIEWS or op in SELECTIONS:
+        return values[0].kind if values and values[0].kind in (Kind.TENSOR, Kind.FOREIGN) else Kind.TENSOR
     if Kind.FOREIGN in kinds and op in _OF_ARRAYS:
         return Kind.FOREIGN
     return Kind.TENSOR
