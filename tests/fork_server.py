@@ -1,7 +1,7 @@
 """Runs programs in forks of a process that has torch: a run costs no import.
 
 Given the descriptor of a socket, and names of modules to load before the forks. Reads jobs, each a JSON object with
-the descriptor that takes its output, and answers each with its exit status.
+the descriptor that takes its output, and answers each with its process and then with its exit status.
 """
 
 import atexit
@@ -37,6 +37,7 @@ def main() -> None:
             jobs.close()
             os._exit(run(json.loads(job), outputs[0]))
         os.close(outputs[0])
+        jobs.send(str(process).encode())
         status = os.waitpid(process, 0)[1]
         jobs.send(str(os.waitstatus_to_exitcode(status)).encode())
 
@@ -44,6 +45,8 @@ def main() -> None:
 def run(job: dict, output: int) -> int:
     for stream in (1, 2):
         os.dup2(output, stream)
+    if job["apart"]:
+        os.setsid()
     os.chdir(job["folder"])
     os.environ.update(job["environment"])
     os.environ["OMP_NUM_THREADS"] = "1"

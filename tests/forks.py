@@ -24,21 +24,24 @@ SERVER = Path(__file__).with_name("fork_server.py")
 
 @dataclass
 class Forked:
-    """A program that runs in a fork, as far as it is asked how it ended."""
+    """A program that runs in a fork, as far as it is stopped and asked how it ended."""
 
     server: "Server"
+    pid: int
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit status. What is to be stopped in time runs in a process of its own."""
-        return int(self.server.answers.recv(_LARGEST))
+        """Its exit status. Raises TimeoutExpired."""
+        try:
+            return self.server.answer(timeout)
+        except TimeoutError as error:
+            raise subprocess.TimeoutExpired((), timeout or 0.0) from error
 
 
 class Server:
     """A process that has loaded modules and forks for each program."""
 
     def __init__(self, seed: str, modules: Sequence[str]) -> None:
-        self.answers, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.answers.settimeout(_LONGEST)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
             [sys.executable, str(SERVER), str(theirs.fileno()), *modules],
             pass_fds=[theirs.fileno()],
@@ -48,12 +51,17 @@ class Server:
 
     def run(self, job: object, output: int) -> Forked:
         """Have a job run, its output going to a descriptor."""
-        socket.send_fds(self.answers, [json.dumps(job).encode()], [output])
-        return Forked(self)
+        socket.send_fds(self._socket, [json.dumps(job).encode()], [output])
+        return Forked(self, self.answer())
+
+    def answer(self, timeout: float | None = None) -> int:
+        """The next number that the process says. Raises TimeoutError."""
+        self._socket.settimeout(timeout or _LONGEST)
+        return int(self._socket.recv(_LARGEST))
 
     def close(self) -> None:
         """End the process."""
-        self.answers.close()
+        self._socket.close()
         self._process.wait()
 
 
@@ -117,13 +125,14 @@ class Servers:
         directory: Path | None = None,
         output: Any = None,
         extra: Mapping[str, str] | None = None,
-        apart: bool = True,
+        apart: bool = False,
     ) -> Forked:
         number = 1 if output is None else output if isinstance(output, int) else output.fileno()
         job = {
             "command": command_line(command),
             "plan": asdict(plan),
             "folder": str(directory or os.getcwd()),
+            "apart": apart,
             "environment": {**os.environ, **(extra or {})},
         }
         return server.run(job, number)

@@ -12,6 +12,7 @@ import pytest
 
 from cli.conftest import Outcome
 from cli.here import run_here
+from tests.forks import Servers
 
 pytest.importorskip("torch", reason="verify runs code")
 
@@ -60,9 +61,10 @@ def _verify(folder: Path, *words: str) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def proved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcome]:
+def proved(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> tuple[Path, Outcome]:
     folder = _folder(tmp_path_factory.mktemp("proved"), PROGRAM)
-    done = _verify(folder, "--output-format", "json", "--emit-tests", "regression", "--", "train.py")
+    with servers.running_commands():
+        done = _verify(folder, "--output-format", "json", "--emit-tests", "regression", "--", "train.py")
     shutil.copytree(folder / ".stablelint", folder / "evidence")
     return folder, done
 
@@ -104,7 +106,7 @@ def test_from_the_proof_to_the_fix(proved: tuple[Path, Outcome]) -> None:
 
 
 def test_a_second_verification_runs_only_what_is_not_settled(
-    proved: tuple[Path, Outcome], tmp_path: Path
+    proved: tuple[Path, Outcome], tmp_path: Path, forked: None
 ) -> None:
     folder = _folder(tmp_path / "again", PROGRAM)
     shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
@@ -119,7 +121,9 @@ def test_a_second_verification_runs_only_what_is_not_settled(
     assert edited["captured"]["calls"] == 3, "an edited function is verified anew"
 
 
-def test_the_rerun_has_the_fixes_that_are_settled_too(proved: tuple[Path, Outcome], tmp_path: Path) -> None:
+def test_the_rerun_has_the_fixes_that_are_settled_too(
+    proved: tuple[Path, Outcome], tmp_path: Path, forked: None
+) -> None:
     folder = _folder(tmp_path / "settled", PROGRAM)
     shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
     done = _verify(folder, "--output-format", "json", "--", "train.py")
@@ -128,7 +132,7 @@ def test_the_rerun_has_the_fixes_that_are_settled_too(proved: tuple[Path, Outcom
 
 
 def test_a_regression_test_is_written_though_the_verdict_is_known(
-    proved: tuple[Path, Outcome], tmp_path: Path
+    proved: tuple[Path, Outcome], tmp_path: Path, forked: None
 ) -> None:
     folder = _folder(tmp_path / "known", PROGRAM)
     shutil.copytree(proved[0] / "evidence", folder / ".stablelint")
@@ -155,10 +159,10 @@ def test_an_interrupt_keeps_what_was_found(tmp_path: Path) -> None:
     assert (folder / ".stablelint" / "verdicts.json").exists()
 
 
-def test_a_time_out_keeps_what_was_found(tmp_path: Path) -> None:
+def test_a_time_out_keeps_what_was_found(tmp_path: Path, forked: None) -> None:
     folder = _folder(tmp_path / "endless", ENDLESS)
     words = ["--no-rerun", "-q", "--output-format", "json"]
-    for seconds in ("6", "40", "160"):  # a busy machine may need that long to import torch
+    for seconds in ("2", "40"):  # a busy machine may need that long
         done = _verify(folder, "--timeout", seconds, *words, "--", "train.py")
         assert done.code == 2
         assert f"the command was stopped after {seconds} s; sites reached until then count" in done.err

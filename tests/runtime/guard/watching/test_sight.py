@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.here import run_here
 
 torch = pytest.importorskip("torch")
 
@@ -119,16 +120,15 @@ def test_a_program_on_the_command_line_is_read_there_and_runs_to_its_end() -> No
     assert "x / (x - x)" in done.stderr
 
 
-def test_a_confirmed_fix_is_written_when_asked(tmp_path: Path) -> None:
+def test_a_confirmed_fix_is_written_when_asked(tmp_path: Path, forked: None) -> None:
     path = tmp_path / "infer.py"
     path.write_text(INFERENCE)
-    words = [sys.executable, "-m", "stablelint", "run", "--apply", "--", sys.executable, str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert "wrote the confirmed fix" in done.stderr
+    words = ("run", "--apply", "--", sys.executable, str(path))
+    assert "wrote the confirmed fix" in run_here(tmp_path, *words).err
     assert "normalize" in path.read_text()
-    again = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert again.returncode == 0
-    assert "no optimizer step was seen" in again.stderr
+    again = run_here(tmp_path, *words)
+    assert again.code == 0
+    assert "no optimizer step was seen" in again.err
 
 
 def test_what_torch_warns_of_is_told_of_the_line_that_reads_the_number() -> None:
