@@ -33,7 +33,7 @@ def audit(*arguments: str, folder: Path) -> Outcome:
     return run_here(folder, "audit", *arguments)
 
 
-def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> None:
+def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path, forked: None) -> None:
     (tmp_path / "train.py").write_text(FAULTY)
     done = audit("--html", "page.html", "--", sys.executable, "train.py", folder=tmp_path)
     assert done.code == 1
@@ -55,7 +55,7 @@ def test_failed_checks_are_told_with_expression_and_remedy(tmp_path: Path) -> No
     assert "zeroed-gradients" in page
 
 
-def test_a_sound_command_runs_to_its_end_where_it_may(tmp_path: Path) -> None:
+def test_a_sound_command_runs_to_its_end_where_it_may(tmp_path: Path, forked: None) -> None:
     (tmp_path / "train.py").write_text(SOUND)
     done = audit("--steps", "0", "--output-format", "json", "--", sys.executable, "train.py", folder=tmp_path)
     assert done.code == 0, done.out
@@ -68,7 +68,7 @@ def test_a_sound_command_runs_to_its_end_where_it_may(tmp_path: Path) -> None:
     assert not payload["trouble"]
 
 
-def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path) -> None:
+def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path, forked: None) -> None:
     (tmp_path / "train.py").write_text(
         SOUND.replace("print(", "    if step == 4:\n        raise SystemExit(3)\nprint(")
     )
