@@ -24,6 +24,7 @@ from stablelint.analysis.matching.sites import Site, text_at
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, asked_by, is_polluted, judge, overflowing
 from stablelint.analysis.proof.replacement import Replacement, replacements
+from stablelint.analysis.values.relations.emptiness import is_empty_without
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -195,8 +196,16 @@ class Review:
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
         judgement = judge(asked, found.bindings, context.ranges, frame.state.gradient, beliefs)
+        if _has_no_element_there(context.root, found.bindings.get(judgement.operand)):
+            return Judgement(Status.DISCHARGED, by="emptiness")
         overflown = judgement.status is Status.DISCHARGED and _overflows(context.root, frame)
         return overflowing(asked, found.bindings, context.root) if overflown else judgement
+
+
+def _has_no_element_there(root: Value, operand: Value | None) -> bool:
+    """Whether the result has no element where an operand, a count of elements of another one, is 0."""
+    others = (v for v in root.operands.values() if v is not operand)
+    return operand is not None and any(is_empty_without(other, operand) for other in others)
 
 
 def _overflows(root: Value, frame: Frame) -> bool:

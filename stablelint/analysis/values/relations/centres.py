@@ -40,7 +40,7 @@ def _is_centred(value: Value) -> bool:
     whole, shift = value.operands.get("input"), value.operands.get("other")
     if value.op != "sub" or whole is None or shift is None or shift.op != "floor_divide":
         return False
-    count = _count_of(stripped(whole))
+    count = count_of(stripped(whole))
     by = shift.operands["other"].constant()
     return count is not None and count.key == shift.operands["input"].key and type(by) is int and by >= 2
 
@@ -53,7 +53,7 @@ def _is_shifted(value: Value) -> bool:
     steps, shift = stripped(whole), stripped(shift)
     if shift.op == "mean" and shift.first is not None:
         return steps.op == "arange" and len(_bounds(steps)) < 3 and stripped(shift.first).key == steps.key
-    count = _count_of(steps)
+    count = count_of(steps)
     if shift.op != "div" or count is None or shift.operands["other"].constant() != 2:
         return False
     dividend = shift.operands["input"]
@@ -61,7 +61,7 @@ def _is_shifted(value: Value) -> bool:
     return (dividend.operands["input"] if last else dividend).key == count.key
 
 
-def _count_of(taps: Value) -> Value | None:
+def count_of(taps: Value) -> Value | None:
     """The number of taps that count from 0: the only bound of `arange(n)`."""
     bounds = _bounds(taps) if taps.op == "arange" else []
     return bounds[0] if len(bounds) == 1 else None
