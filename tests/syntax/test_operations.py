@@ -80,6 +80,7 @@ def test_an_operation_has_one_row_and_a_function_one_operation() -> None:
     assert len(set(functions)) == len(functions)
     assert {row.split()[1] for row in MODULES.splitlines() if row} - set(names) == {
         "identity",
+        "layer_output",
         "linear_module",
         "norm_module",
     }

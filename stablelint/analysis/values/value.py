@@ -83,7 +83,9 @@ class Value:
     dtype: str | None = None
     node: ast.AST | None = None
     module: ModuleInfo | None = None
-    data: Any = None  # constant, elements, class, function, layer: by kind; of an entry, its mapping's key
+    data: Any = (
+        None  # constant, elements, class, function, layer: by kind; the key of an entry, the place of a part
+    )
     name: str = ""
     peak: Hashable = (
         None  # the rows (see `relations.rows_of`) in each of which some element attains the upper end

@@ -104,12 +104,25 @@ def channels_of(name: str) -> int:
 
 def first_size(layer: Layer) -> Dim:
     """The size that a module is made for, where it is written out."""
-    return _size(layer, "in_features", "in_channels", "num_features", "num_channels", "normalized_shape")
+    names = ("in_features", "in_channels", "num_features", "num_channels", "normalized_shape", "input_size")
+    return _size(layer, *names)
 
 
 def last_size(layer: Layer) -> Dim:
     """The size that a module yields, where it is written out."""
     return _size(layer, "out_features", "out_channels", "embedding_dim")
+
+
+def _unpacked(value: Value, _given: Shape) -> Shape:
+    """What a recurrent layer gives of each step: as many features as it has, of each direction."""
+    made = value.first
+    layer = made.operands.get("layer") if made is not None and made.op == "layer_output" else None
+    given = layer.data.arguments if layer is not None else {}
+    ways = given["bidirectional"].constant() if "bidirectional" in given else False
+    if layer is None or value.data != 0 or type(ways) is not bool or "proj_size" in given:
+        return UNKNOWN
+    size = _size(layer.data, "hidden_size")
+    return Shape((size * (1 + ways),)) if size is not None else UNKNOWN
 
 
 def _size(layer: Layer, *names: str) -> Dim:
@@ -255,6 +268,7 @@ _OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
     "unsqueeze": _unsqueezed,
     "flatten": _flattened,
     "index": _indexed,
+    "part": _unpacked,
     "tensor": _listed,
     "batch": _rows,
     "arange": _counted,

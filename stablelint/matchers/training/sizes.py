@@ -39,14 +39,14 @@ _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
 
-@observes("linear_module sized", "Sequential", anywhere="sized")
+@observes("linear_module|layer_output sized", "Sequential", anywhere="sized")
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
     for applied, frame in _computed(review):
         if applied.op == "layer":
             found = list(_in_chain(applied))
-        elif applied.op in ("linear_module", "norm_module") and "layer" in applied.operands:
+        elif applied.op in ("linear_module", "norm_module", "layer_output") and "layer" in applied.operands:
             found = [(applied.operands["layer"], shapes.of(applied.first))]
         else:
             continue

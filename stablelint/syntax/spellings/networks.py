@@ -91,6 +91,9 @@ Conv3d linear_module in_channels,out_channels
 ConvTranspose1d linear_module in_channels,out_channels
 ConvTranspose2d linear_module in_channels,out_channels
 Embedding linear_module num_embeddings,embedding_dim
+RNN layer_output input_size,hidden_size,num_layers,nonlinearity,bias,batch_first,dropout,bidirectional
+GRU layer_output input_size,hidden_size,num_layers,bias,batch_first,dropout,bidirectional
+LSTM layer_output input_size,hidden_size,num_layers,bias,batch_first,dropout,bidirectional,proj_size
 LayerNorm norm_module normalized_shape,eps
 BatchNorm1d norm_module num_features,eps
 BatchNorm2d norm_module num_features,eps

@@ -82,3 +82,33 @@ def test_a_column_beside_what_lost_its_last_dimension() -> None:
     assert findings("SL618", train.format("y.squeeze(), head(x)"))
     assert not findings("SL618", train.format("head(x).squeeze(-1), y.squeeze(-1)"))
     assert not findings("SL618", train.format("head(x), y.squeeze(1)"))
+
+
+RECURRENT = """
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(100, {0})
+        self.rnn = {1}
+        self.out = nn.Linear({2}, 4)
+    def forward(self, x):
+        steps, state = self.rnn(self.words(x))
+        return self.out(steps)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "layer", "taken", "fits"),
+    [
+        (32, "nn.LSTM(32, 64)", 64, True),
+        (32, "nn.LSTM(64, 64)", 64, False),
+        (32, "nn.GRU(input_size=32, hidden_size=64, batch_first=True)", 32, False),
+        (32, "nn.GRU(32, 64, bidirectional=True)", 128, True),
+        (32, "nn.GRU(32, 64, bidirectional=True)", 64, False),
+        (32, "nn.LSTM(32, 64, bidirectional=both)", 64, True),
+        (32, "nn.LSTM(32, 64, proj_size=16)", 16, True),
+        (32, "nn.RNN(32, 64, 2)", 128, False),
+    ],
+)
+def test_sizes_of_recurrent_layers(given: int, layer: str, taken: int, fits: bool) -> None:
+    assert bool(findings("SL616", RECURRENT.format(given, layer, taken))) != fits

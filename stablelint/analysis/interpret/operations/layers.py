@@ -52,7 +52,7 @@ def make_layer(
     found = operations.module(qualified)
     layer = Layer(qualified, arguments={n: v for n, v in keywords.items() if n == "inplace"})
     if found is not None:
-        layer.operation = found.name
+        layer.operation = found.name if found.name != "layer_output" else None
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
         for size in _SIZES & layer.arguments.keys():
             value = layer.arguments[size]

@@ -126,7 +126,7 @@ def _part(value: Value, index: int, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.key("part", value.key, index)
     part = Value(
         "part", key, Kind.TENSOR, {"input": value}, value.interval, value.zero, value.ends, value.dtype, node,
-        frame.module,
+        frame.module, index,
     )  # fmt: skip
     return of_any(part, [value])
 
