@@ -36,7 +36,6 @@ from stablelint.diagnostic import (
     Status,
     Texts,
 )
-from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import FLOAT16, shows_half
 from stablelint.syntax.relevance import brings_torch, concerns
@@ -195,7 +194,7 @@ class _Analysis:
     def _run_root(self, root: Root) -> None:
         """Looks at a function, and again at one that others may call for what its calls in sight pass."""
         self._look(root)
-        if root.risky and not (self._is_seen_whole(root) and self._is_for_this_file(root.function)):
+        if root.risky and not (self._is_seen_whole(root) and root.function.is_private):
             self._run_as_called(root)
 
     def _run_as_called(self, root: Root) -> None:
@@ -269,13 +268,9 @@ class _Analysis:
         settings = inline.settings(root.function, frame)
         if not self._is_seen_whole(root):
             return settings
-        if not self._is_for_this_file(root.function):
-            return supposed_arguments(root.function, frame) | settings if root.references else settings
-        passed = self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         if root.function.is_private:
-            return passed
-        known = {name: inline.as_called(root.function, name, v, frame) for name, v in passed.items()}
-        return settings | {name: value for name, value in known.items() if not _is_any(value)}
+            return self._joined(root.function, self._session.calls[id(root.function.node)], frame)
+        return supposed_arguments(root.function, frame) | settings if root.references else settings
 
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""
@@ -287,10 +282,6 @@ class _Analysis:
         seen = self._session.calls.get(id(root.function.node), [])
         known = root.local and bool(seen) and len(seen) >= root.references
         return known and not self._is_called_elsewhere(root.function)
-
-    def _is_for_this_file(self, function: FunctionInfo) -> bool:
-        """Whether a function is not meant for other files."""
-        return function.is_private or self._module.is_program
 
     def _is_called_elsewhere(self, function: FunctionInfo) -> bool:
         """Whether another file calls a private function."""
@@ -317,13 +308,6 @@ def _decides_loss(value: Value) -> bool:
     """Whether an argument is what a classifier ends in, or a module that is a loss."""
     return stripped(value).op in _FINAL_ACTIVATIONS or (
         value.kind is Kind.LAYER and getattr(value.data, "operation", None) in _LOSSES
-    )
-
-
-def _is_any(value: Value) -> bool:
-    """What tells nothing of other calls: None, and a script's stand-in for whatever a method will be given."""
-    return value.kind is Kind.NONE or (
-        value.kind is Kind.TENSOR and value.interval == TOP and value.dtype is None
     )
 
 

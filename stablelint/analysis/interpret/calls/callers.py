@@ -32,7 +32,7 @@ def supposed_arguments(function: FunctionInfo, frame: Frame) -> dict[str, Value]
 def _shared(name: str, passed: Sequence[tuple[Value | None, Caller]]) -> Belief | None:
     """Where an argument lies in all calls, as each of its callers knows it; None where that is anywhere."""
     given = [(value, State(facts=caller.facts)) for value, caller in passed if value is not None]
-    if len(given) < len(passed) or any(v.kind not in _NUMERIC or v.is_constant for v, _ in given):
+    if len(given) < len(passed) or any(v.kind not in _NUMERIC for v, _ in given):
         return None
     interval = reduce(Interval.join, (state.believed(value) for value, state in given))
     if interval == TOP or any(believed(value).zero >= Attained.SATURATION for value, _ in given):

@@ -329,15 +329,6 @@ def _setting(function: FunctionInfo, parameter: ast.arg, default: ast.expr, fram
     return _unbound(function, parameter, frame)
 
 
-def as_called(function: FunctionInfo, parameter: str, passed: Value, frame: Frame) -> Value:
-    """What all calls in sight pass to a function that other files may call with something else."""
-    if passed.interval == TOP or passed.kind not in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN):
-        return passed
-    key = frame.graph.key("passed", id(function.node), parameter, passed.key)
-    said = passed.data if passed.is_constant else "what this file passes"
-    return open_to_callers(passed, key, f"{parameter}={said}", (), parameter)
-
-
 def _is_number(value: Value) -> bool:
     return value.is_constant and isinstance(value.data, int | float) and not isinstance(value.data, bool)
 
