@@ -132,13 +132,15 @@ class Binding(NamedTuple):
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
     exists any more (a name was rebound, the value came from another function). `span` is where that text
     stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
-    the same function. `dtype` is the element type where known ("float16"), or `INTEGERS` or `UPCAST`.
+    the same function. `dtype` is the element type where known ("float16"), or `INTEGERS` or `UPCAST`; `is_tensor` tells
+    that something shows it to be a tensor, and no number of Python's.
     """
 
     text: str | None
     span: Span | None = None
     dtype: str | None = None
     origin: Span | None = None
+    is_tensor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

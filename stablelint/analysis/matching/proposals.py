@@ -8,7 +8,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction, place_in_chain
 from stablelint.analysis.matching.doubts import doubts
-from stablelint.analysis.matching.operand_types import misfit
+from stablelint.analysis.matching.operand_types import is_tensor, misfit
 from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
 from stablelint.analysis.matching.targets import operand_of, spelled, target_of
 from stablelint.analysis.matching.truth import Truth
@@ -163,7 +163,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
             return _in_other_file(fix, site, value, module)
         if binding is None:
             raise _WithheldError(_unnamed(site.match.bindings[name], module))
-        bindings[name] = binding
+        bindings[name] = binding._replace(is_tensor=is_tensor(site.match.bindings[name], site))
     also = _of_object(fix, site, module)
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(

@@ -66,9 +66,10 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     """
     offset = _OFFSET.match(proposal.template)
     if offset is not None:
-        return _counted(proposal, offset[1]) if _is_sum_of_counts(node) else proposal
+        is_count = proposal.bindings[offset[1]].is_tensor and _is_sum_of_counts(node)
+        return _counted(proposal, offset[1]) if is_count else proposal
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
-    operand = operand_of_clamp(bounded, node)
+    operand = None if _is_of_number(proposal) else operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
@@ -89,6 +90,11 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     if is_mask:
         return _counted(bounded, operand)
     return bounded if named is not None and _is_masked_share(named.value) else proposal
+
+
+def _is_of_number(proposal: Proposal) -> bool:
+    """Whether a template bounds a number of Python's, which has no methods of a tensor."""
+    return proposal.template.startswith("max(")
 
 
 def _counted(proposal: Proposal, operand: str) -> Proposal:

@@ -459,3 +459,15 @@ def test_a_sum_of_two_tensors_gets_a_bound() -> None:
             return torch.sqrt(x ** 2 + y)
         """)
     assert "clamp_min" in str(written["SL103"])
+
+
+def test_a_number_that_is_called_a_count_gets_a_maximum_of_numbers() -> None:
+    written = fixes("""
+        def mean(total, items):
+            cnt = 0
+            for item in items:
+                if item is not None:
+                    cnt += 1
+            return total / cnt
+        """)
+    assert written["SL102"] == ("max(cnt, 1)",)
