@@ -91,6 +91,12 @@ def test_init_refuses_what_it_cannot_read(run: Run, project: Path) -> None:
     assert "pyproject.toml:1:" in outcome.err
     assert (project / "pyproject.toml").read_text() == "[tool.stablelint\n"
     assert run("init", "nowhere").code == 2
+    (project / "pyproject.toml").unlink()
+    (project / "loss.py").write_text("import torch\ndef f(:\n")
+    outcome = run("init", "--yes")
+    assert outcome.code == 2
+    assert "loss.py:2:7" in outcome.err
+    assert (project / "pyproject.toml").exists()
 
 
 def test_init_keeps_line_ends(run: Run, project: Path) -> None:

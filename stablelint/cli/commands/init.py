@@ -35,10 +35,9 @@ def run(options: argparse.Namespace) -> int:
     if not root.is_dir():
         print_problems([Problem("no such folder", options.folder)])
         return FAILED
-    found = _findings(root)
+    found, problems = _findings(root)
     wanted = list(changes(root, len(found)))
     written: list[Change] = []
-    problems: list[Problem] = []
     for change in wanted:
         if _agreed(_show(change), options.yes):
             _write(change, root, found, written, problems)
@@ -47,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if problems else CLEAN
 
 
-def _findings(root: Path) -> tuple[Diagnostic, ...]:
-    """What a check finds now, without a baseline."""
+def _findings(root: Path) -> tuple[tuple[Diagnostic, ...], list[Problem]]:
+    """What a check finds now, without a baseline, and what it could not read."""
     from stablelint.cli.progress import ProgressLine
     from stablelint.workspace.pipeline import Request, check
     from stablelint.workspace.session import session_of
@@ -62,7 +61,7 @@ def _findings(root: Path) -> tuple[Diagnostic, ...]:
     count = len(result.diagnostics)
     found = f"{plural(count, 'finding')}, {len(result.shown):,} of them likely" if count else "no findings"
     print(f"Read {plural(result.files, 'file')}: {found}.")
-    return result.diagnostics
+    return result.diagnostics, [*session.problems, *result.problems]
 
 
 def _show(change: Change) -> Change:
