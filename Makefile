@@ -35,15 +35,17 @@ site: $(VENV)/.site-ready
 	$(BIN)/codespell $(SPELLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# Wheel and sdist, and the wheel tried where nothing else is installed.
+# Wheel and sdist, each tried where nothing else is installed.
 dist: $(BIN)/python
 	$(PIP) 'build>=1.2' 'twine>=6'
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
-	$(BIN)/python -m venv --clear dist/fresh
-	dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS) dist/*.whl
-	dist/fresh/bin/stablelint check --exit-zero docs/example/policy.py
+	set -e; for package in dist/*.whl dist/*.tar.gz; do \
+	    $(BIN)/python -m venv --clear dist/fresh; \
+	    dist/fresh/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_FLAGS) $$package; \
+	    dist/fresh/bin/stablelint check --exit-zero docs/example/policy.py; \
+	done
 	rm -rf dist/fresh
 
 clean:
