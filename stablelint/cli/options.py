@@ -79,8 +79,8 @@ def _add_list(
     group.add_argument(name, type=read, action="extend", metavar=metavar, help=text)
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which rules are on. A selector is a code, the start of one, a name, or ALL."""
+def add_selection(parser: argparse.ArgumentParser, levels: str) -> None:
+    """Which rules are on. A selector is a code, the start of one, a name, or ALL; `levels` says what each level does."""
     group = parser.add_argument_group(
         "rules", "RULES are codes (SL101), beginnings of codes (SL1), names or ALL, with commas between them"
     )
@@ -93,7 +93,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--level",
         choices=[level.value for level in Level],
-        help="likely (default): show likely findings in full, the others on a line each; possible: all in full",
+        help=levels,
     )
     group.add_argument(
         "--min-confidence",

@@ -39,7 +39,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
     parser.usage = "stablelint check [OPTIONS] [PATH ...]"
     add_paths(parser)
-    add_selection(parser)
+    add_selection(
+        parser,
+        "likely (default): show likely findings in full, the others on a line each; possible: all in full",
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--output-format", choices=OUTPUT_FORMATS, help="default: full")
     output.add_argument(

@@ -45,7 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the command's options."""
     parser.usage = "stablelint fix [OPTIONS] [PATH ...]"
     add_paths(parser)
-    add_selection(parser)
+    add_selection(
+        parser,
+        "likely (default): rewrites of likely findings; possible (default with --verified): of all",
+    )
     group = parser.add_argument_group("fixing")
     group.add_argument("--apply", action="store_true", help="write the fixes to the files")
     group.add_argument("--diff", action="store_true", help="show a plain unified diff, for other tools")

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "stablelint verify [OPTIONS] [PATH ...] [-- COMMAND ...]"
     parser.epilog = "for example: stablelint verify src/ -- python train.py"
     add_paths(parser)
-    add_selection(parser)
+    add_selection(parser, "possible (default): verify every finding; likely: likely ones")
     group = parser.add_argument_group("verifying")
     group.add_argument(
         "--timeout",
