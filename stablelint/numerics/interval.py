@@ -60,10 +60,17 @@ class Interval:
     @staticmethod
     @lru_cache(maxsize=4096)
     def point(value: float) -> Interval:
-        """The interval of one value; for NaN, `TOP` with `nan` set, for no interval holds NaN alone."""
+        """The interval of one value; for NaN, `TOP` with `nan` set, for no interval holds NaN alone.
+
+        An integer of Python's that no double holds is infinite.
+        """
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf if value > 0 else -math.inf
         if math.isnan(value):
             return replace(TOP, nan=True)
-        return Interval(value, value, integral=math.isfinite(value) and float(value).is_integer())
+        return Interval(value, value, integral=value.is_integer())
 
     @property
     def low_end(self) -> End:

@@ -107,3 +107,12 @@ def spelled(node: ast.AST) -> str:
 def called_name(node: ast.expr) -> str:
     """The last component of what is called, or named."""
     return last_name(node.func if isinstance(node, ast.Call) else node)
+
+
+def is_literal(node: ast.expr) -> bool:
+    """Whether the value of an expression stands in its text."""
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -244,7 +244,7 @@ class Graph:
         """Key, kind, operands, interval and attainability of a literal."""
         key = self.key("const", type(data).__name__, data if data == data else "nan")
         if isinstance(data, bool | int | float):
-            interval = Interval.point(_as_float(data))
+            interval = Interval.point(data)
             zero = Attained.EXACT if data == 0 else Attained.NONE
             return key, Kind.NUMBER, {}, interval, zero, Attained.EXACT
         if isinstance(data, complex):
@@ -275,13 +275,6 @@ class Graph:
         """A tuple or list of known length."""
         key = self.key("sequence", *(e.key for e in elements))
         return Value("sequence", key, Kind.SEQUENCE, node=node, data=elements)
-
-
-def _as_float(data: float) -> float:
-    try:
-        return float(data)
-    except OverflowError:
-        return float("inf") if data > 0 else float("-inf")
 
 
 def _zero_on(path: Value, all_paths: list[Value], paths: Paths | None) -> Attained:

@@ -43,7 +43,7 @@ class Call:
         if value is None or isinstance(value, Interval):
             return value
         if isinstance(value, int | float):
-            return Interval.point(_as_float(value)).rounded(self.fmt)
+            return Interval.point(value).rounded(self.fmt)
         return TOP
 
     def number(self, name: str, default: float) -> float:
@@ -69,10 +69,3 @@ def always(value: Interval) -> Transfer:
 def first(call: Call) -> Interval:
     """Where elements of the first operand lie that stay as they are."""
     return call.x
-
-
-def _as_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")

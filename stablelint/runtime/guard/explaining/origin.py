@@ -18,7 +18,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import Badness, OperandStats, largest
 from stablelint.syntax import operations
-from stablelint.syntax.names import imported_names
+from stablelint.syntax.names import imported_names, is_literal
 
 _LARGE = (
     1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
@@ -140,7 +140,7 @@ def operand_texts(expression: str, filename: str) -> list[str]:
     parts = list(operands_of(node))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         parts = parts if _is_tensor(node.func.value, node.func.attr, filename) else parts[1:]
-    return [ast.unparse(part) for part in parts if not _is_literal(part)]
+    return [ast.unparse(part) for part in parts if not is_literal(part)]
 
 
 def _is_tensor(receiver: ast.expr, method: str, filename: str) -> bool:
@@ -161,15 +161,6 @@ def _imported(filename: str) -> frozenset[str]:
     tree = parse_file(filename)
     imports = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)] if tree else []
     return frozenset(name for one in imports for name, _ in imported_names(one, ""))
-
-
-def _is_literal(node: ast.expr) -> bool:
-    """Whether an expression is a number or text, or made of nothing else."""
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return False
-    return True
 
 
 def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]) -> str | None:

@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from types import CodeType
 
+from stablelint.syntax.names import is_literal
 from stablelint.syntax.signatures import parameters
 
 _SPARES = 12
@@ -276,15 +277,6 @@ def _computed_from(tree: ast.expr) -> list[ast.expr]:
 
 def _parts(tree: ast.expr) -> list[ast.expr]:
     return [part for part in ast.walk(tree) if isinstance(part, ast.expr)]
-
-
-def is_literal(tree: ast.expr) -> bool:
-    """Whether the value of an expression stands in its text."""
-    try:
-        ast.literal_eval(tree)
-    except (ValueError, TypeError):
-        return False
-    return True
 
 
 def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:

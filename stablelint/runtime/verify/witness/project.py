@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
-from stablelint.runtime.verify.replay.expression import is_literal, substituted
+from stablelint.runtime.verify.replay.expression import substituted
+from stablelint.syntax.names import is_literal
 
 _CALLS = 4  # of one name, at most
 _ROOTS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
