@@ -11,18 +11,20 @@ from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.sorts import is_imaginary
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Attained, Kind, Value, believed, unassumed
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import SELECTORS, stripped
 from stablelint.catalog.contract import Comparison, parse
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.formats import INTEGERS, FloatFormat
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 
 NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}
 GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole", "cut") | {"const"}
 TRAINED = having("trained")
 CUT = having("cut")
+_LEARNED = frozenset({"parameter", "linear_module"})
+_FOLLOWED = 100  # values behind one, until something among them is taken to require a gradient
 _REARRANGING = frozenset("view float to unsqueeze squeeze expand".split())
 
 
@@ -164,18 +166,23 @@ def differentiable(value: Value, gradient: bool) -> bool:
         seen = seen.first
     if seen.op in CUT:
         return False
-    return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value, 12)
+    return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value)
 
 
-def _may_carry_gradient(value: Value, depth: int) -> bool:
+def _may_carry_gradient(value: Value) -> bool:
     """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
-    free = value.op in GRADIENT_FREE or value.kind in (Kind.NUMBER, Kind.ARRAY)
-    if free or value.dtype in NOT_DIFFERENTIABLE:
-        return False
-    if not value.operands or depth == 0 or value.op in ("parameter", "linear_module"):
-        return True
-    parts = (v for v in value.operands.values() if v.kind is not Kind.FOREIGN)
-    return any(_may_carry_gradient(part, depth - 1) for part in parts)
+    pending, seen = [value], set[int]()
+    while pending:
+        part = pending.pop()
+        free = part.op in GRADIENT_FREE or part.kind in (Kind.NUMBER, Kind.ARRAY, Kind.FOREIGN)
+        if free or part.dtype in NOT_DIFFERENTIABLE or part.key in seen:
+            continue
+        seen.add(part.key)
+        if not part.operands or part.op in _LEARNED or len(seen) > _FOLLOWED:
+            return True
+        given = list(part.operands.items())[:1] if part.op in VIEWS else part.operands.items()
+        pending += [v for name, v in given if name not in SELECTORS]
+    return False
 
 
 def _failure(

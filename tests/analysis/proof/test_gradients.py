@@ -62,3 +62,21 @@ def test_what_is_written_into_data_has_no_gradient(statement: str, shown: bool) 
     written = statement.format("depth.log().nan_to_num(neginf=0)")
     code = f"def start(w: torch.Tensor, depth: torch.Tensor):\n    {written}\n    return w\n"
     assert ("SL503" in [rule for _, rule in open_(code)]) is shown
+
+
+PLACES = """
+def proposals(memory, masks, shapes):
+    found = []
+    for mask, (height, width) in zip(masks, shapes):
+        rows, columns = torch.meshgrid(torch.arange(height), torch.linspace(0, 1, width))
+        grid = torch.cat([rows.unsqueeze(-1), columns.unsqueeze(-1)], -1).view(1, height, width, 2)
+        grid = (grid.expand(len(memory), -1, -1, -1) + 0.5) / {scale}.sum(1).view(-1, 1, 1, 2)
+        found.append(torch.cat((grid, torch.ones_like(grid) * 0.05), -1).flatten(1, 2))
+    grid = torch.cat(found, 1)
+    return torch.log(grid / (1 - grid)).masked_fill(~(grid > 0), float("inf"))
+"""
+
+
+@pytest.mark.parametrize(("scale", "shown"), [("(~mask)", False), ("mask", True)])
+def test_a_gradient_is_followed_through_all_that_a_grid_is_made_of(scale: str, shown: bool) -> None:
+    assert ("SL503" in [rule for _, rule in open_(PLACES.format(scale=scale))]) is shown
