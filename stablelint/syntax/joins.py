@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import dotted
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import nodes_below
 
@@ -32,36 +32,28 @@ def joined_paths(root: ast.AST) -> frozenset[int]:
     used += [
         _behind_text(one) for call in nodes_below(root, ast.Call) if _takes_path(call) for one in call.args
     ]
-    names = {_dotted(one) for one in used}
+    names = {dotted(one) for one in used}
     used += [value for name, value in _assigned_once(root).items() if name in names]
     found = {id(one) for one in used}
     for one in quotients:  # each before those that it holds
         if id(one) in found:
             found.add(id(one.left))
-            names.add(_dotted(one.left))
+            names.add(dotted(one.left))
     names.discard("")
     for one in reversed(quotients):
-        if id(one.left) in found or _dotted(one.left) in names:
+        if id(one.left) in found or dotted(one.left) in names:
             found.add(id(one))
     return frozenset(found)
 
 
 def _takes_path(call: ast.Call) -> bool:
-    name = _dotted(call.func)
+    name = dotted(call.func)
     return name in _TAKE_PATHS or name.partition(".")[0] in _MODULES_OF_FILES
 
 
 def _behind_text(node: ast.expr) -> ast.expr:
     """What `str(path)` makes a text of."""
-    return node.args[0] if isinstance(node, ast.Call) and node.args and _dotted(node.func) in _TEXTS else node
-
-
-def _dotted(node: ast.expr) -> str:
-    """The text of a dotted name; "" for anything else."""
-    inner = node
-    while isinstance(inner, ast.Attribute):
-        inner = inner.value
-    return spelled(node) if isinstance(inner, ast.Name) else ""
+    return node.args[0] if isinstance(node, ast.Call) and node.args and dotted(node.func) in _TEXTS else node
 
 
 def _assigned_once(root: ast.AST) -> dict[str, ast.expr]:
@@ -69,5 +61,5 @@ def _assigned_once(root: ast.AST) -> dict[str, ast.expr]:
     values: dict[str, list[ast.expr]] = {}
     for node in nodes_below(root, ast.Assign):
         for target in node.targets:
-            values.setdefault(_dotted(target), []).append(node.value)
+            values.setdefault(dotted(target), []).append(node.value)
     return {name: held[0] for name, held in values.items() if len(held) == 1}

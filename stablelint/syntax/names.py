@@ -92,16 +92,18 @@ def base_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def dotted(node: ast.AST) -> str:
+    """The text of a dotted name; "" for anything else."""
+    parts: list[str] = []
+    while type(node) is ast.Attribute:
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if type(node) is ast.Name else ""
+
+
 def spelled(node: ast.AST) -> str:
     """The text of an expression, as `ast.unparse` has it; that of dotted names at a small part of the price."""
-    parts: list[str] = []
-    inner = node
-    while type(inner) is ast.Attribute:
-        parts.append(inner.attr)
-        inner = inner.value
-    if type(inner) is not ast.Name:
-        return ast.unparse(node)
-    return ".".join([inner.id, *reversed(parts)])
+    return dotted(node) or ast.unparse(node)
 
 
 def called_name(node: ast.expr) -> str:

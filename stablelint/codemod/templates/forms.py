@@ -15,6 +15,7 @@ from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.templates.operand import Operand, bare, parse_operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
+from stablelint.syntax.names import dotted
 
 _ROOTS = frozenset({"torch", "math", "numpy"})
 _EXPONENT = re.compile(r"(?<=\de[-+])0(?=\d)")
@@ -41,14 +42,6 @@ def code(node: ast.AST, quote: str = "'") -> str:
     """The text of a tree, numbers and powers as people write them (``1e-8``), strings in the quotation marks given."""
     text = _POWER.sub(r"\1**\2", _EXPONENT.sub("", ast.unparse(node)))
     return text if quote == "'" else _STRING.sub(rf"{quote}\1{quote}", text)
-
-
-def dotted(node: ast.expr) -> str | None:
-    """``a.b.c`` as text, or None for anything else."""
-    if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
-        return None if base is None else f"{base}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def identifier(node: ast.expr) -> str:
@@ -123,7 +116,7 @@ def as_method(expression: ast.expr) -> ast.expr:
     """``torch.log($x.clamp_min(...))`` as ``$x.clamp_min(...).log()``, where the tensor has such a method."""
     if not isinstance(expression, ast.Call) or not expression.args:
         return expression
-    base, _, operation = (dotted(expression.func) or "").rpartition(".")
+    base, _, operation = dotted(expression.func).rpartition(".")
     if base not in ("torch", "torch.nn.functional") or operations.method(operation) is None:
         return expression
     if operation in ("where", "pow") or operation.endswith("_"):
@@ -139,7 +132,7 @@ def with_methods(expression: ast.expr, names: frozenset[str]) -> ast.expr:
     """The template with the functions called `names` as methods of their first argument."""
 
     def rewrite(node: ast.expr) -> ast.expr | None:
-        if isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] in names:
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] in names:
             return as_method(node)
         return None
 
@@ -159,7 +152,7 @@ class _Named(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         name = dotted(node)
-        if name is None or name.partition(".")[0] not in _ROOTS:
+        if name.partition(".")[0] not in _ROOTS:
             return self.generic_visit(node)
         return parse_code(self._spell(name))
 
