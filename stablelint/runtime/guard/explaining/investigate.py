@@ -15,7 +15,8 @@ import torch
 
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
-from stablelint.runtime.guard.replay.attempts import Attempt, attempts, run_exactly, slices
+from stablelint.runtime.guard.replay.attempt import Attempt
+from stablelint.runtime.guard.replay.attempts import attempts, run_exactly, slices
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number

@@ -7,13 +7,14 @@ import copy
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import torch
 
+from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.reach import within_reach
@@ -27,7 +28,6 @@ from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import step_frames
-from stablelint.runtime.tensors.state import RandomState
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
@@ -36,30 +36,6 @@ _ATTEMPTS = 4
 # closer to the start, and at the end stand beside it.
 _REWINDS = (*[0] * 4, *sorted(range(-16, 17), key=abs)[1:])
 _REWIND_SECONDS = 1.0  # after which no further start is tried
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
-    """One way to run the step again."""
-
-    run: Callable[[], object]
-    random: RandomState | None
-    region: Region | None = None
-    frame: FrameType | None = None
-    until: tuple[CodeType, int] | None = None  # code and row at which the replay has passed the alarm
-    values: tuple[tuple[str, Any], ...] = ()  # what names start from, other than the frame's own values
-    renewals: tuple[ast.stmt, ...] = ()
-
-    @property
-    def globals(self) -> dict[str, Any] | None:
-        """The module's names that the replayed code sees."""
-        return self.frame.f_globals if self.frame is not None else None
-
-    @property
-    def locals(self) -> dict[str, Any] | None:
-        """The names around the replayed code: those of its frame and of the user frames that called it."""
-        frames = list(step_frames(self.frame)) if self.frame is not None else []
-        return {name: value for frame in reversed(frames) for name, value in frame.f_locals.items()} or None
 
 
 def attempts(watch: Watch, alarm: Alarm) -> Iterator[Attempt]:
@@ -109,15 +85,9 @@ def slices(alarm: Alarm) -> Iterator[Attempt]:
 
 def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     """Replay once; the watch stands aside meanwhile."""
-    region = attempt.region
-    code = region.code if region is not None else None
-    body = region.body if region is not None else ()
     reached = list(within_reach(step_frames(target.alarm.frame)))
     held = [one for _, one in reached if isinstance(one, torch.Tensor)]
-    trained = [one for one in held if one.is_leaf and one.grad is not None]
-    held.extend(one.grad for one in trained if one.grad is not None)
-    chosen = region is not None and region.chosen and not target.shown
-    replay = Replay(target, attempt.until, watch.state.buffers, code, held, body, chosen, trained)
+    replay = Replay(target, attempt, watch.state.buffers, held)
     with (
         hooks.alone(replay),
         _steps_skipped(watch, replay),
@@ -125,7 +95,7 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
         standing_still(dict(watch.state.last_of)),
         contents_kept(reached) as changed,
     ):
-        outcome = replay.run(attempt.run, attempt.random)
+        outcome = replay.run()
     outcome.changed = tuple(changed)
     return outcome
 

@@ -6,13 +6,14 @@ import ast
 import inspect
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
 import torch
 
+from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.blame import Root, find_root
 from stablelint.runtime.guard.replay.confined import quiet
 from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at, names_at
@@ -79,27 +80,21 @@ class Replay(Follower):
     """One run towards a target, told alone of the backward and step calls while it is active."""
 
     def __init__(
-        self,
-        target: Target,
-        until: tuple[CodeType, int] | None = None,
-        buffers: BufferRecorder | None = None,
-        cut_from: CodeType | None = None,
-        held: Iterable[torch.Tensor] = (),
-        body: Iterable[ast.stmt] = (),
-        ends_at_loss: bool = False,
-        trained: Iterable[torch.Tensor] = (),
+        self, target: Target, attempt: Attempt, buffers: BufferRecorder, held: Sequence[torch.Tensor]
     ) -> None:
-        self.target = target
-        self._trained = trained
-        self._ends_at_loss = ends_at_loss
-        self._body = body
+        region = attempt.region
+        self.target, self._attempt = target, attempt
+        self._ends_at_loss = region is not None and region.chosen and not target.shown
+        self._trained = [one for one in held if one.is_leaf and one.grad is not None]
+        self._body = region.body if region is not None else ()
         self._at_step: dict[CodeType, Mapping[str, object]] = {}  # of another optimizer, the last one
         self._step_row = 0
-        self._renamed = {until[0]: cut_from} if until is not None and cut_from is not None else {}
-        self._until = until
+        self._until = until = attempt.until
+        self._renamed = {until[0]: region.code} if until is not None and region is not None else {}
         self._buffers = buffers
         self.modules = ModuleStack()
-        self._writes = Writes([*target.parameters.values(), *held])
+        gradients = [one.grad for one in self._trained if one.grad is not None]
+        self._writes = Writes([*target.parameters.values(), *held, *gradients])
         self.trace = Trace(self.modules, backward_codes(), self._writes)
         self.outcome = Outcome(tensors=self.modules.tensors, outermost=self.modules.outermost)
 
@@ -211,24 +206,24 @@ class Replay(Follower):
                 seen.add(id(tensor))
                 yield name, tensor
 
-    def run(self, step: Callable[[], object], random_state: RandomState | None) -> Outcome:
-        """Run `step` from `random_state`; never raises for what the step does."""
-        outcome = self.outcome
+    def run(self) -> Outcome:
+        """Run the attempt; never raises for what the step does."""
+        outcome, attempt = self.outcome, self._attempt
         # Other threads may be training modules of their own, which names of the program lead to as well.
         used = self.modules.used if others_run_the_program() else None
         parameters = [*self.target.parameters.values(), *(self._trained if used is None else ())]
         grad_mode = torch.set_grad_enabled(torch.is_grad_enabled())
         with grad_mode, set_aside(parameters, self.target.buffers, used), quiet(), eager():
-            if self._buffers is not None and used is None:
+            if used is None:
                 self._buffers.restore()
-            elif self._buffers is not None:
+            else:
                 self.modules.on_first_call = self._buffers.restore
-            if random_state is not None:
-                random_state.restore()
+            if attempt.random is not None:
+                attempt.random.restore()
             outcome.begun = current_state()
             try:
                 with self.modules.watching(), self.trace:
-                    result = step()
+                    result = attempt.run()
                 if target_is_healthy := self.target.shown and self.target.proving:
                     outcome.reached, outcome.loss = True, 0.0
                 if not target_is_healthy:
