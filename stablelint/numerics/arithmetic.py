@@ -4,7 +4,7 @@ The law: for members a and b of the operands, the operation's result in `fmt` is
 claims are kept that arithmetic alone cannot prove, for a linter that speculates on them is never quiet: sums,
 products and quotients of numbers below an *open* infinity are taken to be finite, and products and quotients
 of numbers above an *open* zero to be nonzero, unless a factor or divisor takes half of the exponents of `fmt` by
-itself (`x * 1e-30`). Closed ends overflow and underflow as they do in `fmt`.
+itself (`x * 1e-30`), or `fmt` is float16, which has few. Closed ends overflow and underflow as they do in `fmt`.
 
 A zero carries the sign of the side it ends: +0 for `[0, 1]`, -0 for `[-1, 0]`, either one inside.
 """
@@ -67,7 +67,8 @@ def mul(a: Interval, b: Interval, fmt: FloatFormat) -> Interval:
     """`a * b` of operands that vary independently; 0 times an attainable infinity is NaN."""
     nan = a.nan or b.nan or zero_meets_infinity(a, b) or zero_meets_infinity(b, a)
     corners = [_product(x, y, fmt) for x in (a.low_end, a.high_end) for y in (b.low_end, b.high_end)]
-    nonzero = not a.contains(0.0) and not b.contains(0.0) and not (_is_minute(a, fmt) or _is_minute(b, fmt))
+    minute = fmt.is_narrow or _is_minute(a, fmt) or _is_minute(b, fmt)
+    nonzero = not a.contains(0.0) and not b.contains(0.0) and not minute
     product = from_ends((end for end in corners if end is not None), fmt, nonzero, nan)
     return replace(product, integral=True) if a.integral and b.integral else product
 
@@ -95,7 +96,7 @@ def _product(x: End, y: End, fmt: FloatFormat) -> End | None:
         return value, bool(infinite) and all(infinite)
     if value == 0:
         vanishes = any(0 < abs(end) <= fmt.minute or (end == 0 and not is_open) for end, is_open in (x, y))
-        return 0.0, not vanishes
+        return 0.0, not (vanishes or (fmt.is_narrow and x[0] == y[0]))
     return value, x[1] or y[1]
 
 

@@ -36,6 +36,11 @@ class FloatFormat:
         return math.sqrt(self.smallest_subnormal)
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether numbers that are 0 in it, and squares of what it holds, are common: so of float16."""
+        return self.minute > 1e-9
+
+    @property
     def min(self) -> float:
         """The lowest finite number, `-max`."""
         return -self.max

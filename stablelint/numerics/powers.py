@@ -57,7 +57,7 @@ def _power_to(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
     def function(x: float) -> float:
         return real_power(x, exponent)
 
-    attains = (0.0,) if exponent > _GENTLEST else NEVER
+    attains = (0.0,) if exponent > (1 if fmt.is_narrow else _GENTLEST) else NEVER
     if exponent % 1 != 0:
         image = Monotone(function, domain=(0.0, math.inf), attains=attains).image(base, fmt)
         # IEEE 754: the sign of an infinite base counts for odd whole powers alone.

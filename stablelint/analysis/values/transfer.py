@@ -72,7 +72,7 @@ def result_interval(
         first = next(iter(ranges.values()), TOP)
         if "rounded" in operands and first != TOP:
             return range_of(ROUNDED[operands["rounded"].data], [first], {}, fmt) or TOP
-        return first.rounded(FORMATS[CASTS[op]]) if op in CASTS else first
+        return held_in(CASTS[op], first) if op in CASTS else first
     if op == "fill_diagonal_" and "value" in ranges:
         return ranges["input"].join(ranges["value"])
     if op == "scatter_sum":
@@ -103,9 +103,12 @@ def result_interval(
 
 
 def held_in(dtype: str | None, interval: Interval) -> Interval:
-    """Where numbers of `interval` lie once an element type holds them: rounded to it, or cut to whole numbers."""
+    """Where numbers of `interval` lie once an element type holds them: rounded to it, or cut to whole numbers.
+
+    Positive numbers that are 0 in float16 are common in other types.
+    """
     if dtype in FORMATS:
-        return interval.rounded(FORMATS[dtype])
+        return interval.rounded(FORMATS[dtype], underflow=FORMATS[dtype].is_narrow)
     if dtype == "bool":
         return interval.meet(BOOLEAN) or BOOLEAN
     if dtype not in INTEGERS:

@@ -86,3 +86,10 @@ def test_whole_numbers_that_stay_within_their_type_are_bounded(line: str) -> Non
 def test_what_is_no_type_is_asked_for_none() -> None:
     code = "import torch\n\n\nclass A(torch.nn.Module):\n    def f(self, x):\n        return torch.sum(x, dtype=super())\n"
     assert findings(code) == []
+
+
+@pytest.mark.parametrize("cast", ["half()", "to(torch.float16)", "type(torch.float16)"])
+def test_a_positive_number_may_be_0_in_float16(cast: str) -> None:
+    assert unmet(function(f"torch.log(x[x > 0].{cast})")) == [(2, "SL101")]
+    assert unmet(function(f"torch.log(x.clamp(min=1e-3).{cast})")) == []
+    assert unmet(function("torch.log(x[x > 0].bfloat16())")) == []
