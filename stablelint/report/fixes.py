@@ -31,7 +31,7 @@ def _named(item: FileFix, context: Context) -> str:
 
 
 def explained(item: FileFix, context: Context) -> Iterator[str]:
-    """The diff of a file, each hunk under the findings that it removes."""
+    """The diff of a file, each hunk under the findings that it removes, and behind them the imports that go with them."""
     from stablelint.codemod.text.diff import unified_diff
 
     style = context.style
@@ -41,9 +41,11 @@ def explained(item: FileFix, context: Context) -> Iterator[str]:
         yield from _reason(finding, context, item.filename)
     hunks = _hunks(lines)
     reasons = _assign(item.applied, [rows for rows, _ in hunks])
-    for number, (rows, body) in enumerate(hunks):
+    for number, (rows, body) in sorted(enumerate(hunks), key=lambda one: one[0] not in reasons):
         for finding in reasons.get(number, ()):
             yield from _reason(finding, context)
+        if reasons and number not in reasons:
+            yield "  and with that:"
         if item.filename.endswith(NOTEBOOK):
             body = hunk_in_cell(item.filename, item.before, rows.start, body)
         for line in body:
