@@ -97,14 +97,18 @@ def is_real(value: Value, depth: int = _DEPTH) -> bool:
     return all(is_real(part, depth - 1) for part in parts)
 
 
-def may_be_integral(value: Value, depth: int = _DEPTH) -> bool:
+def may_be_integral(value: Value) -> bool:
     """Whether a tensor may hold integers, since some of what it is made of does, and nothing makes fractions of that."""
-    if value.kind is Kind.NUMBER or is_floating(value):
+    return not is_floating(value) and _has_integers(value, _DEPTH)
+
+
+def _has_integers(value: Value, depth: int) -> bool:
+    if value.kind is Kind.NUMBER:
         return False
     if value.op == "arange":
         return "dtype" not in value.operands and not any(map(is_floating, value.operands.values()))
     parts = _parts(value) if depth and value.op in KEEPS_SORT else []
-    return is_integral(value) or any(may_be_integral(part, depth - 1) for part in parts)
+    return is_integral(value, 0) or any(_has_integers(part, depth - 1) for part in parts)
 
 
 def deciding(value: Value) -> list[Value]:
