@@ -686,6 +686,51 @@ CRASHES += (
         "x[0], or x taken apart",
     ),
     Crash(
+        "a function without gradients",
+        TRAIN
+        + "@torch.no_grad()\ndef score(x):\n    return model(x)\nloss = score(inputs).mean()\nloss.backward()\n",
+        "no-graph",
+        ("gradients are disabled in score",),
+        "score without no_grad",
+    ),
+    Crash(
+        "noise for a generator of images",
+        HEAD + "noise = torch.randn(8, 10)\nnn.ConvTranspose2d(10, 4, 4)(noise)\n",
+        "shape",
+        ("is given (8, 10)",),
+        "noise[:, :, None, None]",
+    ),
+    Crash(
+        "a residual of other channels",
+        HEAD + "x = torch.ones(1, 4, 8, 8)\ny = nn.Conv2d(4, 6, 3, padding=1)(x)\nx + y\n",
+        "shape",
+        ("4 against 6",),
+        "gives x 6 channels",
+    ),
+    Crash(
+        "a state for a full batch",
+        HEAD
+        + "net, state = nn.GRU(4, 8, batch_first=True), torch.zeros(1, 16, 8)\nnet(torch.ones(6, 5, 4), state)\n",
+        "shape",
+        ("of 16 samples",),
+        "torch.zeros(1, 6, 8), made anew for each batch",
+    ),
+    Crash(
+        "the largest along a dimension as a number",
+        HEAD + "scores = torch.ones(3, 4)\n0.9 * scores.max(1)\n",
+        "module",
+        ("is multiplied",),
+        "take .values",
+    ),
+    Crash(
+        "actions of another shape",
+        HEAD
+        + "policy = torch.distributions.Normal(torch.zeros(8, 2), 1.0)\naction = torch.ones(8)\npolicy.log_prob(action)\n",
+        "distribution",
+        ("(8, 2)",),
+        "unsqueeze(-1)",
+    ),
+    Crash(
         "nodes that are counted from 1",
         HEAD + "to = torch.tensor([1, 2, 3])\ntorch.zeros(3, 2).index_add(0, to, torch.ones(3, 2))\n",
         "index",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import (
     carried_name,
@@ -220,6 +222,10 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 because.append(f"gradients are disabled where `{one.expression}` stands")
                 advice = ["move that line out of no_grad"]
                 break
+            if silent := next(_without_gradients_in(one, user), None):
+                because.append(f"gradients are disabled in {silent}, which `{one.expression}` calls")
+                advice = [f"{silent} without no_grad, where its result is trained on"]
+                break
             if cuts := cuts_in(one.expression):
                 because.append(f"`{one.expression}` cuts it off: {', '.join(cuts)}")
                 break
@@ -237,6 +243,15 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         tuple(advice),
         other=tuple(other),
     )
+
+
+def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
+    """The functions of the program that a statement calls and that are decorated by `no_grad`."""
+    for one in ast.walk(ast.parse(made.expression)):
+        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
+        code = getattr(inspect.unwrap(called), "__code__", None) if callable(called) else None
+        if code is not None and is_without_gradients(code.co_filename, code.co_firstlineno + 1):
+            yield called.__name__
 
 
 def _behind(made: Location | None, user: Frame) -> Iterator[Location]:

@@ -111,6 +111,10 @@ def _sliced(left: Operand, right: Operand, back: int) -> Iterator[str]:
     long, short = sorted((left, right), key=lambda one: one.shape[-back], reverse=True)
     index, size = len(long.shape) - back, short.shape[-back]
     if _broadcasts((*long.shape[:index], size, *long.shape[index + 1 :]), short.shape):
+        if len(long.shape) > 3 and index == 1:
+            yield f"a convolution of 1 × 1 that gives {short.name} {long.shape[1]} channels, if images are added"
+        if short.name.startswith("self."):
+            yield f"{short.name} of {long.shape[index]} in dimension {len(short.shape) - back}, where it is made"
         yield f"{long.owner}[{':, ' * index}:{size}], if the first {size} are meant, would fit {short.name}"
 
 
@@ -253,11 +257,11 @@ def dimensions(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution and the dimensions of its input."""
     given = _numbers(match[4])
     summary = f"{scene.module_name()} takes {match[1]} or {match[2]} input, and is given {given}"
-    advice = (
-        "unsqueeze the channels: .unsqueeze(1)"
-        if len(given) == int(match[2][0]) - 1
-        else "see what was flattened"
-    )
+    missing = int(match[2][0]) - len(given)
+    advice = "unsqueeze the channels: .unsqueeze(1)" if missing == 1 else "see what was flattened"
+    if missing > 1 and len(given) == 2 and given[1] == getattr(scene.module, "in_channels", None):
+        name = next((one.owner for one in scene.operands()), "")
+        advice = f"{name}[:, :, {', '.join(['None'] * missing)}], if dimension 1 counts the channels"
     return _explained(scene, summary, advice)
 
 
