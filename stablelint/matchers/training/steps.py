@@ -89,7 +89,8 @@ def _kind(value: Value) -> str:
     if kind == "step":
         last = text.rpartition(".")[2].lower()
         named = "optim" in last or last == "o" or any(w.startswith("opt") for w in last.split("_"))
-        return kind if named or made_by.startswith("torch.optim.") else ""
+        bound = made_by.startswith("torch.optim.") and ".lr_scheduler." not in made_by
+        return kind if named or bound else ""
     if kind in ("scale", "unscale", "update"):
         return kind if is_scaler else ""
     given = isinstance(value.node, ast.Call) and value.node.args  # `accelerator.backward(loss)`
