@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import IMPORTS, body, report
+from tests.analysis.support import IMPORTS, assumed, body, open_, report
 
 PUBLIC = """
     __all__ = ["f"]
@@ -149,3 +149,19 @@ def test_what_sizes_a_layer_is_told_by_its_own_text() -> None:
     """
     found = report(code).discharged
     assert [d.assumes for d in found if d.code == "SL103"] == [("self.latent is positive",)]
+
+
+@pytest.mark.parametrize(
+    ("quotient", "is_assumed"),
+    [
+        ("(2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 1)", True),
+        ("(2 * (p * t).sum() + 1) / (p.sum() + t.sum() + 2)", False),
+        ("((p * t).sum() + 1) / (p.sum() - t.sum() + 1)", False),
+    ],
+)
+def test_what_the_same_number_smoothes_above_and_below_is_assumed_to_count(
+    quotient: str, is_assumed: bool
+) -> None:
+    code = f"def dice(p, t):\n    return {quotient}\n"
+    assert ((2, "SL102") in assumed(code)) is is_assumed
+    assert ((2, "SL102") in open_(code)) is not is_assumed

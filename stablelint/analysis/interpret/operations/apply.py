@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stablelint.analysis.interpret.operations.beliefs import belief_of
+from stablelint.analysis.interpret.operations.beliefs import belief_of, smoothed
 from stablelint.analysis.interpret.operations.blends import blended
 from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
@@ -80,6 +80,8 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     folded = _folded(op, operands, node, frame)
     if folded is not None:
         return folded
+    if op == "div" and operands.keys() >= {"input", "other"}:
+        operands["other"] = smoothed(operands["input"], operands["other"])
     if op == "identity":
         return next(iter(operands.values()))
     value = _build(op, operands, node, frame)

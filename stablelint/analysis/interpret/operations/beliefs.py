@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
@@ -125,6 +126,26 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         )
     text = f"{base.name or 'what it is added to'} is not negative"
     return _assumed(Interval(offset.lo, math.inf, hi_open=True), value, text, lift, base)
+
+
+def smoothed(numerator: Value, divisor: Value) -> Value:
+    """The divisor of `(a + 1) / (b + 1)`: what the same literal is added to above is counts and sizes, not negative."""
+    top, bottom = stripped(numerator), stripped(divisor)
+    if bottom.belief is not None or bottom.op != "add" or top.op != "add" or bottom.interval.lo > -math.inf:
+        return divisor
+    shared = [
+        v
+        for v in bottom.operands.values()
+        if v.is_constant and any(v.key == w.key for w in top.operands.values())
+    ]
+    bases = [v for v in bottom.operands.values() if v not in shared]
+    if len(shared) != 1 or not shared[0].interval.lo > 0:
+        return divisor
+    if stripped(bases[0]).op == "sub" or _cancels(bases[0], _DEPTH):
+        return divisor
+    text = f"{bases[0].name or 'what is added to'} is not negative"
+    least = Interval(shared[0].interval.lo, math.inf, hi_open=True)
+    return replace(divisor, belief=_assumed(least, divisor, text, *bases))
 
 
 def _cancels(value: Value, depth: int) -> bool:

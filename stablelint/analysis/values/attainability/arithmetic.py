@@ -32,7 +32,7 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Attained,
     if not interval.contains(0.0):
         return Attained.NONE, ends
     if op == "sub" and is_same(a, b):
-        return Attained.EXACT, Attained.EXACT
+        return Attained.EXACT, Attained.EXACT if interval.is_point else Attained.COINCIDENCE
     if vanish_together(a, b) or (op == "sub" and _meet(a, b)):
         return Attained.EXACT, ends
     if interval == TOP or (math.isinf(interval.lo) and math.isinf(interval.hi)):

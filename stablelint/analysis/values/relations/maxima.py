@@ -9,7 +9,7 @@ from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
-from stablelint.syntax.operations import VIEWS, having
+from stablelint.syntax.operations import CASTS, VIEWS, having
 
 Operands = Mapping[str, Value]
 Ranges = Mapping[str, Interval]
@@ -29,7 +29,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         return None
     left, right = stripped(operands["input"]), stripped(operands["other"])
     if is_same(operands["input"], operands["other"]):
-        return Interval.point(0.0)
+        return Interval.point(0.0) if _are_cast_alike(operands["input"], operands["other"]) else None
     if _are_ordered(left, right):
         return Interval(-math.inf, 0.0, lo_open=True)
     if _are_ordered(right, left):
@@ -45,6 +45,24 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         return NONNEGATIVE
     lowered = (_covers(maximum[0], above) for maximum in _taken_out(right) for above in _above(left))
     return Interval(-math.inf, 0.0) if any(lowered) else None
+
+
+def _are_cast_alike(one: Value, other: Value) -> bool:
+    """Whether no cast lies around one of two values alone, which rounds it: `x.half() - x` is not 0."""
+    return one.dtype == other.dtype and _casts_of(one) == _casts_of(other)
+
+
+def _casts_of(value: Value) -> list[Hashable]:
+    """What a value has been cast to, of copies of copies: types, and what else may name one."""
+    found: list[Hashable] = []
+    while value.op in COPIES and value.first is not None:
+        given = value.data if isinstance(value.data, Value) and not value.data.is_constant else None
+        if value.op in CASTS or value.dtype != value.first.dtype:
+            found.append(CASTS.get(value.op, value.dtype))
+        elif given is not None:
+            found.append(given.key)
+        value = value.first
+    return found
 
 
 def _above(value: Value) -> Iterator[Value]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_, unmet, violated
+from tests.analysis.support import function, open_, unmet, violated
 
 
 @pytest.mark.parametrize(
@@ -217,3 +217,19 @@ def test_what_an_unknown_object_yields_is_another_the_next_time(read: str, is_ze
         return x / ({read}), torch.log(({read}).exp())
     """
     assert ((3, "SL102") in violated(program)) == is_zero
+
+
+@pytest.mark.parametrize(
+    "line", ["x.bfloat16() - x", "x.half().float() - x", "x.to(n) - x", "x - x.to(torch.float16).to(x.dtype)"]
+)
+def test_a_value_less_itself_rounded_is_not_0(line: str) -> None:
+    assert "SL101" in {
+        rule for _, rule in open_(function(f"torch.log1p({line})", parameters="x: torch.Tensor, n"))
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["x.clone() - x", "x.detach() - x", "x.half() - x.half()", "x.to('cuda') - x"]
+)
+def test_a_value_less_a_copy_of_itself_is_0(line: str) -> None:
+    assert open_(function(f"torch.log1p({line})")) == []
