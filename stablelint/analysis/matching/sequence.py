@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.matching.pattern import Match, Shape, compile_pattern, match
 from stablelint.analysis.matching.review import Review
-from stablelint.analysis.matching.sites import Site, text_at
+from stablelint.analysis.matching.sites import Site, is_rebound, text_at
 from stablelint.analysis.proof.judge import Judgement
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
@@ -82,7 +83,23 @@ def _site(rule: Rule, roots: list[Value], places: list[int], found: Match, revie
     at = next((i for i, root in enumerate(roots) if root.name.startswith(PREFIX)), len(roots) - 1)
     value, frame = review.observed[places[at]]
     context = review.context(value, found.bindings, frame)
-    texts = {name: text_at(v, value, frame) for name, v in found.bindings.items()}
+    events = [review.observed[place][0] for place in places]
+    texts = {
+        name: text_at(v, value, frame) or _name_later(v, value, events, frame)
+        for name, v in found.bindings.items()
+    }
     judgement = Judgement(Status.VIOLATED)
     statement = review.statements.get(id(value))
     return Site(rule, value, found, judgement, frame, context.ranges, context, texts, statement)
+
+
+def _name_later(value: Value, root: Value, events: list[Value], frame: Frame) -> str | None:
+    """The name by which a later call of the sequence is given a value, where it is not bound in between."""
+    if frame.function is None or not isinstance(root.node, ast.expr):
+        return None
+    for event in events:
+        for place, given in enumerate(event.node.args if isinstance(event.node, ast.Call) else ()):
+            if isinstance(given, ast.Name) and event.operands.get(f"argument{place}") is value:
+                rows = range(root.node.lineno, given.lineno + 1)
+                return None if is_rebound(given, frame.function.node, rows) else given.id
+    return None

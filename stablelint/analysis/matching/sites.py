@@ -137,10 +137,10 @@ def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
     if any(isinstance(n, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for n in descendants(node)):
         return False  # it would be computed twice
     last: int = root.node.lineno  # type: ignore[attr-defined]
-    return not _is_rebound(node, frame.function.node, range(node.lineno, last + 1))
+    return not is_rebound(node, frame.function.node, range(node.lineno, last + 1))
 
 
-def _is_rebound(node: ast.expr, function: ast.AST, rows: range) -> bool:
+def is_rebound(node: ast.expr, function: ast.AST, rows: range) -> bool:
     """Whether one of the names in an expression is bound anew in these rows of a function."""
     names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
     return any(
@@ -161,4 +161,4 @@ def text_before(value: Value, root: Value, frame: Frame) -> str | None:
         return None
     row: int = place.lineno  # type: ignore[attr-defined]
     later = range(row, node.lineno + 1) if row < node.lineno else range(node.lineno, row)
-    return None if _is_rebound(node, frame.function.node, later) else frame.module.source.segment(node)
+    return None if is_rebound(node, frame.function.node, later) else frame.module.source.segment(node)
