@@ -23,14 +23,11 @@ from stablelint.syntax.operations import having
 _CREATIONS = having("create") | {"tensor"}
 _COPYING = frozenset(("from_numpy", "as_tensor"))
 # Their results are where their first tensor is.
-_FOLLOWING = having("like", "layout", "copy", "total", "row", "join") | set(
-    "float double half bfloat16 type int long bool index one_hot".split()
-)
+_FOLLOWING = having("like", "layout", "copy", "total", "row", "join", "cast") - {"to", "type_as"} | {
+    "int", "long", "bool", "index", "one_hot",
+}  # fmt: skip
 # Operations that take tensors of one device only.
-_MIXING = (
-    *"add sub mul div matmul bmm maximum minimum where cat stack mse_loss l1_loss smooth_l1_loss cross_entropy".split(),
-    *"nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div linear_module".split(),
-)
+_MIXING = (*sorted(having("promote", "product", "join", "loss")), "where", "linear_module")
 _ELEMENTWISE = having("elementwise")
 _DEFAULTS = ("set_default_device", "set_default_tensor_type")
 _ORIGINS = 12  # operations between a tensor and where it was made

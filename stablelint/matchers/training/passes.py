@@ -14,15 +14,7 @@ from stablelint.syntax.walk import nodes_in
 _ONCE = "the graph is built once, before the loop: its second turn fails"
 _KEEPS = ("retain_graph", "create_graph", "retain_variables", None)
 _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi unknown".split())
-_KEEPING_NOTHING = having("create", "layout", "copy") | {
-    "sum",
-    "mean",
-    "add",
-    "sub",
-    "neg",
-    "const",
-    "parameter",
-}
+_KEEPING_NOTHING = having("create", "layout", "copy", "total") | {"add", "sub", "neg", "const", "parameter"}
 _KEEPING = having("saves-result", "saves-operand") | {"linear_module", "norm_module"}
 
 

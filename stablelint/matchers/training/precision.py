@@ -19,9 +19,7 @@ _KEEPING = frozenset(
     "sin cos exp log sqrt tanh abs sign square reshape transpose concatenate stack vstack hstack".split()
 )
 _CASTING = ("astype", "float32")
-_VIEWS = having("layout", "copy", "device", "join") | set(
-    "to index batch parameter add sub mul div neg".split()
-)
+_VIEWS = having("layout", "copy", "device", "join", "linear") | {"to", "index", "batch", "parameter"}
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "double", "float64")
 
 

@@ -12,14 +12,14 @@ from torch import nn
 
 from stablelint.runtime.program.frames import Site, parse_file, raw_position
 from stablelint.runtime.program.nodes import call_that_ends_at, operands_of
+from stablelint.syntax.operations import having, method
 
 UNKNOWN = object()
 _CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
-# Methods of tensors that compute nothing but a view or a copy.
-_PURE = frozenset(
-    "view reshape transpose permute t flatten squeeze unsqueeze expand float double half bfloat16 long int bool "
-    "cpu detach contiguous to type_as mean sum abs".split()
-)
+# Methods of tensors that compute hardly more than a view.
+_PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
+    "cpu", "long", "int", "bool", "mean", "sum", "abs",
+}  # fmt: skip
 
 
 def node_at(site: Site) -> ast.expr | ast.stmt | None:
@@ -76,7 +76,7 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str))):
                 with suppress(LookupError):
                     return whole[key]
-        case ast.Call(ast.Attribute(value, name), arguments, []) if name in _PURE:
+        case ast.Call(ast.Attribute(value, name), arguments, []) if _is_pure(name):
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
                 try:
@@ -85,6 +85,11 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
                 except (RuntimeError, TypeError, IndexError):
                     return UNKNOWN
     return UNKNOWN
+
+
+def _is_pure(name: str) -> bool:
+    found = method(name)
+    return found is not None and found[0].name in _PURE and not found[1]
 
 
 def _attribute(value: Any, name: str) -> Any:
