@@ -186,7 +186,10 @@ def _closing(report: Report, context: Context) -> Iterator[str]:
         ran = "; the command was run and watched" if report.command else ""
         yield f"Nothing to verify: no findings{read}{ran}."
         return
-    yield f"Verified {total} site{'' if total == 1 else 's'}" + (f": {shown}." if shown else ".")
+    if counts[Verdict.NOT_REACHED] == total:
+        yield f"Verified nothing: none of {plural(total, 'site')} was reached."
+    else:
+        yield f"Verified {plural(total, 'site')}: {shown}."
     if not report.command:
         called = sum(_is_called(site) for site in report.sites)
         text = (

@@ -116,7 +116,9 @@ def test_a_narrow_terminal_gets_narrow_lines() -> None:
 
 def test_sites_that_were_not_reached_take_a_line_each() -> None:
     unreached = SiteReport(SITE, Verdict.NOT_REACHED, notes=("the fix computes more",))
-    assert _shown(Report((unreached, unreached))).splitlines()[:4] == [
+    text = _shown(Report((unreached, unreached)))
+    assert "Verified nothing: none of 2 sites was reached." in text
+    assert text.splitlines()[:4] == [
         "not-reached: the command never came here",
         "    loss.py:3:5: SL101 unguarded-log",
         "    loss.py:3:5: SL101 unguarded-log",
