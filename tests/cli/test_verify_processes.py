@@ -81,7 +81,8 @@ def test_a_fix_is_proved_by_the_run_and_the_rerun(proved: tuple[Path, Outcome]) 
     assert document["rerun"]["before"]["losses"]["nonfinite_losses"] == 2
 
 
-def test_from_the_proof_to_the_fix(proved: tuple[Path, Outcome]) -> None:
+def test_from_the_proof_to_the_fix(proved: tuple[Path, Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     folder = proved[0]
     shutil.copytree(folder / "regression", folder / "before" / "regression")
     shutil.copy(folder / "train.py", folder / "before")

@@ -194,7 +194,8 @@ def test_runs_a_module_though_a_library_asks_for_torch_before_it_is_imported(scr
     assert "train.py:16:13" in done.stderr
 
 
-def test_runs_under_pytest(tmp_path: Path, forked: None) -> None:
+def test_runs_under_pytest(tmp_path: Path, forked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which takes longer than the test
     body = textwrap.indent(FAULTY, "    ")
     (tmp_path / "test_train.py").write_text(f"def test_training():{body}")
     done = here("run", "--", sys.executable, "-m", "pytest", "-q", "test_train.py", folder=tmp_path)

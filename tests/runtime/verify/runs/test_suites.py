@@ -48,7 +48,7 @@ def test_that_always_fails():
 def test_a_fix_that_a_test_speaks_against_is_refused_though_others_fail_anyway(
     tmp_path: Path, forked: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each of twelve runs would load them
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "test_module.py").write_text(SUITE, encoding="utf-8")
     path = tmp_path / "module.py"
