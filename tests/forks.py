@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from stablelint.runtime.process.words import command_line
 
 _LONGEST = 120.0  # seconds
 _LARGEST = 1 << 18  # bytes of a job
+_SEEDED = {"PYTHONHASHSEED": "0"}
 SERVER = Path(__file__).with_name("fork_server.py")
 
 
@@ -40,10 +42,10 @@ class Forked:
 class Server:
     """A process that has loaded modules and forks for each program."""
 
-    def __init__(self, seed: str, modules: Sequence[str]) -> None:
+    def __init__(self, seed: str) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
-            [sys.executable, str(SERVER), str(theirs.fileno()), *modules],
+            [sys.executable, str(SERVER), str(theirs.fileno()), *MODULES],
             pass_fds=[theirs.fileno()],
             env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
         )
@@ -65,49 +67,33 @@ class Server:
         self._process.wait()
 
 
-COMPARE = (
-    "torch._dynamo",
+MODULES = (
     "stablelint.runtime.compare.compiling.child",
     "stablelint.runtime.compare.recording.child",
-)
-GUARD = (
     "stablelint.runtime.guard.child",
-    "stablelint.workspace.advice",
-)
-PROBES = (
     "stablelint.runtime.verify.probe.calls",
     "stablelint.runtime.verify.probe.search",
     "stablelint.runtime.verify.probe.watch",
+    "stablelint.workspace.advice",
 )
 
 
 class Servers:
-    """Processes that fork: for `compare` two with hash seeds of their own, taken in turn; the others have the seed 0."""
+    """Three processes that fork: two with hash seeds of their own, taken in turn, and one with the seed 0."""
 
     def __init__(self) -> None:
         self._all: dict[str, Server] = {}
         self._turn = cycle(("a", "b"))
 
-    def run(
-        self, command: Sequence[str], plan: Plan, *, extra: Mapping[str, str] | None = None, **options: Any
-    ) -> int:
+    def run(self, command: Sequence[str], plan: Plan, **options: Any) -> int:
         """As `launch.run_process`."""
-        name = "zero" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
-        server = self._server(name, "0" if name == "zero" else "random", COMPARE)
-        return self._forked(server, command, plan, extra=extra, **options).wait()
-
-    def _guarded(self, command: Sequence[str], plan: Plan, **options: Any) -> int:
-        return self._forked(self._server("guard", "0", GUARD), command, plan, **options).wait()
-
-    def started(self, command: Sequence[str], plan: Plan, **options: Any) -> Forked:
-        """As `launch.started`."""
-        return self._forked(self._server("probes", "0", PROBES), command, plan, **options)
+        return self.started(command, plan, **options).wait()
 
     @contextmanager
     def running_commands(self) -> Iterator[None]:
         """Within the context the commands of `run` and `verify`, and the calls that this makes, run in forks."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("stablelint.runtime.process.launch.run_process", self._guarded)
+            patch.setattr("stablelint.runtime.process.launch.run_process", partial(self.run, extra=_SEEDED))
             patch.setattr("stablelint.runtime.verify.runs.command.started", self.started)
             yield
 
@@ -116,9 +102,8 @@ class Servers:
         for server in self._all.values():
             server.close()
 
-    def _forked(
+    def started(
         self,
-        server: Server,
         command: Sequence[str],
         plan: Plan,
         *,
@@ -127,6 +112,10 @@ class Servers:
         extra: Mapping[str, str] | None = None,
         apart: bool = False,
     ) -> Forked:
+        """As `launch.started`."""
+        name = "zero" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
+        if name not in self._all:
+            self._all[name] = Server("0" if name == "zero" else "random")
         number = 1 if output is None else output if isinstance(output, int) else output.fileno()
         job = {
             "command": command_line(command),
@@ -135,9 +124,4 @@ class Servers:
             "apart": apart,
             "environment": {**os.environ, **(extra or {})},
         }
-        return server.run(job, number)
-
-    def _server(self, name: str, seed: str, modules: Sequence[str]) -> Server:
-        if name not in self._all:
-            self._all[name] = Server(seed, modules)
-        return self._all[name]
+        return self._all[name].run(job, number)
