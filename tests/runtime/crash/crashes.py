@@ -731,6 +731,13 @@ CRASHES += (
         "unsqueeze(-1)",
     ),
     Crash(
+        "batches of other sizes",
+        HEAD + "left, right = torch.ones(3, 5, 5), torch.ones(2, 5, 8)\ntorch.bmm(left, right)\n",
+        "shape",
+        ("left (3, 5, 5) and right (2, 5, 8) are batches of other sizes",),
+        "(3,) meet (2,)",
+    ),
+    Crash(
         "nodes that are counted from 1",
         HEAD + "to = torch.tensor([1, 2, 3])\ntorch.zeros(3, 2).index_add(0, to, torch.ones(3, 2))\n",
         "index",

@@ -58,6 +58,10 @@ def _product(scene: Scene, operands: tuple[Operand, ...]) -> Explanation | None:
     if len(operands) < 2:
         return None
     left, right = operands[:2]
+    if left.shape[-1] == _rows(right):
+        summary = f"{left.name} {left.shape} and {right.name} {right.shape} are batches of other sizes"
+        advice = [f"as many matrices in both: {left.shape[:-2]} meet {right.shape[:-2]}"]
+        return _explained(scene, summary, *advice)
     summary = f"{left.name} {left.shape} @ {right.name} {right.shape}: {left.shape[-1]} columns meet {_rows(right)} rows"
     advice = list(_transposed(left, right))
     if len(right.shape) > 2 or (not advice and len(right.shape) == 2):
