@@ -112,13 +112,21 @@ def of_repairs(job: tuple[Path, Path, list[Record]]) -> list[Record]:
         found = findings(folder, name)
         for r in (r for r in records if r["file"] == name):
             text = not r["decided_at_run_time"] and r["operand"] == "tensor"
-            place = {"repo": r["repo"], "file": name, "line": r["line"], "text": text, "of_file": len(found)}
+            place = {"repo": r["repo"], "commit": r["parent"], "file": name, "line": r["line"], "text": text}
             hits = [d for d in found if near(d, r["line"])]
             rows += [row(d, 1, "repair", **place) for d in hits]
             if not hits:
                 rows.append({"label": 1, "source": "repair", **place, "code": None, "facts": []})
         rows += [
-            row(d, -1, "file", repo=records[0]["repo"], file=name, line=d.span.start.row)
+            row(
+                d,
+                -1,
+                "file",
+                repo=records[0]["repo"],
+                commit=records[0]["parent"],
+                file=name,
+                line=d.span.start.row,
+            )
             for d in found
             if not any(near(d, r["line"]) for r in records if r["file"] == name)
         ]
@@ -485,15 +493,15 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
 
 
 def first_quarter(rows: list[Record], confidences: list[float]) -> str:
-    """How many repaired lines stand in the first quarter of their file's findings, most likely first."""
-    files: dict[tuple[str, str], list[tuple[float, int | None]]] = defaultdict(list)
+    """How many repaired lines stand in the first quarter of their file's findings, most likely first, then by place."""
+    files: dict[tuple[str, str, str], list[tuple[float, int, bool]]] = defaultdict(list)
     for r, c in zip(rows, confidences, strict=True):
         if r["source"] in ("repair", "file") and r["code"]:
-            files[r["repo"], r["file"]].append((c, r["line"] if r["source"] == "repair" else None))
+            files[r["repo"], r["commit"], r["file"]].append((-c, r["line"], r["source"] == "repair"))
     ranks = []
     for found in files.values():
-        order = [line for _, line in sorted(found, key=lambda item: -item[0])]
-        ranks += [order.index(line) / (len(order) - 1) for line in set(order) - {None} if len(order) > 3]
+        order = [(line, repaired) for _, line, repaired in sorted(found)]
+        ranks += [order.index(one) / (len(order) - 1) for one in set(order) if one[1] and len(order) > 3]
     return f"in the first quarter of their file {sum(k <= 0.25 for k in ranks) / max(1, len(ranks)):.0%} of {len(ranks)}"
 
 
