@@ -339,10 +339,10 @@ class Shares:
         for r in judgements():
             self._judged[r["code"], r["verdict"] != "noise"] += 1
             self._family[r["code"][:3], r["verdict"] != "noise"] += 1
-        plain = [r for r in drawn_flaws(rows) if is_plain(r)]
-        for r in plain:
+        drawn = drawn_flaws(rows)
+        for r in drawn:
             self._drawn[r["code"], r["label"] == 1] += 1
-        self._merged = as_drawn(plain, self._by_judges)
+        self._merged = as_drawn(drawn, self._by_judges)
 
     def of(self, code: str, without: int | None = None) -> tuple[float, int, int]:
         """The share of a rule; `without` is the label of a row that takes no part."""
@@ -367,9 +367,7 @@ class Flaws:
 
         self.shares = Shares(rows)
         drawn = drawn_flaws(rows)
-        own = np.array(
-            [[log_odds(self.shares.of(r["code"], r["label"] if is_plain(r) else None)[0])] for r in drawn]
-        )
+        own = np.array([[log_odds(self.shares.of(r["code"], r["label"])[0])] for r in drawn])
         labels = [r["label"] for r in drawn]
         model = LogisticRegression(C=1.0, max_iter=5000).fit(
             np.hstack([own, matrix(drawn, list(ON_FLAWS))]), labels
@@ -387,11 +385,6 @@ class Flaws:
     def odds(self, r: Record) -> float:
         """The log-odds that a flaw is worth a change."""
         return log_odds(self.share(r["code"])[0]) + sum(self.weights.get(fact, 0.0) for fact in r["facts"])
-
-
-def is_plain(r: Record) -> bool:
-    """Whether a flaw is shown, and nothing that tells on flaws speaks against it."""
-    return {"shown"} == set(ON_FLAWS) & set(r["facts"])
 
 
 def drawn_flaws(rows: list[Record]) -> list[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
-from stablelint.analysis.evidence.places import is_objective, places
+from stablelint.analysis.evidence.places import is_objective, places, scopes
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.syntax.operations import having
 
@@ -27,6 +27,12 @@ def in_test(s: Subject) -> bool:
 def in_script(s: Subject) -> bool:
     """stands in a script"""
     return s.module.is_program or any(map(words.names_a_script, places(s.module)[-2:]))
+
+
+@raises
+def in_data(s: Subject) -> bool:
+    """stands where data are loaded or transformed"""
+    return any(map(words.names_data, [*scopes(s.function), *places(s.module)[-2:]]))
 
 
 @lowers

@@ -5,10 +5,9 @@ from __future__ import annotations
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.families import HANDED_OVER, SQUASHING
+from stablelint.analysis.values.families import SQUASHING
 from stablelint.analysis.values.masks import DRAWN
-from stablelint.analysis.values.value import Value
-from stablelint.numerics.interval import TOP
+from stablelint.analysis.values.value import Kind, Value
 
 
 def _name(value: Value | None) -> str:
@@ -55,10 +54,16 @@ def returned_by_call(s: Subject) -> bool:
     return s.origin is not None and s.origin.op.startswith(("call.", "method."))
 
 
-@lowers
-def unknown(s: Subject) -> bool:
-    """nothing is known of the operand"""
-    return s.operand is not None and s.operand.interval == TOP and s.operand.op in HANDED_OVER
+@raises
+def made_of_call(s: Subject) -> bool:
+    """is computed from what a call that was not followed returns"""
+    return any(v.op.startswith(("call.", "method.")) for v in s.behind_operand)
+
+
+@raises
+def tensor(s: Subject) -> bool:
+    """is known to be a tensor"""
+    return s.operand is not None and s.operand.kind is Kind.TENSOR
 
 
 @lowers
