@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stablelint.config import Settings
 from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem
 from stablelint.syntax.relevance import brings_torch
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.pipeline import Request
@@ -149,17 +151,25 @@ def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, pa
     withheld = (
         replace(item, fix_withheld=refused.get(item.expression, item).fix_withheld) for item in fixed.withheld
     )
-    after = _without_unread(path, before, fixed.after)
+    after = _without_unread(path, before, fixed.after, scope)
     return replace(fixed, before=before, after=after, withheld=tuple(withheld), joint=joint.findings_of(path))
 
 
-def _without_unread(path: str, before: bytes, after: bytes) -> bytes:
+def _without_unread(path: str, before: bytes, after: bytes, scope: Scope) -> bytes:
     """The fixed file without the imports that nothing reads any more; what a package imports, others read."""
-    from stablelint.codemod.text.unread import without_unread
+    from stablelint.codemod.text.unread import is_taken_from, without_unread
 
     if after == before or not path.endswith(".py") or os.path.basename(path) == "__init__.py":
         return after
-    return without_unread(before, after)
+    return without_unread(before, after, lambda names: is_taken_from(path, names, _others(path, scope.root)))
+
+
+def _others(path: str, root: str) -> Iterator[bytes]:
+    """The texts of the other files of a project."""
+    for item in discover([root], Settings(root=Path(root))).files:
+        with suppress(OSError):
+            if item.path != path:
+                yield Path(item.path).read_bytes()
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:

@@ -26,11 +26,12 @@ def test_a_file_that_has_gone_meanwhile_is_a_problem_and_the_others_are_answered
     assert missing == Problem("cannot read this file: No such file or directory", gone)
 
 
-def test_an_import_goes_with_what_a_fix_takes_away_but_not_from_a_package(tmp_path: Path) -> None:
+def test_an_import_goes_with_what_a_fix_takes_away_unless_others_take_it_from_there(tmp_path: Path) -> None:
     code = "import torch\nfrom torch import softmax\n\n\ndef f(z):\n    return torch.log(softmax(z, -1))\n"
-    paths = [tmp_path / "a.py", tmp_path / "__init__.py"]
+    paths = [tmp_path / name for name in ("a.py", "__init__.py", "taken.py")]
     for path in paths:
         path.write_text(code)
+    (tmp_path / "taker.py").write_text("from taken import *\n")
     request = Request(Settings(root=tmp_path), SELECTION, jobs=1)
     found = check([str(path) for path in paths], request, load_catalog()).diagnostics
     left = {
@@ -38,5 +39,5 @@ def test_an_import_goes_with_what_a_fix_takes_away_but_not_from_a_package(tmp_pa
         for one in fix_files(found, request, Wanted(SELECTION))
         if isinstance(one, FileFix)
     }
-    assert [b"import softmax" in left[str(path)] for path in paths] == [False, True]
+    assert [b"import softmax" in left[str(path)] for path in paths] == [False, True, True]
     assert all(b"torch.log_softmax(z" in one for one in left.values())

@@ -1,33 +1,50 @@
-"""Imports that only what the fixes of a file took away has read: they go as well."""
+"""Imports that only what the fixes of a file took away has read: they go as well, unless other files import them from it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceText
 from stablelint.syntax.walk import descendants
 
 
-def without_unread(before: bytes, after: bytes) -> bytes:
+def without_unread(
+    before: bytes, after: bytes, is_taken: Callable[[frozenset[str]], bool] = lambda _: False
+) -> bytes:
     """The fixed source without the imports, on lines of their own at the top level, that are no longer read.
 
-    Raises SourceError where one of the texts is no Python.
+    All stay where `is_taken` tells that other files may take one of the names from this one. Raises SourceError where one
+    of the texts is no Python.
     """
     source = SourceText.decode(after)
     lost = _read(parse(SourceText.decode(before).text)) - _read(tree := parse(source.text))
     text = source.text
-    for statement in reversed(tree.body) if lost else ():
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            start = source.line_start(statement.lineno)
-            end = source.next_line(statement.end_lineno or statement.lineno)
-            given = text[start:end]
-            kept = [one for one in statement.names if _bound(one) not in lost]
-            if len(kept) < len(statement.names) and _is_plain(given):
-                left = f"{_written(statement, kept)}{source.newline}" if kept else ""
-                text = text[:start] + left + text[end:]
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    lost &= {_bound(name) for one in imports for name in one.names}
+    if lost and is_taken(frozenset(lost)):
+        return after
+    for statement in reversed(imports):
+        start = source.line_start(statement.lineno)
+        end = source.next_line(statement.end_lineno or statement.lineno)
+        kept = [one for one in statement.names if _bound(one) not in lost]
+        if len(kept) < len(statement.names) and _is_plain(text[start:end]):
+            left = f"{_written(statement, kept)}{source.newline}" if kept else ""
+            text = text[:start] + left + text[end:]
     return after if text == source.text else source.encode(text)
+
+
+def is_taken_from(path: str, names: frozenset[str], others: Iterable[bytes]) -> bool:
+    """Whether one of the texts of other files takes one of the names from the module at a path, or all that it has."""
+    stem = re.escape(os.path.splitext(os.path.basename(path))[0].encode())
+    either = b"|".join(re.escape(name.encode()) for name in sorted(names))
+    from_it = rb"\bfrom\s+[\w.]*\b%b\s+import\b[\s(]*(?:[\w\s,]*\b(?:%b)\b|\*)" % (stem, either)
+    of_it = rb"\b%b\.(?:%b)\b|\bimport\b[^\n]*\b%b\s+as\b" % (stem, either, stem)
+    taken = re.compile(from_it + b"|" + of_it)
+    return any(taken.search(one) for one in others)
 
 
 def _read(tree: ast.Module) -> set[str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stablelint.codemod.text.unread import without_unread
+from stablelint.codemod.text.unread import is_taken_from, without_unread
 
 FIXED = "y = torch.log_softmax(x, -1)\n"
 
@@ -42,3 +42,26 @@ def test_an_import_of_which_more_is_said_stays(imports: str) -> None:
 def test_what_was_not_read_before_stays() -> None:
     after = f"import os\nimport torch\n{FIXED}".encode()
     assert without_unread(b"import os\nimport torch\ny = torch.log(torch.softmax(x, -1))\n", after) == after
+
+
+@pytest.mark.parametrize(
+    ("other", "is_taken"),
+    [
+        (b"from losses import *\n", True),
+        (b"from .losses import (\n    dice,\n    F,\n)\n", True),
+        (b"from package.losses import dice, F as G\n", True),
+        (b"import losses\ny = losses.F.relu(x)\n", True),
+        (b"from package import losses as own\ny = own.F.relu(x)\n", True),
+        (b"from losses import dice\nimport torch.nn.functional as F\n", False),
+        (b"from other_losses import *\nfrom losses.parts import *\n", False),
+        (b"import losses\ny = losses.dice(F)\n", False),
+    ],
+)
+def test_what_other_files_take_is_told_by_their_texts(other: bytes, is_taken: bool) -> None:
+    assert is_taken_from("/package/losses.py", frozenset(("F",)), [b"import torch\n", other]) == is_taken
+
+
+def test_an_import_that_others_take_stays() -> None:
+    imports = "import torch\nimport torch.nn.functional as F\n"
+    before, after = f"{imports}y = torch.log(F.softmax(x, -1))\n".encode(), f"{imports}{FIXED}".encode()
+    assert without_unread(before, after, lambda names: names == {"F"}) == after
