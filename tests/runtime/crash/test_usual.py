@@ -56,7 +56,7 @@ CASES = (
         "y is int64, and this loss takes floats",
     ),
     (
-        X + "s = -torch.ones(3)\ntorch.distributions.Normal(x[0], s)",
+        X + "s = -torch.ones(3)\ntorch.distributions.Normal(x[0], s, validate_args=True)",
         "distribution",
         "s (3,) as scale",
     ),
