@@ -1,4 +1,4 @@
-"""Forms whose rounding error is seen: what is computed next keeps it, or meets a number that no format holds."""
+"""Forms whose rounding error is seen: what is computed next keeps it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
 from stablelint.syntax.names import called_name
-from stablelint.syntax.operations import having
 from stablelint.syntax.walk import children, descendants
 
 _ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
-_BOUNDS = having("raise")
-_HALF_SMALLEST = 2.0**-150  # what is no greater becomes 0 in float32
 
 
 def is_magnified(difference: ast.AST, body: ast.AST) -> bool:
@@ -67,12 +64,3 @@ def is_variance_by_difference(value: Value) -> bool:
     if stripped(base).op == "mean" and all(stripped(v).op == "mean" for v in others):
         return False  # two means of one tensor: there is a rule for them
     return words.names_a_mean(ast.unparse(taken[0].node))
-
-
-def is_guarded_by_nothing(value: Value) -> bool:
-    """Whether the constant that is to keep a value off 0 is 0 in single precision, as `1e-60` is."""
-    value = stripped(value)
-    if value.dtype in ("float64", "complex128") or value.op not in _BOUNDS | {"add"}:
-        return False
-    constants = [v.constant() for v in value.operands.values()]
-    return any(isinstance(c, float) and 0 < c <= _HALF_SMALLEST for c in constants)

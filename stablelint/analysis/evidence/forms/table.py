@@ -15,7 +15,6 @@ from stablelint.analysis.evidence.forms.compared import is_sum_of_compared
 from stablelint.analysis.evidence.forms.laid_out import is_laid_out
 from stablelint.analysis.evidence.forms.log_scales import log_scales
 from stablelint.analysis.evidence.forms.magnified import (
-    is_guarded_by_nothing,
     is_magnified,
     is_variance_by_difference,
 )
@@ -124,13 +123,6 @@ def _root_of_moments(subject: Subject) -> bool:
     """The root of a mean of squares less the square of the mean: rounding makes it negative for constant data."""
     radicand = _radicand(subject)
     return radicand is not None and is_variance_by_difference(radicand)
-
-
-@_form("the constant that should keep the operand off 0 is itself 0 in float32", in_metric=True)
-def _guarded_by_nothing(subject: Subject) -> bool:
-    """A constant that is 0 in the format guards nothing, and shows that its author has met the zero."""
-    operand = _obliged(subject)
-    return operand is not None and is_guarded_by_nothing(operand)
 
 
 @_form(
