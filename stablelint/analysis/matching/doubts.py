@@ -45,11 +45,22 @@ def doubts(
             yield f"{_named(bindings[name])} may hold numbers in half precision"
 
 
-def real_type(value: Value, site: Site, depth: int = _DEPTH) -> str | None:
+def real_type(value: Value, site: Site) -> str | None:
     """The type of the real floating-point numbers that a value is shown to hold: "" of any such, None where it is not.
 
     What another function or a layer computes may be set to something else, and what is handed over be of any type.
     """
+    return _real_type(value, site, _DEPTH, {})
+
+
+def _real_type(value: Value, site: Site, depth: int, known: dict[int, str | None]) -> str | None:
+    if value.key not in known:
+        known[value.key] = None  # until it is shown
+        known[value.key] = _shown_type(value, site, depth, known)
+    return known[value.key]
+
+
+def _shown_type(value: Value, site: Site, depth: int, known: dict[int, str | None]) -> str | None:
     if value.link is not None or value.op in HANDED_OVER:
         return None
     if value.node is not None and not is_inside_function(value.node, site):
@@ -58,7 +69,7 @@ def real_type(value: Value, site: Site, depth: int = _DEPTH) -> str | None:
         is_default = value.op in _OF_DEFAULT_TYPE and "dtype" not in value.operands
         return value.dtype or ("float32" if is_default and site.frame.session.default_dtype is None else "")
     if depth and value.op in KEEPS_SORT | MAKES_FLOATS:
-        types = {real_type(one, site, depth - 1) for one in deciding(value)}
+        types = {_real_type(one, site, depth - 1, known) for one in deciding(value)}
         if not types or None in types:
             return None
         return value.dtype or ("float32" if types <= set(SINGLE) else "")

@@ -18,7 +18,7 @@ from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
 from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax import operations
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
@@ -26,8 +26,8 @@ from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants
 
-_DEPTH = 12
-_ARITHMETIC = having("linear") | {"pow", "abs", "square"}
+_KEEPS_KIND = having("linear") | {"pow", "abs", "square"} | KEEPS_SORT
+_COMPUTED = _KEEPS_KIND | MAKES_FLOATS
 _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_floating_point ndim".split())
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
@@ -62,7 +62,7 @@ def misfit(template: str, site: Site) -> str | None:
     if spelled is not None:
         return f"nothing shows that `{_receiver(spelled)}` is a tensor, and NumPy's words are used of it"
     for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
-        made = _made_elsewhere(site.match.bindings[name], _DEPTH)
+        made = _made_elsewhere(site.match.bindings[name])
         if made is not None:
             return f"`{made}` need not make tensors, and the rewrite is one for tensors"
     raised = _RAISED.match(template)
@@ -84,7 +84,7 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
     named, paths = _named(name, site), leaves(value)
     if not is_tensor(value, site):
         return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
-    if _is_array(value, site, _DEPTH):
+    if _is_array(value, site):
         return f"{named} is an array or a table, and no tensor"
     if attribute.startswith("clamp") and is_complex(value):
         return f"{named} is complex, and has no bound"
@@ -139,31 +139,33 @@ def _receiver(value: Value) -> str:
     return _short(ast.unparse(value.node.func.value))
 
 
-def _made_elsewhere(value: Value, depth: int) -> str | None:
+def _made_elsewhere(value: Value) -> str | None:
     """The class of another package whose instances a value is computed from, or None.
 
     Such an object may have the methods of a tensor (a symbolic one, a table) and yet be refused by torch's functions.
     """
-    package, _, name = value.op.rpartition(".")
-    if package and name[:1].isupper() and package.partition(".")[0] not in _NO_PACKAGES:
-        return name
-    if depth == 0 or value.op not in _ARITHMETIC | KEEPS_SORT | MAKES_FLOATS:
-        return None
-    found = (_made_elsewhere(operand, depth - 1) for operand in value.operands.values())
-    return next((made for made in found if made is not None), None)
+    for part in behind(value, _hides_its_operands):
+        package, _, name = part.op.rpartition(".")
+        if package and name[:1].isupper() and package.partition(".")[0] not in _NO_PACKAGES:
+            return name
+    return None
 
 
-def _is_array(value: Value, site: Site, depth: int) -> bool:
+def _is_array(value: Value, site: Site) -> bool:
     """Whether a value is NumPy's or a table's, or made of such: its function has the like made of it by NumPy."""
     function = site.frame.function
-    taken_from = value.node.value if isinstance(value.node, ast.Subscript) else None
-    if value.kind is Kind.ARRAY or (isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES):
-        return True
     likes = _likes_made(function.node, function.module) if function is not None else frozenset()
-    if value.op in HANDED_OVER and value.name in likes:
-        return True
-    parts = value.operands.values() if depth and value.op in _ARITHMETIC | KEEPS_SORT | MAKES_FLOATS else ()
-    return any(_is_array(one, site, depth - 1) for one in parts)
+    for part in behind(value, _hides_its_operands):
+        taken_from = part.node.value if isinstance(part.node, ast.Subscript) else None
+        of_table = isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES
+        if part.kind is Kind.ARRAY or of_table or (part.op in HANDED_OVER and part.name in likes):
+            return True
+    return False
+
+
+def _hides_its_operands(value: Value) -> bool:
+    """Whether a value need not be of the kind that it is computed from."""
+    return value.op not in _COMPUTED
 
 
 @remembered
@@ -222,7 +224,7 @@ def is_tensor(value: Value, site: Site) -> bool:
     """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
     if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
         return False
-    if value.kind is Kind.TENSOR and not _is_of_numbers(value, _DEPTH):
+    if value.kind is Kind.TENSOR and not _is_of_numbers(value):
         return True
     root = site.value
     if (
@@ -237,33 +239,41 @@ def is_tensor(value: Value, site: Site) -> bool:
     used = _used_as_tensors(function.node) if function is not None else frozenset()
     if function is not None and id(value.node) in _receivers(function.node):
         return True
-    return _arises_from_tensor(value, used, _DEPTH) or site.texts.get(site.judgement.operand) in used
+    return _arises_from_tensor(value, used) or site.texts.get(site.judgement.operand) in used
 
 
-def _is_of_numbers(value: Value, depth: int) -> bool:
+def _is_of_numbers(value: Value) -> bool:
     """Whether a value is made by operators and builtins alone, of operands or parts of which nothing shows tensors."""
+    return not any(
+        part.kind is Kind.TENSOR and not _is_spelled_for_numbers(part)
+        for part in behind(value, lambda v: not _is_spelled_for_numbers(v))
+    )
+
+
+def _is_spelled_for_numbers(value: Value) -> bool:
+    """Whether a value is what an operator or a builtin yields: a number where its operands are."""
     node = value.node
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
     is_operator = isinstance(node, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.Subscript)
-    if depth and (is_operator or called in _OF_NUMBERS or value.op in _PARTS):
-        return all(_is_of_numbers(one, depth - 1) for one in value.operands.values())
-    return value.kind is not Kind.TENSOR
+    return is_operator or called in _OF_NUMBERS or value.op in _PARTS
 
 
 def _is_operand(value: Value, root: Value) -> bool:
     return any(stripped(operand).key == stripped(value).key for operand in root.operands.values())
 
 
-def _arises_from_tensor(value: Value, used: frozenset[str], depth: int) -> bool:
-    if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
-        return False
-    if value.kind is Kind.TENSOR and not _is_of_numbers(value, depth):
-        return True
-    if value.name in used or (value.node is not None and _name_of(value.node) in used):
-        return True
-    if depth == 0 or value.op not in _ARITHMETIC | KEEPS_SORT:
-        return False
-    return any(_arises_from_tensor(operand, used, depth - 1) for operand in value.operands.values())
+def _arises_from_tensor(value: Value, used: frozenset[str]) -> bool:
+    """Whether a value is computed from what is a tensor, or is used as one."""
+
+    def is_other(part: Value) -> bool:
+        return part.kind not in (Kind.UNKNOWN, Kind.TENSOR)
+
+    def is_tensor_here(part: Value) -> bool:
+        named = part.name in used or (part.node is not None and _name_of(part.node) in used)
+        return named or (part.kind is Kind.TENSOR and not _is_of_numbers(part))
+
+    parts = behind(value, lambda v: is_other(v) or v.op not in _KEEPS_KIND)
+    return any(is_tensor_here(part) for part in parts if not is_other(part))
 
 
 def _name_of(node: ast.AST) -> str:
