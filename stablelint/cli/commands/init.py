@@ -61,7 +61,8 @@ def _findings(root: Path) -> tuple[tuple[Diagnostic, ...], list[Problem]]:
     count = len(result.diagnostics)
     found = f"{plural(count, 'finding')}, {len(result.shown):,} of them likely" if count else "no findings"
     print(f"Read {plural(result.files, 'file')}: {found}.")
-    return result.diagnostics, [*session.problems, *result.problems]
+    unread = result.problems if result.files else ()  # a project may begin without a file
+    return result.diagnostics, [*session.problems, *unread]
 
 
 def _show(change: Change) -> Change:

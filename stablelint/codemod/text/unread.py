@@ -39,7 +39,7 @@ def without_unread(
 
 def is_taken_from(path: str, names: frozenset[str], others: Iterable[bytes]) -> bool:
     """Whether one of the texts of other files takes one of the names from the module at a path, or all that it has."""
-    stem = re.escape(os.path.splitext(os.path.basename(path))[0].encode())
+    stem = re.escape(os.fsencode(os.path.splitext(os.path.basename(path))[0]))
     either = b"|".join(re.escape(name.encode()) for name in sorted(names))
     from_it = rb"\bfrom\s+[\w.]*\b%b\s+import\b[\s(]*(?:[\w\s,]*\b(?:%b)\b|\*)" % (stem, either)
     of_it = rb"\b%b\.(?:%b)\b|\bimport\b[^\n]*\b%b\s+as\b" % (stem, either, stem)

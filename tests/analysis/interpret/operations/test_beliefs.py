@@ -63,7 +63,7 @@ def test_the_size_of_a_layer_is_positive() -> None:
     "made", ["torch.zeros(n, 3)", "torch.randn(3, n)", "torch.full((n, 2), v)", "torch.ones((2, n))"]
 )
 def test_what_is_made_has_a_size(made: str) -> None:
-    code = f"def f(n, v):\n    w = {made}\n    return w / n\n"
+    code = f"def f(n, v):\n    w = {made}\n    return w.sum() / n\n"
     assert assumed(code) == [(3, "SL102")]
 
 
