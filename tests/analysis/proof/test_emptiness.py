@@ -310,3 +310,8 @@ EMPTY = {
 def test_the_sum_of_what_may_be_empty_may_be_zero(body: str) -> None:
     head = HEAD.replace("torch.Tensor)", "torch.Tensor, flag)")
     assert "SL102" in [rule for _, rule in open_(head + body)]
+
+
+@pytest.mark.parametrize("product", ["y @ y.T", "torch.dot(y, y)", "torch.einsum('i,i->', y, y)"])
+def test_a_product_of_what_was_selected_is_0_where_that_is_nothing(product: str) -> None:
+    assert open_(f"def f(x: torch.Tensor):\n    y = x[x > 0.5]\n    return torch.log({product})\n")

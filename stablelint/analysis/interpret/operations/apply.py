@@ -61,7 +61,7 @@ _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matm
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
 _SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
 _MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compute
-_ADDING = having("add-up")
+_ADDING, _PRODUCTS = having("add-up"), having("product")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
 # Operations that `canonical` may say otherwise.
@@ -336,6 +336,8 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
 def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
     """The sum of a mask that is known to have a true element is at least 1; that of a selection may be one of none."""
     operand = operands.get("input")
+    if op in _PRODUCTS and any(can_be_empty(v, frame.state) for v in operands.values()):
+        return interval.join(Interval.point(0.0))
     if op not in _ADDING or operand is None:
         return interval
     if not interval.contains(0.0) and not keeps_rows(operands) and can_be_empty(operand, frame.state):
