@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+LOOKUPS = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
+"""Builtins by which names are read by their texts."""
+
 
 def imported_names(statement: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, str]]:
     """Yields (local name, qualified name) for each name that an import binds.

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from stablelint.syntax.names import LOOKUPS
 from stablelint.syntax.walk import descendants
 
 VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
-_LOOKUPS = ("locals", "vars", "dir", "eval", "exec")
 
 
 def root(node: ast.AST) -> ast.AST:
@@ -80,7 +80,7 @@ def stores(node: ast.AST, name: str) -> list[ast.Name]:
 
 def looks_names_up(function: ast.AST) -> bool:
     """Whether a function may read its names by their text: ``locals()``, ``eval(text)``."""
-    return any(one.id in _LOOKUPS for one in loads(function))
+    return any(one.id in LOOKUPS for one in loads(function))
 
 
 def shown(text: str) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 
 from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceText
+from stablelint.syntax.names import LOOKUPS, spelled
 from stablelint.syntax.walk import descendants
+
+_WORD = re.compile(r"\w+")
 
 
 def without_unread(
@@ -17,15 +20,16 @@ def without_unread(
 ) -> bytes:
     """The fixed source without the imports, on lines of their own at the top level, that are no longer read.
 
-    All stay where `is_taken` tells that other files may take one of the names from this one. Raises SourceError where one
-    of the texts is no Python.
+    A name that stands in an annotation, a comment or any other text counts as read. All stay where `is_taken` tells that
+    other files may take one of the names from this one, and where names of the file are looked up by their texts. Raises
+    SourceError where one of the texts is no Python.
     """
     source = SourceText.decode(after)
-    lost = _read(parse(SourceText.decode(before).text)) - _read(tree := parse(source.text))
-    text = source.text
+    tree, text = parse(source.text), source.text
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    lost &= {_bound(name) for one in imports for name in one.names}
-    if lost and is_taken(frozenset(lost)):
+    lost = {_bound(name) for one in imports for name in one.names}
+    lost &= _loaded(parse(SourceText.decode(before).text)) - _words_beside(imports, source)
+    if not lost or _looks_names_up(tree) or is_taken(frozenset(lost)):
         return after
     for statement in reversed(imports):
         start = source.line_start(statement.lineno)
@@ -47,17 +51,25 @@ def is_taken_from(path: str, names: frozenset[str], others: Iterable[bytes]) -> 
     return any(taken.search(one) for one in others)
 
 
-def _read(tree: ast.Module) -> set[str]:
-    """The names that are read in a file, or stand in its texts, as those that it exports do."""
-    return set(_names(tree))
+def _loaded(tree: ast.Module) -> set[str]:
+    return {
+        one.id for one in descendants(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+    }
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
-    for node in descendants(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def _words_beside(imports: Sequence[ast.stmt], source: SourceText) -> set[str]:
+    """All words of a file but those of its imports."""
+    rows = {row for one in imports for row in range(one.lineno, (one.end_lineno or one.lineno) + 1)}
+    kept = (line for row, line in enumerate(source.text.splitlines(), 1) if row not in rows)
+    return {word for line in kept for word in _WORD.findall(line)}
+
+
+def _looks_names_up(tree: ast.Module) -> bool:
+    """Whether names of the file may be read by their texts: ``globals()[name]``, ``sys.modules[__name__]``."""
+    of_modules = (
+        one for one in descendants(tree) if isinstance(one, ast.Attribute) and one.attr == "modules"
+    )
+    return not LOOKUPS.isdisjoint(_loaded(tree)) or any(spelled(one) == "sys.modules" for one in of_modules)
 
 
 def _bound(name: ast.alias) -> str:

@@ -31,6 +31,12 @@ def test_an_import_goes_with_its_last_reader(imports: str, left: str) -> None:
         "import torch\ntry:\n    import fast as F\nexcept ImportError:\n    pass\n",
         "import torch; import torch.nn.functional as F\n",
         "import torch\nimport torch.nn.functional as F\nz = F.relu(x)\n",
+        "import torch\nimport torch.nn.functional as F\ndef g(x: 'list[F.Tensor]'): ...\n",
+        "import torch\nimport torch.nn.functional as F\ndef g(x):\n    # type: (F.Tensor) -> None\n    pass\n",
+        'import torch\nimport torch.nn.functional as F\ndef g(x):\n    """>>> F.relu(x)"""\n',
+        "import torch\nimport torch.nn.functional as F\nz = globals()[name]\n",
+        "import torch\nimport torch.nn.functional as F\nz = eval(name)\n",
+        "import sys\nimport torch\nimport torch.nn.functional as F\nz = getattr(sys.modules[__name__], name)\n",
     ],
 )
 def test_an_import_of_which_more_is_said_stays(imports: str) -> None:
