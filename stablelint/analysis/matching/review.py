@@ -34,6 +34,7 @@ from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
 from stablelint.syntax import precision
+from stablelint.syntax.operations import having
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +205,9 @@ class Review:
 
 def _has_no_element_there(root: Value, operand: Value | None) -> bool:
     """Whether the result has no element where an operand, a count of elements of another one, is 0."""
-    others = (v for v in root.operands.values() if v is not operand)
-    return operand is not None and any(is_empty_without(other, operand) for other in others)
+    if operand is None or root.op not in _ELEMENTWISE:
+        return False
+    return any(is_empty_without(other, operand) for other in root.operands.values() if other is not operand)
 
 
 def _overflows(root: Value, frame: Frame) -> bool:
@@ -245,6 +247,7 @@ def _unshown(judgement: Judgement) -> Judgement:
     return replace(judgement, status=Status.UNGUARDED)
 
 
+_ELEMENTWISE = having("elementwise")
 _ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from stablelint.analysis.values.relations.centres import count_of
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, behind, recast
+from stablelint.analysis.values.views import COPIES, recast
 from stablelint.syntax.operations import VIEWS, having
 
 _MADE = having("filled", "blank", "draw")
-_KEEPING = having("elementwise") | VIEWS | COPIES  # an operand without an element leaves a result without one
+_SHOWING = VIEWS | COPIES  # of these the first operand, of the others each that has no element leaves none
+_KEEPING = having("elementwise") | _SHOWING
 
 
 def is_empty_without(tensor: Value, count: Value) -> bool:
@@ -21,10 +22,14 @@ def is_empty_without(tensor: Value, count: Value) -> bool:
 
 def _extents(tensor: Value) -> Iterator[Value]:
     """The counts of which a tensor has one element each, along some dimension."""
-    for part in behind(tensor, lambda v: v.op not in _KEEPING):
-        if part.kind is Kind.NUMBER:
-            continue
-        if part.op in _MADE:
+    pending, seen = [tensor], {tensor.key}
+    for part in pending:  # grows while it is walked
+        if part.op in _KEEPING:
+            given = [part.first] if part.op in _SHOWING else part.operands.values()
+            new = [v for v in given if v is not None and v.kind is not Kind.NUMBER and v.key not in seen]
+            seen.update(v.key for v in new)
+            pending += new
+        elif part.op in _MADE:
             for name, size in part.operands.items():
                 if name == "size" or name.startswith("more"):
                     yield from size.data if size.kind is Kind.SEQUENCE and size.data else [size]

@@ -18,6 +18,7 @@ NOT_EMPTY = [
     "torch.arange(m) / n",
     "torch.cat([torch.ones(n), x]) / n",
     "torch.ones(n) @ x / n",
+    "x.type_as(torch.arange(n)) / n",
 ]
 
 
