@@ -42,7 +42,7 @@ _PICKS = having("pick")
 _HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 _OF_TABLES = frozenset(("loc", "iloc"))
-_FILLED = frozenset(("zeros", "ones", "empty", "full"))
+_FILLED, _LIKE = having("filled", "blank"), having("like")
 # What takes one dimension only, although what it replaces takes several.
 _ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
@@ -177,7 +177,7 @@ def _likes_made(function: ast.AST, module: ModuleInfo) -> frozenset[str]:
         if module.imports.get(root, "").partition(".")[0] == "numpy":
             parts = list(descendants(node))
             shaped = any(isinstance(one, ast.Attribute) and one.attr == "shape" for one in parts)
-            if name.endswith("_like") or (name in _FILLED and shaped):
+            if name in _FILLED and (shaped or name in _LIKE):
                 found.update(one.id for one in parts if isinstance(one, ast.Name))
     return frozenset(found)
 

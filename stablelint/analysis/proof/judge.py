@@ -23,7 +23,6 @@ NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}
 GRADIENT_FREE = having("draw", "blank", "filled", "grid", "whole", "cut") | {"const"}
 TRAINED = having("trained")
 CUT = having("cut")
-_LEARNED = frozenset({"parameter", "linear_module"})
 _FOLLOWED = 100  # values behind one, until something among them is taken to require a gradient
 _REARRANGING = frozenset("view float to unsqueeze squeeze expand".split())
 
@@ -178,7 +177,7 @@ def _may_carry_gradient(value: Value) -> bool:
         if free or part.dtype in NOT_DIFFERENTIABLE or part.key in seen:
             continue
         seen.add(part.key)
-        if not part.operands or part.op in _LEARNED or len(seen) > _FOLLOWED:
+        if not part.operands or part.op in TRAINED or len(seen) > _FOLLOWED:
             return True
         given = list(part.operands.items())[:1] if part.op in VIEWS else part.operands.items()
         pending += [v for name, v in given if name not in SELECTORS]
