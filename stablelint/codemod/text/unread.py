@@ -60,7 +60,7 @@ def _loaded(tree: ast.Module) -> set[str]:
 def _words_beside(imports: Sequence[ast.stmt], source: SourceText) -> set[str]:
     """All words of a file but those of its imports."""
     rows = {row for one in imports for row in range(one.lineno, (one.end_lineno or one.lineno) + 1)}
-    kept = (line for row, line in enumerate(source.text.splitlines(), 1) if row not in rows)
+    kept = (source.line(row) for row in range(1, len(source.starts) + 1) if row not in rows)
     return {word for line in kept for word in _WORD.findall(line)}
 
 

@@ -36,6 +36,7 @@ def test_an_import_goes_with_its_last_reader(imports: str, left: str) -> None:
         'import torch\nimport torch.nn.functional as F\ndef g(x):\n    """>>> F.relu(x)"""\n',
         "import torch\nimport torch.nn.functional as F\nz = globals()[name]\n",
         "import torch\nimport torch.nn.functional as F\nz = eval(name)\n",
+        "z = '\f'\nimport torch\nimport torch.nn.functional as F\ndef g(x: 'F.T'): ...\n",
         "import sys\nimport torch\nimport torch.nn.functional as F\nz = getattr(sys.modules[__name__], name)\n",
     ],
 )
