@@ -58,6 +58,7 @@ class RuleAdviser:
     """Finds the rule whose finding stands at an event's expression, and the fix it proposes."""
 
     rules: tuple[Path, ...] = field(default=())
+    _given: dict[Text, Advice | None] = field(default_factory=dict, init=False)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -67,8 +68,13 @@ class RuleAdviser:
     def __call__(self, event: Event) -> Advice | None:
         """Advice on an event, or None where no rule speaks of its expression."""
         text = Text.around(event)
-        found = self._finding(text, self.catalog) if text is not None else None
-        if text is None or found is None:
+        if text is not None and text not in self._given:
+            self._given[text] = self._on(text)
+        return None if text is None else self._given[text]
+
+    def _on(self, text: Text) -> Advice | None:
+        found = self._finding(text, self.catalog)
+        if found is None:
             return None
         if found.fix is None or not found.fix.edits:
             found = replace(found, fix=self._guard_instead(text, found) or found.fix)

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Event, Guard  # noqa: E402
-from stablelint.runtime.guard.source.swapped import functions_swapped  # noqa: E402
+from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped  # noqa: E402
 from stablelint.runtime.program.frames import compile_calmly  # noqa: E402
 
 STRESS = Path(__file__).parents[3] / "benchmarks" / "guard_threads.py"
@@ -103,7 +103,7 @@ def test_fixed_functions_run_in_their_own_thread_alone(tmp_path: Path) -> None:
     def ask() -> None:
         told.extend([layer.double(3, shift=1), scope["once"](3)])  # type: ignore[operator]
 
-    with functions_swapped(path, fixed, [scope, {"layer": layer}]):
+    with functions_swapped(functions_of(path, [scope, {"layer": layer}]), fixed):
         ask()
         thread = threading.Thread(target=ask)
         thread.start()

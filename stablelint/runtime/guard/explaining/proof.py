@@ -72,6 +72,9 @@ def _replayed(
     return Verification(finite, outcome.loss if bounded else None, note)
 
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """A file with a fix, compiled."""
@@ -91,32 +94,26 @@ class Fixed:
     def applied(self, attempt: Attempt) -> Iterator[None]:
         """Until the end of the context the calling thread runs the fixed text, also what `attempt` can name of it."""
         scopes = [one for one in (attempt.globals, attempt.locals) if one is not None]
-        with (
-            _imports_added(attempt.globals, self.filename, self.tree),
-            functions_swapped(self.filename, self.module, scopes),
-        ):
+        functions = functions_of(self.filename, scopes)
+        named = [attempt.globals, *(one.__globals__ for one in functions[:1])]
+        unique = list({id(one): one for one in named if one is not None}.values())
+        with self._imports_added(unique), functions_swapped(functions, self.module):
             yield
 
-
-@contextmanager
-def _imports_added(scope: dict[str, object] | None, filename: str, fixed: ast.Module) -> Iterator[None]:
-    """Imports that the fix adds exist while it is tried."""
-    original = parse_file(filename)
-    known = {ast.dump(node) for node in ast.walk(original)} if original is not None else set()
-    added = [
-        node
-        for node in fixed.body
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and ast.dump(node) not in known
-    ]
-    scopes = [scope] if scope is not None else []
-    scopes.extend(function.__globals__ for function in functions_of(filename, scopes)[:1])
-    unique = {id(one): one for one in scopes}.values()
-    before = [(one, dict(one)) for one in unique]
-    for one in unique:
-        exec(compile_calmly(ast.Module(list(added), []), filename), one)
-    try:
-        yield
-    finally:
-        for one, names in before:
-            for name in set(one) - set(names):
-                del one[name]
+    @contextmanager
+    def _imports_added(self, scopes: list[dict[str, object]]) -> Iterator[None]:
+        """Imports that the fix adds exist while it is tried."""
+        original = parse_file(self.filename)
+        known = {
+            ast.dump(one) for one in ast.walk(original or ast.Module([], [])) if isinstance(one, _IMPORTS)
+        }
+        added = [one for one in self.tree.body if isinstance(one, _IMPORTS) and ast.dump(one) not in known]
+        before = [(one, dict(one)) for one in scopes]
+        for one in scopes:
+            exec(compile_calmly(ast.Module(list(added), []), self.filename), one)
+        try:
+            yield
+        finally:
+            for one, names in before:
+                for name in set(one) - set(names):
+                    del one[name]

@@ -19,14 +19,11 @@ _PLACEHOLDER = "stablelint calls here"
 
 
 @contextmanager
-def functions_swapped(filename: str, module: CodeType, scopes: Iterable[object]) -> Iterator[None]:
-    """Until the end of the context the functions of `filename` run their namesakes of `module` in this thread.
-
-    They are looked for in the modules of that file and in `scopes`, dictionaries of names.
-    """
+def functions_swapped(functions: Iterable[FunctionType], module: CodeType) -> Iterator[None]:
+    """Until the end of the context the functions run their namesakes of `module` in this thread."""
     fixed = _codes_by_name(module)
     held: list[tuple[FunctionType, CodeType]] = []
-    for function in functions_of(filename, scopes):
+    for function in functions:
         code = fixed.get(function.__code__.co_qualname)
         if code is not None and code.co_freevars == function.__code__.co_freevars:
             held.append((function, function.__code__))
