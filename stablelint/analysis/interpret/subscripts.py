@@ -84,7 +84,10 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)
         return apply("view", {"input": base}, node, frame)
-    return _selection(base, index, node, frame)
+    chosen = _selection(base, index, node, frame)
+    if base.kind is Kind.UNKNOWN:  # perhaps a list, which others change
+        frame.graph.parts.setdefault(base.key, set()).add(chosen.key)
+    return chosen
 
 
 def _of_optimizer(item: Value, key: str, frame: Frame) -> Value:
@@ -116,7 +119,7 @@ def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) 
     settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
     if not settings:
         return None
-    narrowed = narrowed_by(mask, True, base, frame, settings)
+    narrowed = narrowed_by(mask, True, base, frame, settings, by_row=True)
     known = frame.state.effective(base)
     return (
         belief_in(narrowed, chosen.zero, Attained.COINCIDENCE, chosen, settings)
@@ -129,7 +132,7 @@ def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
     known = frame.state.effective(base)
-    told = narrowed_by(index, True, base, frame) if mask else known
+    told = narrowed_by(index, True, base, frame, by_row=True) if mask else known
     of_rows = mask and told != known and base.kind is not Kind.ARRAY and picks_rows(index)
     selected = narrowed_value(base, known if of_rows else told, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)

@@ -9,12 +9,14 @@ from typing import Protocol
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Project
-from stablelint.analysis.values.transfer import format_of, result_interval
+from stablelint.analysis.values.transfer import format_of, held_in, result_interval
 from stablelint.analysis.values.value import Attributes, Graph, Value, believed
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.operations import VIEWS
+from stablelint.syntax.operations import VIEWS, having
 
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows
+IN_PLACE = _FOLLOWING - having("layout")  # those among them that leave each element where it stands
+_CASTS = having("cast")
 _FOLLOWED = 3  # of them in a row
 HELD = "&"  # before a parameter's name: the tensor that was passed, whatever the name stands for by now
 Observer = Callable[[Value, "Frame"], None]
@@ -37,6 +39,7 @@ class State:
     gradient: bool = True
     autocast: str | None = None
     dead: bool = False
+    following: frozenset[str] = _FOLLOWING  # the operations through which a test tells of others than it asks
 
     def copy(self) -> State:
         """An independent copy, for another path."""
@@ -71,7 +74,7 @@ class State:
         if not self.facts:
             return value.interval
         fact = self.facts.get(value.key)
-        if fact is None and depth and value.op in _FOLLOWING:
+        if fact is None and depth and value.op in self.following:
             fact = self._derived(value, depth - 1)
         if fact is None:
             return value.interval
@@ -90,7 +93,8 @@ class State:
             narrowed = narrowed or ranges[name] is not operand.interval
         if not narrowed:
             return None
-        return result_interval(value.op, value.operands, ranges, format_of(value))
+        told = result_interval(value.op, value.operands, ranges, format_of(value))
+        return held_in(value.dtype, told) if value.op in _CASTS else told
 
     def learn(self, value: Value, interval: Interval) -> None:
         """Records that `value` lies in `interval` from here on."""

@@ -203,9 +203,10 @@ def call_value(
         ):
             own, positional = positional[0], positional[1:]
         result = inline.call_function(function, positional, own, node, frame, keywords)
-        if own is not None:
-            classes.forget_touched(own, function, frame)
-        classes.forget_written(function, frame)
+        changed = own or (frame.receiver if inline.takes_receiver(function) else None)  # `f = self.step; f()`
+        if changed is not None:
+            classes.forget_touched(changed, function, frame)
+        classes.forget_written(function.touches.others, frame)
         if receiver is not None:
             result = _overridden(result, receiver, function, positional, keywords, node, frame)
         return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -144,15 +144,14 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
                 exposed(thing.key, "", frame)
 
 
-def forget_written(function: FunctionInfo, frame: Frame) -> None:
-    """Forgets the attributes that a function writes of whatever object it gets at."""
-    others = function.touches.others
-    if not others:
+def forget_written(attributes: Set[str], frame: Frame) -> None:
+    """Forgets the attributes that are written of whatever object somebody gets at."""
+    if not attributes:
         return
     if frame.receiver is not None and _may_forget(frame.receiver, frame):
-        _forget(frame.receiver, others, frame)
+        _forget(frame.receiver, attributes, frame)
     held = frame.state.attributes
-    for place in [place for place in held if place[1] in others]:
+    for place in [place for place in held if place[1] in attributes]:
         held[place] = frame.graph.unknown(place[1], held[place].node)
 
 

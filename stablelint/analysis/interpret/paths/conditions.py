@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
 
 from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
-from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.value import Kind, Value, believed
 from stablelint.analysis.values.views import stripped
+from stablelint.numerics.formats import INTEGERS
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 
 _FLIP = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 _SIZES = having("size") - {"shape"}
@@ -30,6 +32,9 @@ _GAPS = {  # of what is compared
 _NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
+_CASTS, _LAYOUT = having("cast"), having("layout")
+_OF_MANY = frozenset({"all", "any"})
+_OF_TRUTHS = _CASTS | having("copy") | {"logical_and", "logical_or", "logical_not", "mul", "bool"}
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 _NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
 
@@ -54,18 +59,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
             _truthy(test, state)
     elif op in ("isfinite", "isnan", "isinf", "isclose"):
         return
-    elif op in (
-        "unsqueeze",
-        "expand",
-        "view",
-        "squeeze",
-        "to",
-        "clone",
-        "detach",
-        "float",
-        "bool",
-        "contiguous",
-    ):
+    elif op in state.following and op in VIEWS and (truth or op not in _CASTS or holds_truth(test)):
         assume(operands[0], truth, state)
     elif truth:
         _truthy(test, state)
@@ -204,17 +198,52 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
     elif (
         (subject.op in ("amin",) and op in ("gt", "ge"))
         or (subject.op in ("amax",) and op in ("lt", "le"))
-        or subject.op in ("item", "squeeze", "unsqueeze", "detach", "float", "to", "view", "clone")
+        or subject.op == "item"
+        or (subject.op in state.following and subject.op in VIEWS and subject.dtype not in INTEGERS)
     ):
         state.learn(inner, learned)
+        _through(op, inner, learned, state)
 
 
 def narrowed_by(
-    mask: Value, truth: bool, value: Value, frame: Frame, settings: Iterable[Value] = ()
+    mask: Value,
+    truth: bool,
+    value: Value,
+    frame: Frame,
+    settings: Iterable[Value] = (),
+    by_row: bool = False,
 ) -> Interval:
-    """Where the elements of `value` lie at which `mask` is `truth`, as long as what is believed of `settings` holds."""
-    state = frame.state.copy()
+    """Where the elements of `value` lie at which `mask` is `truth`, as long as what is believed of `settings` holds.
+
+    Nothing is learnt of elements that stand elsewhere than those that were tested. `by_row` says that the mask may be
+    one of the first dimensions of the value; else it is laid over the last ones.
+    """
+    known, tested = frame.state.effective(value), selector(mask)
+    while tested.op in _LAYOUT and tested.first is not None and value.first is not None:
+        if _layout(tested) != _layout(value):
+            break
+        tested, value = tested.first, value.first
+    if not _is_laid_over(tested, by_row):
+        return known
+    state = replace(frame.state.copy(), following=IN_PLACE)
     for setting in settings:
         state.learn(setting, believed(setting).interval)
-    assume(selector(mask), truth, state)
-    return state.effective(value)
+    assume(tested, truth, state)
+    told = state.effective(value)
+    return known.meet(told) or told
+
+
+def _layout(view: Value) -> Hashable:
+    """How a view lays out its operand."""
+    return view.op, *((name, v.key) for name, v in list(view.operands.items())[1:])
+
+
+def _is_laid_over(mask: Value, by_row: bool) -> bool:
+    """Whether each truth that a mask asks of many elements stands where those are."""
+    if mask.op in _OF_MANY and "dim" in mask.operands:
+        kept, dim = mask.operands.get("keepdim"), mask.operands["dim"].constant()
+        return (kept is not None and kept.constant() is True) or (
+            by_row and isinstance(dim, int) and dim != 0
+        )
+    inner = mask.operands.values() if mask.op in _OF_TRUTHS else ()
+    return all(_is_laid_over(part, by_row) for part in inner)

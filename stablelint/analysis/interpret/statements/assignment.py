@@ -55,6 +55,8 @@ def bind(target: ast.expr, value: Value, frame: Frame) -> None:
         base = frame.session.interpreter.evaluate(target.value, frame)
         if base.kind is Kind.INSTANCE and classes.set_property(base, target.attr, value, target, frame):
             return
+        if base.kind is Kind.UNKNOWN:  # perhaps the very object whose method this is
+            classes.forget_written({target.attr}, frame)
         if base.kind is not Kind.TENSOR or target.attr not in VIEWING:  # equal tensors need not be one
             frame.state.attributes[(base.key, target.attr)] = value
         if base.kind in (Kind.TENSOR, Kind.UNKNOWN):
@@ -150,7 +152,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if keeps_all(index):  # `x[:] = v`
         updated = apply("copy_", {"input": base, "src": value}, target, frame)
     elif mask.dtype == "bool" or (value.is_constant and _may_be_mask(mask)):
-        kept, fill = masked(base, mask, value, frame)
+        kept, fill = masked(base, mask, value, frame, by_row=True)
         updated = apply("where", {"condition": mask, "input": fill, "other": kept}, target, frame)
         if _is_blank(base) and frame.loop_depth:
             updated.zero = fill.zero  # a loop fills it piece by piece
@@ -227,6 +229,6 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
     return of_any(made, [base, value])
 
 
-def masked(base: Value, mask: Value, fill: Value, frame: Frame) -> tuple[Value, Value]:
-    """`base` where the mask is false, and the fill, as `masked_fill` combines them."""
-    return narrowed_value(base, narrowed_by(mask, False, base, frame), frame), fill
+def masked(base: Value, mask: Value, fill: Value, frame: Frame, by_row: bool = False) -> tuple[Value, Value]:
+    """`base` where the mask is false, and the fill, as `masked_fill` combines them; see `narrowed_by`."""
+    return narrowed_value(base, narrowed_by(mask, False, base, frame, by_row=by_row), frame), fill
