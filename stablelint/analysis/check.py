@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -254,9 +255,7 @@ class _Analysis:
         for node in root.nested:
             info = FunctionInfo(node, self._module, None, outer)
             self._session.closures.append(info)
-            seen = self._session.calls.get(id(node), [])
-            arguments = inline.settings(info, outer) | (_joined(self._graph, seen) if seen else {})
-            inner = inline.enter(info, arguments, None, outer)
+            inner = inline.enter(info, self._arguments_within(info, root, outer), None, outer)
             inner.depth, inner.reporting = 0, True
             inner.state.gradient = outer.state.gradient and not info.without_gradient
             self._session.running = [id(root.function.node), id(node)]
@@ -272,15 +271,22 @@ class _Analysis:
             return self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         return supposed_arguments(root.function, frame) | settings if root.references else settings
 
+    def _arguments_within(self, function: FunctionInfo, root: Root, outer: Frame) -> dict[str, Value]:
+        """What is passed to a function defined within another: all of it where it is called there and nothing else."""
+        seen, settings = self._session.calls.get(id(function.node), []), inline.settings(function, outer)
+        if seen and not function.wrapper and len(seen) >= root.seen.loads.get(function.name, math.inf):
+            return settings | _joined(self._graph, seen)
+        return supposed_arguments(function, outer) | settings if seen else settings
+
     def _joined(self, function: FunctionInfo, seen: list[dict[str, Value]], frame: Frame) -> dict[str, Value]:
         """What the calls of a function pass, defaults where they leave a parameter out."""
         defaults = {p.arg: inline.left_out(function, p, d, frame) for p, d in defaults_of(function.node)}
         return _joined(self._graph, [defaults | arguments for arguments in seen])
 
     def _is_seen_whole(self, root: Root) -> bool:
-        """Whether every call of a function was seen before its body."""
+        """Whether every call of a function was seen before its body, and passes what the body gets."""
         seen = self._session.calls.get(id(root.function.node), [])
-        known = root.local and bool(seen) and len(seen) >= root.references
+        known = root.local and bool(seen) and len(seen) >= root.references and not root.function.wrapper
         return known and not self._is_called_elsewhere(root.function)
 
     def _is_called_elsewhere(self, function: FunctionInfo) -> bool:

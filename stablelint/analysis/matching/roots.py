@@ -147,9 +147,16 @@ def _appraise(
     for root in found:
         name = root.function.name
         if _is_called_by_name(root.function):
-            alone = called[name] >= loads[name] or not root.function.is_private
+            alone = not root.function.is_private or (
+                called[name] >= loads[name] and not _is_quoted(name, module)
+            )
             root.references, root.local = loads[name], alone
     return interest.is_met(body)
+
+
+def _is_quoted(name: str, module: ModuleInfo) -> bool:
+    """Whether a name stands as a text, by which a function may be got at: `getattr(self, "_step")(x)`."""
+    return f'"{name}"' in module.source.text or f"'{name}'" in module.source.text
 
 
 def _follow_gradients(found: list[Root]) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.interpret.statements.writing import (
     STORED,
     disowned,
     exposed,
+    is_tested,
     replaced,
     written_into,
 )
 from stablelint.analysis.values.lists import held_by
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.numerics.interval import TOP
 
 
@@ -26,7 +29,7 @@ def opaque(
 
     One whose result nobody takes is there for its effect: it may write into tensors and objects, too.
     """
-    known_to_read = op.startswith("torch.") and not op.startswith("torch.distributed.")
+    known_to_read = op.startswith("torch.") and not op.startswith(("torch.distributed.", "torch.nn.utils."))
     if op.endswith("_") or not known_to_read:
         if isinstance(frame.statement, ast.Expr) and frame.statement.value is node:
             in_place = known_to_read and op.endswith("_")
@@ -39,7 +42,16 @@ def opaque(
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
         frame.session.observe(value, frame)
-    return value
+    return _asked_again(value, frame) if is_tested(key, frame) else value
+
+
+def _asked_again(value: Value, frame: Frame) -> Value:
+    """What a method yields of which it was tested what it yielded before: the same, if it does so each time."""
+    known = frame.state.facts.get(value.key)
+    if known is not None:
+        said = Assumption(f"{value.name}() yields the same each time")
+        value.belief = Belief(known, Attained.NONE, Attained.COINCIDENCE, (said,))
+    return replace(value, key=frame.graph.fresh())
 
 
 def _hand_over(arguments: Iterable[Value], frame: Frame) -> None:

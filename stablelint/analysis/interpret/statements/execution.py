@@ -199,7 +199,7 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
             bind(item.optional_vars, known, frame)
         enter_context(item.context_expr, context, frame)
     if suppressed:
-        raised = _attempt(node.body, frame)
+        raised = _attempt(lambda: execute(node.body, frame), frame)
         frame.state = merge(frame.graph, frame.state, raised, id(frame.function))
     else:
         execute(node.body, frame)
@@ -222,9 +222,16 @@ def _suppressed(node: ast.expr) -> list[ast.expr]:
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
+    if node.finalbody:
+        _clean_up(node.finalbody, _attempt(lambda: _try_and_catch(node, frame), frame), frame)
+    else:
+        _try_and_catch(node, frame)
+
+
+def _try_and_catch(node: ast.Try, frame: Frame) -> None:
     caught = any(_catches(handler.type) for handler in node.handlers)
     frame.caught += caught
-    before = _attempt(node.body, frame)
+    before = _attempt(lambda: execute(node.body, frame), frame)
     frame.caught -= caught
     execute(node.orelse, frame)
     after = frame.state
@@ -235,19 +242,29 @@ def _try(node: ast.Try, frame: Frame) -> None:
         execute(handler.body, frame)
         after = merge(frame.graph, after, frame.state, id(frame.function), NOTHING_RAISED)
     frame.state = after
-    dead, frame.state.dead = frame.state.dead, False
-    execute(node.finalbody, frame)
-    frame.state.dead = frame.state.dead or dead
 
 
-def _attempt(body: Sequence[ast.stmt], frame: Frame) -> State:
-    """Runs the body of a `try`; what holds where one of its statements, at whatever depth, raises."""
+def _attempt(run: Callable[[], None], frame: Frame) -> State:
+    """Runs the body of a `try`; what holds where one of its statements, at whatever depth, raises or leaves."""
     around, frame.raised = frame.raised, State(dead=True)
-    execute(body, frame)
+    run()
     raised, frame.raised = frame.raised, around
     if around is not None:
         frame.raised = merge(frame.graph, around, raised.copy(), id(frame.function))
     return raised
+
+
+def _clean_up(body: Sequence[ast.stmt], raised: State, frame: Frame) -> None:
+    """Runs a `finally` as it is reached on every path, and quietly once more for the path that goes on behind it."""
+    after = frame.state
+    frame.state = merge(frame.graph, after.copy(), raised, id(frame.function))
+    execute(body, frame)
+    if after.dead or frame.state.dead:
+        frame.state.dead = True
+        return
+    frame.state, reporting, frame.reporting = after, frame.reporting, False
+    execute(body, frame)
+    frame.reporting = reporting
 
 
 def _catches(types: ast.expr | None) -> bool:
