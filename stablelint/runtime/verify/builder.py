@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -12,6 +11,7 @@ from typing import TypeGuard
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
+from stablelint.runtime.program.nodes import blocks_around
 from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
@@ -242,15 +242,18 @@ def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
 
 
 def _free(text: str) -> set[str]:
-    names = (node for node in ast.walk(parse_expression(text)) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    return _names(parse_expression(text), ast.Load)
+
+
+def _names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, context)}
 
 
 def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Span) -> str | None:
     """The original with earlier statements spelled out, as far as it speaks of what the fix does not.
 
-    None where there is nothing to spell out, or where the operands of the fix are not reached: a name that is
-    bound twice is not followed.
+    None where there is nothing to spell out, or where the operands of the fix are not reached.
     """
     wanted = _free(fixed)
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
@@ -268,14 +271,18 @@ def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Sp
 
 
 def _bindings_before(tree: ast.Module, text: Source, span: Span) -> dict[str, ast.expr]:
-    """Names bound exactly once in the enclosing function, before the span, and their values."""
-    scope = enclosing(tree, span.start.row) or tree
+    """What names are bound to by plain assignments that stand before the span on every way to it, the last of each."""
+    start = span.start
+    column = len(text.lines[start.row - 1][: start.column - 1].encode())
     values: dict[str, ast.expr] = {}
-    times = Counter[str]()
-    for node in ast.walk(scope):
-        match node:
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
-                times[name] += 1
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if text.span(node).end <= span.start:
-                values[name] = value
-    return {name: value for name, value in values.items() if times[name] == 1}
+    for block, index in blocks_around(enclosing(tree, start.row) or tree, start.row, column):
+        around = block[index] if isinstance(block[index], ast.For | ast.AsyncFor | ast.While) else None
+        for node in [*block[:index], *([around] if around else [])]:
+            stored = _names(node, ast.Store)
+            values = {
+                name: one for name, one in values.items() if not stored & {name, *_names(one, ast.Load)}
+            }
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    values[name] = value
+    return values

@@ -43,7 +43,12 @@ def _span(text: str, row: int) -> Span:
 
 
 def _site(
-    span: Span, *edits: Edit, bindings: dict[str, Binding] | None = None, fix: bool = True, template: str = ""
+    span: Span,
+    *edits: Edit,
+    bindings: dict[str, Binding] | None = None,
+    fix: bool = True,
+    template: str = "",
+    source: str = SOURCE,
 ) -> Site:
     proposal = Proposal(template, Applicability.SAFE, span, bindings or {}, "")
     found = Diagnostic(
@@ -59,7 +64,7 @@ def _site(
         proposals=(proposal,),
         fix=Fix(Applicability.SAFE, "why", edits) if fix else None,
     )
-    return build_site(found, None, SOURCE.encode())
+    return build_site(found, None, source.encode())
 
 
 def test_the_fix_of_the_whole_finding() -> None:
@@ -98,6 +103,29 @@ def test_of_a_wide_edit_only_what_it_changes_is_judged() -> None:
 def test_a_name_that_is_made_of_itself_is_not_spelled_out() -> None:
     span = _span("torch.log(z)", 13)
     assert _site(span, Edit(span, "torch.log(y)"), bindings={"x": Binding("y")}).model is None
+
+
+@pytest.mark.parametrize(
+    ("between", "model"),
+    [("pass", "torch.log(torch.softmax(z, dim=-1))"), ("z = 2 * z", None), ("p = z", None)],
+)
+def test_a_name_is_what_the_last_statement_on_every_way_bound_it_to(between: str, model: str | None) -> None:
+    source = f"""\
+import torch
+
+
+def loss(z, p=None):
+    if p is None:
+        z = z.view(-1)
+        p = torch.softmax(z, dim=-1)
+        if z.sum() > 0:
+            {between}
+        z = torch.log(p)
+    return z
+"""
+    span = Span(Position(10, 13), Position(10, 25))
+    site = _site(span, Edit(span, "torch.log_softmax(z, dim=-1)"), source=source)
+    assert site.model == model
 
 
 def test_names_that_the_fix_binds_are_spelled_out() -> None:
