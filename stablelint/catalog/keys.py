@@ -112,7 +112,7 @@ def _reference() -> Iterator[str]:
     yield from ("## Conditions", "", "Of `where` and `when`; `not` may stand before each.", "")
     yield from ("| condition | holds where the operand is |", "| --- | --- |")
     for name, signature in SIGNATURES.items():
-        places = ["x", "y"][: signature.metavariables] + ["0"] * signature.numbers
+        places = ["x", "y"][: signature.metavariables + signature.others] + ["0"] * signature.numbers
         compared = {"dtype": " == float16", "form": " == chosen", "number": " >= 0"}.get(
             signature.compared, ""
         )

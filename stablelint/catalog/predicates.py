@@ -45,10 +45,11 @@ _OPERATORS: Mapping[type[ast.cmpop], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a predicate takes: metavariables, then numbers; and what it may be compared with."""
+    """What a predicate takes: metavariables, perhaps `others`, then numbers; and what it may be compared with."""
 
     metavariables: int
     numbers: int = 0
+    others: int = 0
     compared: str = ""  # "", "dtype", "form" or "number"
     meaning: str = ""
 
@@ -61,14 +62,19 @@ SIGNATURES: Mapping[str, Signature] = {
         "or better; `< float32`: something in the program shows that it can be in half precision",
     ),
     "range": Signature(
-        1, compared="number", meaning="every value it can take compares so, by range analysis"
+        1,
+        others=1,
+        compared="number",
+        meaning="every value it can take compares so, by range analysis, and every value of a second one; perhaps so "
+        "where all but a 0 do to which nothing shows a way",
     ),
     "nonnegative": Signature(1, meaning="proved to be at least 0"),
-    "positive": Signature(2, meaning="both are proved to be above 0"),
-    "nonzero": Signature(1, meaning="nowhere 0; perhaps so where nothing shows a way to the 0 in its range"),
-    "reaches": Signature(1, 1, meaning="proved operations lead to exactly this value"),
-    "vanishes": Signature(
-        2, meaning="a number that the other's element type cannot hold: it rounds to 0 or to 1"
+    "reaches": Signature(
+        1,
+        1,
+        others=1,
+        meaning="proved operations lead to exactly this value; of two, a number that rounds to it in the second one's "
+        "element type",
     ),
     "elements": Signature(
         1,
@@ -105,8 +111,12 @@ class Predicate:
     @property
     def metavariables(self) -> frozenset[str]:
         """The metavariables the condition speaks of."""
-        count = SIGNATURES[self.name].metavariables
-        return frozenset(arg for arg in self.args[:count] if isinstance(arg, str))
+        return frozenset(arg for arg in self.args if isinstance(arg, str))
+
+    @property
+    def is_of_formats(self) -> bool:
+        """Whether it asks what an element type can hold."""
+        return self.name == "dtype" or (self.name == "reaches" and len(self.metavariables) > 1)
 
 
 @lru_cache(maxsize=1024)
@@ -158,8 +168,10 @@ def _check(predicate: Predicate, text: str) -> None:
     signature = SIGNATURES.get(name)
     if signature is None:
         raise RuleError(f"unknown condition `{name}`", hint=nearest(name, SIGNATURES))
-    expected = [str] * signature.metavariables + [float] * signature.numbers
-    if [type(arg) for arg in predicate.args] != expected:
+    given = [type(arg) for arg in predicate.args]
+    most = signature.metavariables + signature.others
+    counts = range(signature.metavariables, most + 1)
+    if all(given != [str] * count + [float] * signature.numbers for count in counts):
         raise RuleError(f"`{name}` takes {_describe(signature)}: `{text}`")
     if signature.compared == "" and predicate.op is not None:
         raise RuleError(f"`{name}` is not compared with anything: `{text}`")
@@ -174,7 +186,9 @@ def _check(predicate: Predicate, text: str) -> None:
 
 
 def _describe(signature: Signature) -> str:
-    parts = [f"{signature.metavariables} metavariable{'s' * (signature.metavariables > 1)}"]
+    most = signature.metavariables + signature.others
+    least = f"{signature.metavariables} or " if signature.others else ""
+    parts = [f"{least}{most} metavariable{'s' * (most > 1)}"]
     if signature.numbers:
         parts.append(f"{signature.numbers} number")
     return " and ".join(parts)

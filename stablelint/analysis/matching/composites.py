@@ -9,8 +9,6 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Status
 
-_OF_FORMATS = frozenset({"vanishes", "dtype"})
-
 
 def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
     """Discharges a form whose operations all meet their own obligations, as `log(1 + exp(x))` does for x in [-9, 9].
@@ -44,5 +42,4 @@ def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
 
 
 def _names_a_format(site: Site) -> bool:
-    conditions = (parse_predicate(text) for text in site.rule.where)
-    return any(condition.name in _OF_FORMATS for condition in conditions)
+    return any(parse_predicate(text).is_of_formats for text in site.rule.where)

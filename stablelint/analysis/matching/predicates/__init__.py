@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from stablelint.analysis.matching.predicates.context import Context
 from stablelint.analysis.matching.predicates.elements import elements
-from stablelint.analysis.matching.predicates.formats import FORMAT_PREDICATES
+from stablelint.analysis.matching.predicates.formats import dtype
 from stablelint.analysis.matching.predicates.forms import form
 from stablelint.analysis.matching.predicates.values import VALUE_PREDICATES
 from stablelint.analysis.matching.truth import Truth, all_of
@@ -16,7 +16,7 @@ __all__ = ["Context", "all_hold", "holds"]
 
 _TABLE: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     **VALUE_PREDICATES,
-    **FORMAT_PREDICATES,
+    "dtype": dtype,
     "form": form,
     "elements": elements,
 }

@@ -1,27 +1,26 @@
-"""Predicates about element types and what they can hold."""
+"""What is known of element types, and of what they can hold."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.catalog.predicates import Predicate
-from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, FloatFormat, round_to
+from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
 from stablelint.syntax import precision
 
 _HALF = ("float16", "bfloat16")
 
 
-def _dtype(predicate: Predicate, context: Context) -> Truth:
+def dtype(predicate: Predicate, context: Context) -> Truth:
+    """Whether the element type is one, or shown to be as wide or as narrow."""
     value = value_of(predicate, context)
     if predicate.op == "<":
         return maybe_half(value, context, precision.FLOAT16)
     if predicate.op == ">=":
         return Truth.of(is_upcast(value))
-    dtype = value.dtype
-    return Truth.of(dtype is not None and (dtype == predicate.value) == (predicate.op == "=="))
+    known = value.dtype
+    return Truth.of(known is not None and (known == predicate.value) == (predicate.op == "=="))
 
 
 def maybe_half(value: Value, context: Context, *facts: str) -> Truth:
@@ -52,23 +51,10 @@ def is_upcast(value: Value, depth: int = 12) -> bool:
     return any(is_upcast(v, depth - 1) for v in value.operands.values())
 
 
-def _vanishes(predicate: Predicate, context: Context) -> Truth:
-    """A positive constant that the other's format rounds to 0 (or to 1 where it is near 1)."""
-    constant, other = value_of(predicate, context), value_of(predicate, context, 1)
-    number = constant.constant()
-    if not isinstance(number, int | float) or number in (0, 1):
-        return Truth.NO
-    if other.dtype in FORMATS:
-        return Truth.of(_is_lost(float(number), FORMATS[other.dtype]))
+def rounds_to(number: float, point: float, other: Value, context: Context) -> Truth:
+    """Whether a number is another one in the element type of a value."""
     half = BFLOAT16 if context.autocast == "bfloat16" else FLOAT16
-    return maybe_half(other, context) if _is_lost(float(number), half) else Truth.NO
-
-
-def _is_lost(number: float, fmt: FloatFormat) -> bool:
-    return round_to(number, fmt) in (0.0, 1.0)
-
-
-FORMAT_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
-    "dtype": _dtype,
-    "vanishes": _vanishes,
-}
+    lost = number != point and round_to(number, FORMATS.get(other.dtype or "", half)) == point
+    if not lost or other.dtype in FORMATS:
+        return Truth.of(lost)
+    return maybe_half(other, context)

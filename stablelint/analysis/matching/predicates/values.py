@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
-from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.matching.predicates.formats import rounds_to
+from stablelint.analysis.matching.truth import Truth, all_of
 from stablelint.analysis.proof.judge import CUT, TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.masks import holds_truth
@@ -17,17 +18,24 @@ from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
 
 
-def _range(predicate: Predicate, context: Context) -> bool:
-    interval = context.ranges[str(predicate.args[0])].without_nan()
+def _range(predicate: Predicate, context: Context) -> Truth:
+    """Each compares so; not known where nothing shows a way to a 0 that alone does not."""
+    return all_of(_compares(predicate, context, place) for place in range(len(predicate.args)))
+
+
+def _compares(predicate: Predicate, context: Context, place: int) -> Truth:
+    interval = context.ranges[str(predicate.args[place])].without_nan()
     bound = float(predicate.value or 0.0)
     op = predicate.op or "=="
-    if op == "!=":
-        return not interval.contains(bound)
-    low, high = (
-        bound if ">" in op or op == "==" else -math.inf,
-        bound if "<" in op or op == "==" else math.inf,
-    )
-    return interval.subset_of(Interval(low, high, op == ">", op == "<"))
+    low = bound if ">" in op or op == "==" else -math.inf
+    high = bound if "<" in op or op == "==" else math.inf
+    apart = op in ("<", ">", "!=")
+    if not interval.subset_of(Interval(low, high)):
+        return Truth.NO
+    if not apart or not interval.contains(bound):
+        return Truth.YES
+    is_shown = bound != 0 or value_of(predicate, context, place).zero >= Attained.SATURATION
+    return Truth.NO if is_shown else Truth.MAYBE
 
 
 def _nonnegative(predicate: Predicate, context: Context) -> Truth:
@@ -44,31 +52,16 @@ def _is_handed_over(value: Value) -> bool:
     return inner.op in HANDED_OVER and inner.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
-def _positive(predicate: Predicate, context: Context) -> Truth:
-    """Both are above 0; it is not known where nothing shows a way to the 0 that is in their range."""
-    answer = Truth.YES
-    for place, name in enumerate(predicate.args):
-        interval = context.ranges[str(name)]
-        if interval.lo > 0 or (interval.lo == 0 and interval.lo_open):
-            continue
-        shown = interval.lo < 0 or value_of(predicate, context, place).zero >= Attained.SATURATION
-        answer = min(answer, Truth.NO if shown else Truth.MAYBE)
-    return answer
-
-
-def _reaches(predicate: Predicate, context: Context) -> bool:
+def _reaches(predicate: Predicate, context: Context) -> Truth:
     value = value_of(predicate, context)
-    point = float(predicate.args[1])
+    point = float(predicate.args[-1])
+    if len(predicate.args) > 2:
+        number = value.constant()
+        known = isinstance(number, int | float)
+        return rounds_to(number, point, value_of(predicate, context, 1), context) if known else Truth.NO
     if not context.ranges[str(predicate.args[0])].contains(point):
-        return False
-    return (value.zero if point == 0 else value.ends) >= Attained.SATURATION
-
-
-def _nonzero(predicate: Predicate, context: Context) -> Truth:
-    """Nowhere 0; not known where nothing shows a way to the 0 that is in its range."""
-    if not context.ranges[str(predicate.args[0])].contains(0.0):
-        return Truth.YES
-    return Truth.NO if value_of(predicate, context).zero >= Attained.SATURATION else Truth.MAYBE
+        return Truth.NO
+    return Truth.of((value.zero if point == 0 else value.ends) >= Attained.SATURATION)
 
 
 def _truth(predicate: Predicate, context: Context) -> Truth:
@@ -109,9 +102,7 @@ def _differentiable(predicate: Predicate, context: Context) -> Truth:
 VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "range": _range,
     "nonnegative": _nonnegative,
-    "positive": _positive,
     "reaches": _reaches,
-    "nonzero": _nonzero,
     "literal": lambda p, context: isinstance(value_of(p, context).constant(), int | float),
     "truth": _truth,
     "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
