@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.interpret.statements.writing import is_written
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.construction import construction, place_in_chain
 from stablelint.analysis.matching.doubts import doubts
@@ -199,6 +200,8 @@ def _binding(name: str, fix: FixTemplate, target: ast.AST, site: Site, module: M
             "the rewrite needs a value from outside of this function, which has no name in it"
         )
     origin = _origin(value, fix, site, module)
+    if origin is not None and is_written(value, site.moment, site.frame):
+        raise _WithheldError("the rewrite needs a value that is written into before this place")
     return Binding(None, None, binding.dtype, origin) if origin is not None else None
 
 
@@ -221,7 +224,7 @@ def _of_object(fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Propos
 def _of_reader(reader: str, fix: FixTemplate, site: Site, module: ModuleInfo) -> tuple[Proposal, ...]:
     """The change of what reads a model's result in this function; only where the model is another's."""
     step = site.match.bindings[fix.target or ""]
-    taken = _taken(site, module)
+    taken = _taken(site, step, module)
     if taken is None or (step.node is not None and encloses(site.node, step.node)):
         raise _WithheldError("the step that would go is no model's last")
     binding = Binding(module.source.segment(taken), module.source.span(taken))
@@ -229,11 +232,12 @@ def _of_reader(reader: str, fix: FixTemplate, site: Site, module: ModuleInfo) ->
     return (Proposal(reader, fix.applicability, span, {fix.target or "": binding}, fix.message, anchor=span),)
 
 
-def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
-    """What the operations of a match that stand at the site are given: a call of a model, or a name for its result."""
-    inside = {id(one.node) for one in site.match.covered}
+def _taken(site: Site, step: Value, module: ModuleInfo) -> ast.expr | None:
+    """What all operations of a match behind `step` are given at the site: a call of a model, or a name for its result."""
+    inside = {id(one.node) for one in site.match.covered if one is not step}
     node: ast.AST | None = site.node
     while id(node) in inside:
+        inside.discard(id(node))
         match node:
             case ast.Call():
                 node = operand_of(node, module)
@@ -243,7 +247,7 @@ def _taken(site: Site, module: ModuleInfo) -> ast.expr | None:
                 node = other
             case _:
                 return None
-    return node if isinstance(node, ast.expr) else None
+    return node if isinstance(node, ast.expr) and not inside else None
 
 
 def _of_result(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:

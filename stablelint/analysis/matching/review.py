@@ -180,6 +180,7 @@ class Review:
             texts=texts,
             statement=frame.statement,
             gradient=frame.state.gradient,
+            moment=frame.graph.youngest,
             message=_resting_on_project(rule, context) if truth is Truth.MAYBE else None,
         )
         key = (rule.code, id(value.node))

@@ -32,6 +32,7 @@ class Site:
     texts: dict[str, str | None] = field(default_factory=dict)
     statement: ast.stmt | None = None
     gradient: bool = True
+    moment: int = 0  # the youngest key of the graph when it was met
     message: str | None = None
     anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
     # The same expression as other patterns of the rule read it.

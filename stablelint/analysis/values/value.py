@@ -203,6 +203,7 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
         self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
+        self.written: dict[int, int] = {}  # of what was written into, and the youngest key at that time
         self._constants: dict[
             tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]
         ] = {}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Definition, binds, scope_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
-from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax.names import last_name
 
@@ -40,55 +39,24 @@ def _contexts(block: ast.AST) -> str:
     return ", ".join(ast.unparse(item.context_expr) for item in block.items)
 
 
-def change_between(
-    tree: Tree, given: Definition, moved: Sequence[ast.expr], written: Sequence[ast.expr]
-) -> Iterator[str]:
-    """Doubts whether operands hold the same values at the use as at the definition; Withheld where they do not.
+def change_between(given: Definition) -> Iterator[str]:
+    """Doubts about what may change an operand between a definition and its use, and is not seen to.
 
-    `moved` are the operands as they stand at the definition, `written` as the rewrite writes them.
+    What is seen to has another value at the use, for the analysis, which has no name for the former one there.
     """
-    names = {one.id for node in written for one in ast.walk(node) if isinstance(one, ast.Name)}
-    attributes = {one.attr for node in moved for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-    held = names | {one.id for node in moved for one in ast.walk(node) if isinstance(one, ast.Name)}
     for node in (one for part in given.between for one in ast.walk(part)):
         row = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node.id in names:
-            raise Withheld(f"`{node.id}` is given another value on line {row}")
         if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            if _root(node) in held | {given.name} and _root(node) != "self":
-                raise Withheld(f"`{ast.unparse(node)}` is written on line {row}")
-            if isinstance(node, ast.Attribute) and node.attr in attributes:
-                raise Withheld(f"`{ast.unparse(node)}` is given another value on line {row}")
-            yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with it"
+            yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with an operand"
         elif isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
-            if _root(node.target) in held | {given.name}:
-                raise Withheld(f"`{ast.unparse(node.target)}` is written on line {row}")
-            yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with it"
-        elif isinstance(node, ast.Call):
-            yield from _called_between(node, attributes)
+            yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with an operand"
+        elif isinstance(node, ast.Call) and last_name(node.func) not in _LOOKS_ONLY:
+            if last_name(node.func) == "set_grad_enabled":
+                raise Withheld(f"gradients are switched on line {row}")
+            if effect(ast.Call(node.func, [], [])) is Effect.ACTS:
+                yield f"`{ast.unparse(node.func)}` on line {node.lineno} may change an operand"
         elif isinstance(node, _HANDS_OVER):
             yield f"other code runs while the function waits on line {row}, and may change an operand"
-
-
-def _called_between(call: ast.Call, attributes: set[str]) -> Iterator[str]:
-    function = call.func
-    name = last_name(function)
-    if name.endswith("_") and not name.startswith("_"):
-        raise Withheld(f"`{ast.unparse(call)}` on line {call.lineno} may write into an operand")
-    if name == "set_grad_enabled":
-        raise Withheld(f"gradients are switched on line {call.lineno}")
-    bare = ast.Call(function, [], [])
-    if name not in _LOOKS_ONLY and effect(bare) is Effect.ACTS:
-        text = f"`{ast.unparse(function)}` on line {call.lineno}"
-        if attributes and _root(function) == "self":
-            raise Withheld(f"{text} may change `self.{min(attributes)}`")
-        yield f"{text} may change an operand"
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Whether a rewrite is proved to leave the program the same, for every caller.
 
-The analysis finds a match through what names usually stand for, and tells what is not shown of the types of its operands;
-whether it may be rewritten unread is decided here, by the text alone. A rewrite is safe where the operations of the match,
-and the literals that its pattern asks for, stand in one expression or reach it through local names that are bound once;
-and where nothing changes on the way. Where a step of that is refuted there is no rewrite; where one is only not shown,
-the rewrite is unsafe, and says why.
+The analysis finds a match through what names usually stand for, tells what is not shown of the types of its operands, and
+names only operands that still hold at the rewrite what they held in the match; whether it may be rewritten unread is
+decided here. A rewrite is safe where the operations of the match, and the literals that its pattern asks for, stand in one
+expression or reach it through local names that are bound once; and where nothing unseen may act on the way. Where a step
+of that is refuted there is no rewrite; where one is only not shown, the rewrite is unsafe, and says why.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ class _Match:
         self._met: set[ast.AST] = set()
         self._through: list[Definition] = []
         self._others: list[ast.expr] = []  # what is called without being torch's for certain
-        self._moved: list[ast.expr] = []  # operands that stand elsewhere than the rewrite
-        self._kept: set[str] = set()  # operands that stand where the rewrite does
         self._walrus: list[ast.NamedExpr] = []
         self._written: set[str] = set()  # the numbers that stand among the operands
 
@@ -71,7 +69,7 @@ class _Match:
             yield from self._other(function)
         for given in self._through:
             yield from region_left(given)
-            yield from change_between(self._tree, given, self._moved, self._carried())
+            yield from change_between(given)
         for given in self._through:
             yield from kept_alive(self._file, given, self._met)
         if any(
@@ -80,32 +78,28 @@ class _Match:
             yield "errors are caught around it, and it may raise another one"
         yield from self._proposal.doubts
 
-    def _visit(self, node: ast.AST, is_moved: bool = False) -> None:
-        """Go through what stands for a node; `is_moved` tells that it stands at the definition of a name."""
+    def _visit(self, node: ast.AST) -> None:
+        """Go through what stands for a node."""
         if isinstance(node, ast.NamedExpr):
             self._walrus.append(node)
         if node in self._operations or node in self._literals:
             self._met.add(node)
             self._written.add(ast.dump(node))
             for child in self._children(node):
-                self._visit(child, is_moved)
+                self._visit(child)
             return
         if isinstance(node, ast.Name):
             given = definition(self._tree, node)
             if given is not None and self._leads_on(given.value):
                 self._through.append(given)
                 self._met.add(node)
-                self._visit(given.value, is_moved=True)
+                self._visit(given.value)
                 return
         if any(one in self._operations or one in self._literals for one in ast.walk(node)):
             for child in ast.iter_child_nodes(node):
-                self._visit(child, is_moved)
+                self._visit(child)
         elif isinstance(node, ast.expr):
             self._written.add(ast.dump(node))
-            if is_moved and not isinstance(node, ast.Constant):
-                self._moved.append(node)
-            elif not is_moved:
-                self._kept.add(ast.dump(node))
 
     def _leads_on(self, value: ast.expr) -> bool:
         """Whether a value holds an operation or literal of the match, or is a name for one."""
@@ -217,11 +211,6 @@ class _Match:
         """The operands as the rewrite writes them."""
         given = (binding.text for binding in self._proposal.bindings.values())
         return [parse_operand(text) for text in given if text]
-
-    def _carried(self) -> list[ast.expr]:
-        """The operands as the rewrite writes them, without those that stand where it does and nowhere else."""
-        kept = self._kept - {ast.dump(one) for one in self._moved}
-        return [one for one in self._texts() if ast.dump(one) not in kept]
 
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:

@@ -43,3 +43,60 @@ def test_a_loss_that_is_made_where_it_is_called_is_that_loss() -> None:
         "    return torch.nn.CrossEntropyLoss()(p, y)\n"
     )
     assert "torch.nn.CrossEntropyLoss()(x, y)" in fixed(source, unsafe=True)[0]
+
+
+WRITTEN = """import torch
+import torch.nn.functional as F
+
+
+class Model:
+    def step(self):
+        self.x = self.x * 0.5
+
+    def f(self, x):
+        x = x * 1
+        q = x.view(-1)
+        xs = [x]
+        self.x = x
+        p = torch.softmax({}, dim=-1)
+        {}
+        return torch.log(p)
+"""
+
+
+@pytest.mark.parametrize(
+    ("operand", "between"),
+    [
+        ("x", "x.mul_(0.5)"),
+        ("x", "q.mul_(0.5)"),
+        ("x", "x.data.mul_(0.5)"),
+        ("x", "x[..., 0] = 0.5"),
+        ("x", "xs[0].mul_(0.5)"),
+        ("x", "self.x.mul_(0.5)"),
+        ("x", "q += 1"),
+        ("xs[0]", "xs[0] += 1"),
+    ],
+)
+def test_an_operand_that_is_written_into_gets_no_name_for_what_it_held(operand: str, between: str) -> None:
+    assert "log_softmax" not in fixed(WRITTEN.format(operand, between), unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("operand", "between"),
+    [
+        ("x", "x, q = q, x"),
+        ("xs[0]", "xs[0] = x * 0.5"),
+        ("self.x", "self.x = x * 0.5"),
+        ("x", "other = x * 1"),
+    ],
+)
+def test_an_operand_that_is_given_anew_is_named_for_what_it_was(operand: str, between: str) -> None:
+    assert "log_softmax" in fixed(WRITTEN.format(operand, between), unsafe=True)[0]
+
+
+def test_a_loss_that_takes_more_than_the_models_result_gets_no_logits() -> None:
+    source = (
+        "import torch\n\n\ndef f(w):\n    w = w * 1\n    p = 1 - torch.sigmoid(w)\n    w.mul_(0.5)\n"
+        "    return torch.log(p)\n"
+    )
+    assert "logsigmoid" not in fixed(source, unsafe=True)[0]

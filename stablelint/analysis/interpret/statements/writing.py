@@ -37,6 +37,8 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
     own = _storage(target)
     result.origin |= own
+    for key in own:
+        frame.graph.written.setdefault(key, frame.graph.youngest)
     roots = {*own, *_held_anywhere(target, frame)}
     _replace(roots, result, renewed, frame)
     around = frame.closure
@@ -44,6 +46,12 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
         lost = Value("written", frame.graph.fresh(), Kind.TENSOR, node=result.node, module=frame.module)
         _replace(roots, lost, None, around)
         around = around.closure
+
+
+def is_written(value: Value, moment: int, frame: Frame) -> bool:
+    """Whether something was written into the elements of a value before the graph had its key `moment`."""
+    written = frame.graph.written
+    return any(written.get(one.key, moment) < moment for one in _sources(value))
 
 
 def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> None:
