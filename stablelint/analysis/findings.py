@@ -88,7 +88,7 @@ def _proved_later(site: Site, review: Review) -> Site:
         return _assumed(proved, "the mean is not rounded") if is_rounded(site.operand) else proved
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
-    later = replacement_of(site.obligation, review.replacements)
+    later = replacement_of(site.obligation, review.replacements, review.observed)
     if later is None:
         return site
     felt = feels_gradient(site.obligation, later) and not is_doubled(site.obligation, later)

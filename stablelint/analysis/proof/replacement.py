@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
-from stablelint.analysis.interpret.paths.conditions import assume
+from stablelint.analysis.interpret.paths.conditions import assume, laid_alike
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.proof.produced import found_by, vanishes_with
 from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.selections import selector
-from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -28,6 +29,9 @@ GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _CARRIERS = VIEWS | {"dropout"}
+_ONE_BY_ONE = (
+    VIEWS | SELECTIONS | having("elementwise", "replace", "bound") | {"clamp", "index", "overwritten"}
+)
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _SCALING = having("linear")
 _DEPTH = 8
@@ -73,12 +77,16 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
     return found
 
 
-def replacement_of(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
-    """The later operation that replaces this site's result where its operand is bad.
+def replacement_of(
+    site: Obligation, later: Sequence[Replacement], observed: Iterable[tuple[Value, object]]
+) -> Replacement | None:
+    """The later operation that replaces this site's result where its operand is bad, before anything else reads it.
 
     `where` and `masked_fill` count only when their test speaks of the operand.
     """
-    return next((one for one in later if _hides(one, site) and not _keeps_the_bad(one, site)), None)
+    hiding = [one for one in later if _hides(one, site) and not _keeps_the_bad(one, site)]
+    hidden = {one.value.key for one in hiding}
+    return None if not hiding or _is_read(site, hidden, _ONE_BY_ONE, observed) else hiding[0]
 
 
 def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
@@ -134,18 +142,38 @@ def is_masked_again(
     own = scores.operands.get("mask") or scores.operands.get("condition")
     if site.value.op not in _ROWS or own is None:
         return False
-    replaced = {h.value.key for h in later if h.test is None or _same_test(h.test, own)}
-    carried, hidden = {site.value.key}, False
+    hiding = [h for h in later if h.test is None or _same_test(h.test, own)]
+    hidden = {h.value.key for h in hiding if site.value.key in h.made_from}
+    return bool(hidden) and not _is_read(site, hidden, _CARRIERS, observed)
+
+
+def _is_read(
+    site: Obligation, hiding: Set[int], carriers: Set[str], observed: Iterable[tuple[Value, object]]
+) -> bool:
+    """Whether a site's result is returned, or mixed with others, elsewhere than in what replaces its bad elements.
+
+    It is followed through `carriers`, which leave each element where it stands; tests of it make nothing of it.
+    """
+    carried = {site.value.key}
     for value, _ in observed:
-        if all(v.key not in carried for v in value.operands.values()):
+        if (
+            value.key in hiding
+            or value.op in CONDITIONS
+            or carried.isdisjoint(_keys(value.operands.values()))
+        ):
             continue
-        if value.op in _CARRIERS:
-            carried.add(value.key)
-        elif value.key in replaced:
-            hidden = True
-        elif value.key not in carried:
-            return False
-    return hidden
+        if value.op not in carriers:
+            return True
+        carried.add(value.key)
+    return not carried.isdisjoint(_keys(site.frame.returns))
+
+
+def _keys(values: Iterable[Value]) -> Iterator[int]:
+    """The keys of values on every path, and of what tuples hold."""
+    for value in values:
+        yield from (leaf.key for leaf in leaves(value))
+        if value.kind is Kind.SEQUENCE:
+            yield from _keys(value.data)
 
 
 def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
@@ -281,8 +309,10 @@ def _keeps_the_bad(replacement: Replacement, site: Obligation) -> bool:
 
     `where(x < 1, 1 / x, 0)` keeps the quotient by 0, and `where(x > -1, x.log(), 0)` the logarithm of 0.
     """
+    if replacement.test is None or _is_of_result(replacement, site):
+        return False
     left = _tested(replacement, site, takes_where_true(site, replacement))
-    return left is not None and not _is_met(site, left)
+    return left is None or not _is_met(site, left)
 
 
 def _replaces_the_good(replacement: Replacement, site: Obligation) -> bool:
@@ -296,8 +326,9 @@ def _tested(replacement: Replacement, site: Obligation, truth: bool) -> Interval
     operand, known = site.operand, site.frame.state
     if replacement.test is None or operand is None or _is_of_result(replacement, site):
         return None
-    state = known.copy()
-    assume(selector(replacement.test), truth, state)
+    test, operand = laid_alike(selector(replacement.test), operand)
+    state = replace(known.copy(), following=IN_PLACE)
+    assume(test, truth, state)
     keys = (v.key for v in behind(operand, lambda v: v.op not in _COMPUTED))
     if all(state.facts.get(key) == known.facts.get(key) for key in keys):
         return None

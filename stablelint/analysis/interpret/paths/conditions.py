@@ -218,11 +218,7 @@ def narrowed_by(
     Nothing is learnt of elements that stand elsewhere than those that were tested. `by_row` says that the mask may be
     one of the first dimensions of the value; else it is laid over the last ones.
     """
-    known, tested = frame.state.effective(value), selector(mask)
-    while tested.op in _LAYOUT and tested.first is not None and value.first is not None:
-        if _layout(tested) != _layout(value):
-            break
-        tested, value = tested.first, value.first
+    known, (tested, value) = frame.state.effective(value), laid_alike(selector(mask), value)
     if not _is_laid_over(tested, by_row):
         return known
     state = replace(frame.state.copy(), following=IN_PLACE)
@@ -231,6 +227,15 @@ def narrowed_by(
     assume(tested, truth, state)
     told = state.effective(value)
     return known.meet(told) or told
+
+
+def laid_alike(mask: Value, value: Value) -> tuple[Value, Value]:
+    """A mask and what it is laid over, without what lays out both in the same way."""
+    while mask.op in _LAYOUT and mask.first is not None and value.first is not None:
+        if _layout(mask) != _layout(value):
+            break
+        mask, value = mask.first, value.first
+    return mask, value
 
 
 def _layout(view: Value) -> Hashable:

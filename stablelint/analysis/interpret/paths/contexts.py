@@ -28,10 +28,13 @@ TENSOR_TYPES = {
 def enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
     """What holds within a `with`."""
     name = called_name(node)
-    if name in ("no_grad", "inference_mode"):
+    mode = context.first.constant() if context.first is not None else None
+    if name == "no_grad" or (name == "inference_mode" and mode is not False):
         frame.state.gradient = False
-    elif name == "enable_grad":
+    elif name == "enable_grad" or (name == "set_grad_enabled" and mode is not False):
         frame.state.gradient = True
+    elif name == "set_grad_enabled":
+        frame.state.gradient = False
     elif name == "autocast":
         frame.state.autocast = autocast_dtype(context)
 
