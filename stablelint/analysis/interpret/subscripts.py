@@ -45,7 +45,14 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return layers.element(base, constant, frame)
     if base.kind in (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN, Kind.NUMBER):
         return _part_of_tensor(base, index, node, frame)
-    return frame.graph.unknown(node=node, among=[base])
+    kind = Kind.ARRAY if _holds_arrays(base) else Kind.UNKNOWN
+    return frame.graph.unknown(node=node, kind=kind, among=[base])
+
+
+def _holds_arrays(base: Value) -> bool:
+    """Whether an array, or a part of one, was stored in a mapping of which not all is known."""
+    held = behind(base, lambda one: one.kind is not Kind.MAPPING and one.op != "index")
+    return base.kind is Kind.MAPPING and any(part.kind is Kind.ARRAY for part in held)
 
 
 def _element(base: Value, constant: object, frame: Frame) -> Value | None:

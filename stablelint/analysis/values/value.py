@@ -50,7 +50,7 @@ class Attained(IntEnum):
 
 
 _NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
-_ALIKE = frozenset({Kind.STRING, Kind.FOREIGN})  # of which one can stand for another
+_ALIKE = frozenset({Kind.STRING, Kind.FOREIGN, Kind.MAPPING})  # of which one can stand for another
 NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from stablelint.codemod.flow.definition import Function, definition, function_of
@@ -18,7 +19,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     """The changes that delete local assignments which only `replaced` read, and `written` does not.
 
     An assignment stays where evaluating it may do something, where it shares its lines, or where a comment
-    speaks of it: a needless assignment is harmless, a lost comment is not.
+    speaks of it: a needless assignment is harmless, a lost comment is not. Raises Withheld where the docstring names it.
     """
     function = function_of(tree, replaced)
     if function is None or looks_names_up(function):
@@ -38,6 +39,8 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
             continue
         change = _removal(tree, statement)
         if change is not None:
+            if len(name) > 1 and re.search(rf"\b{name}\b", ast.get_docstring(function) or ""):
+                raise Withheld(f"`{name}`, of which the docstring speaks, would be gone")
             changes.append(change)
             gone.append(statement)
             pending |= _names(statement.value)

@@ -27,12 +27,15 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _BARE = (
     "Loss",
     "ReLU",
+    "GELU",
+    "SiLU",
     "Parameter",
     "Pool1d",
     "Pool2d",
@@ -43,6 +46,10 @@ _BARE = (
     "Flatten",
     "Identity",
 )  # without parameters, or one themselves
+_METHODS = {
+    "layers": ("append", "extend", "insert", "pop"),
+    "named": ("clear", "items", "keys", "pop", "update", "values"),
+}  # that the modules for them have
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict", "Parameter")
 _MOVED = "where this moves the parameter, it is a tensor of its own, which the module does not know of"
 
@@ -62,7 +69,14 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 continue
             if not _is_registered(names, info):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
-                yield site_at(review, rule, value, {name: value}, statement=statement)
+                held = {name: value} if _suits(name, names, info) else {}
+                yield site_at(review, rule, value, held, statement=statement)
+
+
+def _suits(name: str, names: set[str], info: ast.ClassDef) -> bool:
+    """Whether a class asks of a list or dict only for methods that a `ModuleList` or `ModuleDict` has."""
+    asked = (one.func for one in nodes_below(info, ast.Call) if isinstance(one.func, ast.Attribute))
+    return all(one.attr in _METHODS[name] for one in asked if spelled(one.value).rpartition(".")[2] in names)
 
 
 def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:

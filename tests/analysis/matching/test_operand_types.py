@@ -471,3 +471,18 @@ def test_a_number_that_is_called_a_count_gets_a_maximum_of_numbers() -> None:
             return total / cnt
         """)
     assert written["SL102"] == ("max(cnt, 1)",)
+
+
+@pytest.mark.parametrize("key", ["'x'", "'x_' + name"])
+def test_what_a_mapping_of_arrays_holds_is_an_array(key: str) -> None:
+    written = fixes(f"""
+        import numpy as np
+
+        def load(path, names):
+            data = {{}}
+            for name in names:
+                read = np.load(path + name)
+                data[{key}] = read['x']
+            return data['x_train'][..., 0].std()
+        """)
+    assert not isinstance(written.get("SL107"), tuple)

@@ -1,7 +1,7 @@
 import pytest
 
 from stablelint.diagnostic import Binding
-from tests.codemod.support import proposal, rewritten
+from tests.codemod.support import proposal, rewritten, withheld
 
 TEMPLATE = "torch.log_softmax($z, dim=1)"
 
@@ -103,3 +103,10 @@ def test_one_of_several_values_of_a_name_goes_with_all_that_reads_it() -> None:
 def test_a_value_that_is_changed_or_taken_away_stays(other: str) -> None:
     body = f"    p = torch.softmax(z, dim=1)\n    y = torch.log(p)\n{other}    p = 2\n    return y\n"
     assert "    p = torch.softmax(z, dim=1)\n" in fixed(body)
+
+
+def test_a_name_that_the_docstring_speaks_of_does_not_go() -> None:
+    body = "    '''The focal loss of `p_t`.'''\n    p_t = torch.exp(-t)\n    return 1 - p_t\n"
+    source = "import torch\ndef f(z, t):\n" + body
+    given = proposal(source, "1 - p_t", "-torch.expm1(-$t)", t=Binding("t"))
+    assert "docstring speaks" in withheld(source, given)

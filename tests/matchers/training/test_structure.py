@@ -1,5 +1,6 @@
 import pytest
 
+from tests.codemod.differential.tried import fixed
 from tests.matchers.support import findings
 
 MODULE = """
@@ -24,6 +25,22 @@ def _model(*lines: str) -> str:
 )
 def test_layers_in_a_plain_container(line: str) -> None:
     assert findings("SL610", _model(line)) == [line]
+
+
+@pytest.mark.parametrize(
+    ("lines", "fix"),
+    [
+        (("self.heads = {'a': nn.Linear(2, 2)}", "self.head = self.heads['a']"), "ModuleDict"),
+        (("self.heads = {'a': nn.Linear(2, 2)}", "self.head = self.heads.get('a')"), None),
+        (("self.layers = [nn.Linear(2, 2)]", "self.layers.append(nn.Linear(2, 2))"), "ModuleList"),
+        (("self.layers = [nn.Linear(2, 2)]", "self.layers.reverse()"), None),
+    ],
+)
+def test_a_container_is_one_for_modules_where_that_has_the_methods_that_are_called(
+    lines: tuple[str, ...], fix: str | None
+) -> None:
+    text = fixed(f"import torch\nfrom torch import nn\n\n{_model(*lines)}", unsafe=True)[0]
+    assert (f"nn.{fix}(" in text) if fix else ("nn.Module" not in text.replace("nn.Module)", ""))
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: F
     if isinstance(data, dict) and isinstance(place, str | int):
         return replace(container, key=frame.graph.fresh(), data={**data, place: value})
     if not isinstance(data, list):
-        return forgotten(container, node, frame)
+        return forgotten(container, node, frame, value)
     if isinstance(place, int) and -len(data) <= place < len(data):
         elements = list(data)
         elements[place] = value

@@ -88,10 +88,11 @@ def _tensors_in(value: Value) -> Iterator[Value]:
             yield from _tensors_in(leaf)
 
 
-def forgotten(container: Value, node: ast.AST, frame: Frame) -> Value:
-    """A list or mapping with elements that are not known."""
+def forgotten(container: Value, node: ast.AST, frame: Frame, value: Value | None = None) -> Value:
+    """A list or mapping with elements that are not known, one of them perhaps `value`."""
     if container.kind is Kind.MAPPING:
-        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, name=container.name)
+        held = {"held": container, **({"value": value} if value is not None else {})}
+        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, held, node=node, name=container.name)
     return lists.list_of([], None, node, frame, container)
 
 
