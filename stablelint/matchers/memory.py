@@ -72,7 +72,7 @@ def _is_filled(name: str, tree: ast.AST) -> bool:
             return True
         taker = parents(tree).get(node) if node.attr == name else None
         match taker:
-            case ast.Call() if node in taker.args and called(taker).endswith("_"):
+            case ast.Call() if node in taker.args and _writes(taker, tree):
                 return True
             case ast.Attribute(attr=attr) if attr == "data" or attr.endswith("_"):
                 return True
@@ -82,6 +82,11 @@ def _is_filled(name: str, tree: ast.AST) -> bool:
             if not isinstance(getattr(taker, "value", None), ast.Call):
                 return True
     return False
+
+
+def _writes(call: ast.Call, tree: ast.AST) -> bool:
+    """Whether a call is there for its effect: by its name, or because nobody takes its result."""
+    return called(call).endswith("_") or isinstance(parents(tree).get(call), ast.Expr)
 
 
 def _holds_nothing(node: ast.AST | None) -> bool:

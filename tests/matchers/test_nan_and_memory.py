@@ -84,6 +84,8 @@ def test_nan_by_default_that_the_function_asks_about() -> None:
         ("torch.Tensor(n, n)", "", True),
         ("torch.empty(n, n)", "nn.init.ones_(self.w)", False),
         ("torch.empty(n, n)", "self.w.data.fill_(1.0)", False),
+        ("torch.empty(n, n)", "glorot(self.w)", False),
+        ("torch.empty(n, n)", "self.size = measured(self.w)", True),
         ("torch.empty(n, n)", "self.w[0] = 1.0", False),
         ("torch.empty(n, n)", "[nn.init.ones_(p) for p in self.parameters()]", False),
         ("torch.empty(n, n).normal_()", "", False),
