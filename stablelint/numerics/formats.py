@@ -72,7 +72,7 @@ def round_to(value: float, fmt: FloatFormat) -> float:
     if code is None:
         return _round_by_quantum(value, fmt)
     try:
-        rounded: float = struct.unpack(code, struct.pack(code, value))[0]
+        rounded: float = struct.unpack(code, struct.pack(code, float(value)))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
     return rounded
