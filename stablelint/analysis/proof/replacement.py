@@ -10,7 +10,7 @@ from stablelint.analysis.interpret.paths.conditions import assume, laid_alike
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.proof.produced import found_by, vanishes_with
-from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
@@ -28,6 +28,7 @@ _COMPUTED = having("elementwise")
 GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
+_TESTS = CONDITIONS | FINITE_TESTS
 _CARRIERS = VIEWS | {"dropout"}
 _ONE_BY_ONE = (
     VIEWS | SELECTIONS | having("elementwise", "replace", "bound") | {"clamp", "index", "overwritten"}
@@ -142,7 +143,8 @@ def is_masked_again(
     own = scores.operands.get("mask") or scores.operands.get("condition")
     if site.value.op not in _ROWS or own is None:
         return False
-    hiding = [h for h in later if h.test is None or _same_test(h.test, own)]
+    result = site.value
+    hiding = [h for h in later if h.test is None or _same_test(h.test, own) or _finds_nan(h, result)]
     hidden = {h.value.key for h in hiding if site.value.key in h.made_from}
     return bool(hidden) and not _is_read(site, hidden, _CARRIERS, observed)
 
@@ -156,11 +158,7 @@ def _is_read(
     """
     carried = {site.value.key}
     for value, _ in observed:
-        if (
-            value.key in hiding
-            or value.op in CONDITIONS
-            or carried.isdisjoint(_keys(value.operands.values()))
-        ):
+        if value.key in hiding or value.op in _TESTS or carried.isdisjoint(_keys(value.operands.values())):
             continue
         if value.op not in carriers:
             return True

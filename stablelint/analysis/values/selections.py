@@ -38,13 +38,11 @@ class Shown(Protocol):
 
 
 def selector(index: Value) -> Value:
-    """The mask whose true elements an index lists: `nonzero(mask)`, `torch.where(mask)[0]`."""
+    """The mask whose true elements an index lists: `nonzero(mask)`."""
     inner = stripped(index)
     if inner.op in ("part", "index") and inner.first is not None and not _is_one_place(inner):
         inner = stripped(inner.first)
     if inner.op == "nonzero" and inner.first is not None:
-        return inner.first
-    if inner.op == "where" and len(inner.operands) == 1 and inner.first is not None:
         return inner.first
     return index
 
@@ -52,7 +50,7 @@ def selector(index: Value) -> Value:
 def picks_rows(index: Value) -> bool:
     """Whether a list of places, of which a tensor of several dimensions takes as many rows, is used as an index."""
     listing = stripped(index)
-    return selector(index) is not index and not (listing.op == "where" or _is_tuple(listing))
+    return selector(index) is not index and not _is_tuple(listing)
 
 
 def _is_one_place(part: Value) -> bool:

@@ -233,8 +233,7 @@ def _call_numpy(
     if operation is None:
         if first is not None and arrays.writes(name):
             written_into(first, frame.graph.unknown(first.name, node, first.kind), frame)
-        result = frame.graph.foreign(node)
-        return arrays.as_array(result) if arrays.makes_array(name) else result
+        return arrays.made(name, frame.graph.foreign(node))
     named = {arrays.keyword(k): v for k, v in keywords.items()}
     operands = name_operands(operation.parameters, list(map(arrays.as_array, positional)), named)
     return arrays.as_array(apply_operation(operation.name, operands, node, frame))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FORMATS, INTEGERS
+from stablelint.numerics.interval import NONNEGATIVE
 from stablelint.syntax import operations
 from stablelint.syntax.operations import Operation
 
@@ -14,7 +15,7 @@ _SAME = frozenset(
     """
     log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
     amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum cumprod arccos arcsin
-    sin cos tanh floor ceil isnan isfinite
+    sin cos tanh floor ceil isnan isinf isfinite nan_to_num logical_not logical_and logical_or
     """.split()
 )
 _COPIES = {"array": "clone", "asarray": "numpy"}  # of what is an array already, or a tensor
@@ -25,7 +26,9 @@ _WRITING = frozenset(
 _MADE = frozenset(
     "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
 )
+_SPREADS = frozenset({"std", "var", "ptp"})  # not negative
 _FROM_NUMBERS = {
+    "arange": "arange",
     "linspace": "linspace",
     "random.rand": "rand",
     "random.random": "rand",
@@ -56,9 +59,11 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
     return operations.function(f"torch.{known}")
 
 
-def makes_array(name: str) -> bool:
-    """Whether a function of NumPy, of which no more is known, yields an array."""
-    return name in _MADE or name in _SAME or name in _FROM_NUMBERS
+def made(name: str, result: Value) -> Value:
+    """The result of a function of NumPy of which no more is known than its name."""
+    if name in _SPREADS:
+        result = replace(result, interval=NONNEGATIVE, zero=Attained.COINCIDENCE)
+    return as_array(result) if name in _MADE or name in _SAME or name in _FROM_NUMBERS else result
 
 
 def writes(name: str) -> bool:

@@ -25,8 +25,10 @@ Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
 
 
 def _where(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    """`where(c, a, b)`: a where c holds, b elsewhere, each narrowed by the test."""
+    """`where(c, a, b)`: a where c holds, b elsewhere, each narrowed by the test; `where(c)`: the places of its truths."""
     condition, chosen, other = (operands.get(n) for n in ("condition", "input", "other"))
+    if condition is not None and len(operands) == 1:
+        return apply("nonzero", {"input": condition, "as_tuple": frame.graph.constant(True)}, node, frame)
     if condition is None or chosen is None or other is None:
         return None
     if not _is_test(condition):  # the method form: x.where(condition, other)

@@ -231,10 +231,10 @@ def _peaked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 
 
 def _norm_of_stacked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """The norm of vectors that are stacked of their components is not below the size of any: `(x, y, 1)`."""
+    """The norm of vectors that are put together of their components is not below the size of any: `(x, y, 1)`."""
     vectors, over, order = (operands.get(name) for name in ("input", "dim", "p"))
     vectors = recast(vectors) if vectors is not None else None
-    if vectors is None or vectors.op != "stack" or over is None or over.constant() is None:
+    if vectors is None or vectors.op not in ("stack", "cat") or over is None or over.constant() is None:
         return None
     along = vectors.data.constant() if isinstance(vectors.data, Value) else 0
     if along != over.constant() or (order is not None and order.constant() not in (1, 2)):
