@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.interpret.statements.writing import is_written
 from stablelint.analysis.matching.sites import Site, is_inside_function
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, deciding
@@ -35,8 +36,17 @@ def doubts(
         tensors = (name for name in bindings if not site.match.bindings[name].is_constant)
         if any(known[name] is None for name in tensors):
             yield "TorchScript has gradients of its own for complex numbers"
+    held = next((one for one in site.match.covered if _is_function_of_name(one, module)), None)
+    if held is not None:
+        yield f"{_short(ast.unparse(held.node))} need not be one of torch's"  # type: ignore[arg-type]
     if not any(_takes_tensors_alone(one, module) for one in site.match.covered):
         yield "nothing shows that it is computed with tensors"
+    end = site.frame.graph.youngest + 1
+    if is_written(site.value, end, site.frame):
+        yield "what it gives is written into, and its gradient may need that"
+    for name, binding in bindings.items():
+        if is_written(site.match.bindings[name], end, site.frame):
+            yield f"{_named(binding)} is written into later, and its gradient may need what it holds"
     for name in fix.floating:
         if name in known and known[name] is None:
             yield f"{_named(bindings[name])} may hold integers or complex numbers"
@@ -89,6 +99,15 @@ def _takes_tensors_alone(operation: Value, module: ModuleInfo) -> bool:
     return is_method and operation.op not in _OF_ARRAYS
 
 
+def _is_function_of_name(operation: Value, module: ModuleInfo) -> bool:
+    """Whether an operation is called as a function of what a name holds, which is no import: `lib.log(x)`."""
+    call = operation.node
+    if not isinstance(call, ast.Call) or operation.module is not module or operation.link is not None:
+        return False
+    given = len(call.args) + len(call.keywords)
+    return given >= len(operation.operands) and not _is_of_torch(call.func, module)
+
+
 def _is_of_torch(function: ast.expr, module: ModuleInfo) -> bool:
     while isinstance(function, ast.Attribute):
         function = function.value
@@ -101,5 +120,9 @@ def _decorators(function: ast.AST) -> list[ast.expr]:
 
 
 def _named(binding: Binding) -> str:
-    text = " ".join((binding.text or "").split())
-    return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'}`" if text else "the operand"
+    return _short(binding.text or "") or "the operand"
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'}`" if text else ""

@@ -326,12 +326,16 @@ def _nodes(tree: ast.AST) -> frozenset[int]:
 def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> Span | None:
     """Where the function computes a value, if a rewrite of the whole match could have it named there.
 
-    Of a parameter, where an operation of the match is given it.
+    Of a parameter, and of what an earlier turn of a loop computes, where an operation of the match is given it.
     """
-    node = value.node
-    for operation in () if isinstance(node, ast.expr) else site.match.covered:
-        if operation.link is None and operation.first is not None and operation.first.key == value.key:
-            node = operand_of(operation.node, module) or node
+    node: ast.AST | None = value.node
+    takers = [one for one in site.match.covered if value.key in {of.key for of in one.operands.values()}]
+    rows = [one.node.lineno for one in takers if isinstance(one.node, ast.expr)]
+    if not isinstance(node, ast.expr) or value.op == "phi" or min(rows, default=node.lineno) < node.lineno:
+        given = [
+            one for one in takers if one.link is None and one.first is not None and one.first.key == value.key
+        ]
+        node = next(filter(None, (operand_of(one.node, module) for one in given)), None)
     is_replaced = fix.kind == "replace" and fix.target is None
     if not is_replaced or value.module is not module or not isinstance(node, ast.expr):
         return None

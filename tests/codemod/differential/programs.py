@@ -132,6 +132,19 @@ def f({core.names}):
 
 
 @_kind
+def _result(core: Core, rng: random.Random) -> Iterator[Program]:
+    """What the core gives is written into, before its gradient is taken."""
+    write = rng.choice(
+        ["r.mul_(0.5)", "r *= 0.5", "r += 1", "r[..., 0] = 0", "q = r.view(-1)\n    q.zero_()"]
+    )
+    yield _program(
+        "result written",
+        core,
+        f"def f({core.names}):\n    {_cast(core)}\n    r = {core.text}\n    {write}\n    return r",
+    )
+
+
+@_kind
 def _fed(core: Core, rng: random.Random) -> Iterator[Program]:
     """The part is made of what only it reads."""
     part = _part(core, rng)
@@ -198,6 +211,7 @@ def _changed(core: Core, rng: random.Random) -> Iterator[Program]:
         "nonlocal": "change()",
         "swapped": f"{x}, q = {x} * 0.5, {x}",
         "deleted": f"del {x}",
+        "written later": "pass",
     }.items():
         yield _program(
             kind,
@@ -222,7 +236,9 @@ def f({core.names}):
     q = {x}
     p = {made}
     {between}
-    return {use}
+    r = {use}
+    {f"{x}.mul_(0.5)" if kind == "written later" else "pass"}
+    return r
 """,
         )
     self_made, self_use = (
@@ -269,6 +285,43 @@ class _Renamed(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.parse(self._text, mode="eval").body if node.id == self._name else node
+
+
+@_kind
+def _elsewhere(core: Core, rng: random.Random) -> Iterator[Program]:
+    """Turns of a loop make the operand anew, and names hold modules that others may set."""
+    x = _first(core)
+    part = _part(core, rng)
+    if part is not None:
+        yield _program(
+            "loop carried",
+            core,
+            f"""
+def f({core.names}):
+    {_cast(core)}
+    out = []
+    for t in (1.0, 2.0, 3.0):
+        p = {part[0]}
+        {x} = {x} / t
+        out.append({part[1]})
+    return out
+""",
+        )
+    text = core.text.replace("torch.", "lib.")
+    if text != core.text:
+        yield _program(
+            "module by default",
+            core,
+            f"def f({core.names}, lib=torch):\n    {_cast(core)}\n    return {text}",
+            """
+class Other:
+    def __getattr__(self, name):
+        return lambda *given, **named: 0.5 * getattr(torch, name)(*given, **named)
+
+
+calls = [m.f, lambda *given: m.f(*given, lib=Other())]
+""",
+        )
 
 
 @_kind
