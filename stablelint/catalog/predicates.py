@@ -25,6 +25,8 @@ FORMS: Mapping[str, str] = {
     "free": "a tensor or an attribute that nothing shows to hold whole numbers",
     "learned": "a trained parameter",
     "vector": "what is drawn with one size",
+    "matrix": "a tensor of two dimensions, as the last step that shapes it names them",
+    "layered_matrix": "a matrix, or what layers that keep dimensions make of one",
     "lengthened": "a tensor that is given another dimension, on one path at least",
     "gradient": "what a tensor has gathered as its gradient",
     "displacement": "the difference of rows of one tensor, as of positions",

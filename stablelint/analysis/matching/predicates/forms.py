@@ -17,6 +17,8 @@ from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import having
 
+_KEEPS_RANK = having("elementwise")
+_LAYERS = frozenset({"linear_module", "norm_module", "dropout"})
 _TOTALS = having("total") & {"sum"}
 
 
@@ -68,6 +70,23 @@ def _is_vector(value: Value) -> bool:
     if size is None or not isinstance(call, ast.Call) or len(call.args) != 1:
         return False
     return size.kind is Kind.NUMBER or len(getattr(call.args[0], "elts", ())) == 1
+
+
+def _is_matrix(value: Value, keeping: frozenset[str], depth: int = 12) -> bool:
+    """Whether the last step that shapes a tensor gives it two dimensions: `x.view(n, -1)`, `x.flatten(1)`."""
+    sizes = list(value.operands.values())[1:]
+    if value.op == "flatten":
+        return [one.constant() for one in sizes] == [1]
+    if value.op in ("view", "reshape"):
+        if value.node is None or any(isinstance(one, ast.Starred) for one in ast.walk(value.node)):
+            return False
+        named = sizes[0].data if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE else sizes
+        return len(named) == 2 and all(one.kind in (Kind.NUMBER, Kind.UNKNOWN) for one in named)
+    if value.op == "phi":
+        return bool(depth) and all(_is_matrix(one, keeping, depth - 1) for one in value.operands.values())
+    alone = value.op == "dropout" or all(one.is_constant or one.kind is Kind.LAYER for one in sizes)
+    keeps = bool(depth) and alone and value.op in keeping and value.first is not None
+    return keeps and _is_matrix(value.first, keeping, depth - 1)  # type: ignore[arg-type]
 
 
 def _gradient(value: Value, context: Context) -> bool:
@@ -135,6 +154,8 @@ _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "free": _free,
     "learned": lambda value, _: _is_trained(value),
     "vector": lambda value, _: _is_vector(value),
+    "matrix": lambda value, _: _is_matrix(value, _KEEPS_RANK),
+    "layered_matrix": lambda value, _: _is_matrix(value, _KEEPS_RANK | _LAYERS),
     "lengthened": lambda value, _: _is_lengthened(value),
     "gradient": _gradient,
     "displacement": _displacement,
