@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 
 from stablelint.cli.options import Session
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 
 
 def add_baseline(group: argparse._ArgumentGroup, wish: str) -> None:

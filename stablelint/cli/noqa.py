@@ -13,7 +13,7 @@ from stablelint.cli.options import print_problems
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.suppress import UNUSED_CODE
 
 

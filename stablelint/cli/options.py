@@ -13,7 +13,7 @@ from stablelint.cli.exit_codes import FAILED
 from stablelint.config import ConfigError, load, override
 from stablelint.diagnostic import Level, Problem, Severity
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.workspace.pipeline import Request
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selectors
 from stablelint.workspace.session import Session as Session
 from stablelint.workspace.session import session_of

@@ -14,7 +14,7 @@ from stablelint.runtime.plain import plural
 from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 
 def summary_lines(result: CheckResult, context: Context) -> Iterator[str]:

@@ -12,7 +12,9 @@ from stablelint.config import ConfigError, Settings, load
 from stablelint.diagnostic import NOTHING, Passes, Problem, Span
 from stablelint.workspace.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
-from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
+from stablelint.workspace.pipeline import check, check_text
+from stablelint.workspace.request import Request
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.session import Session, session_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.syntax.source import SourceError, decode, syntax_problem
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.notebooks import in_cells
-from stablelint.workspace.pipeline import Request, check_text
 from stablelint.workspace.pipeline import check as check_paths
+from stablelint.workspace.pipeline import check_text
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selectors
 from stablelint.workspace.session import Session, session_of
 

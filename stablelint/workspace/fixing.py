@@ -21,7 +21,7 @@ from stablelint.workspace.baseline import unknown
 from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
 from stablelint.workspace.notebooks import python_at
-from stablelint.workspace.pipeline import Request
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
 

@@ -15,7 +15,7 @@ from stablelint.diagnostic import (
     Status,
     Step,
 )
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 
 FOLDER = Path(__file__).parent.parent / "golden" / "sample"
 FILE = FOLDER / "train.py"

@@ -10,7 +10,7 @@ from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
 from stablelint.report.context import Context
 from stablelint.report.formats import render
 from stablelint.report.source import Sources
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 
 CONTEXT = Context(os.fspath(sample.FOLDER))
 

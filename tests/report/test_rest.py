@@ -9,7 +9,7 @@ from stablelint.diagnostic import RULE, Diagnostic, Level, Reason
 from stablelint.report.context import Context
 from stablelint.report.formats import render
 from stablelint.report.rest import SHOWN, confidence_line
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 
 PIPED = Context(os.fspath(sample.FOLDER))
 TERMINAL = replace(PIPED, terminal=True)

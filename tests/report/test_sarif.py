@@ -12,7 +12,7 @@ from stablelint.catalog import load_catalog
 from stablelint.diagnostic import Position, Problem
 from stablelint.report.context import Context
 from stablelint.report.formats import render
-from stablelint.workspace.pipeline import CheckResult
+from stablelint.workspace.result import CheckResult
 
 RULES = load_catalog().rules
 CONTEXT = Context(os.fspath(sample.FOLDER), rules=RULES)

@@ -12,7 +12,8 @@ from stablelint.config import Settings
 from stablelint.diagnostic import Level
 from stablelint.workspace.across import together
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
-from stablelint.workspace.pipeline import Request, check
+from stablelint.workspace.pipeline import check
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
 
 MODEL = """\

@@ -7,7 +7,8 @@ from stablelint.catalog import load_catalog
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
-from stablelint.workspace.pipeline import Request, check
+from stablelint.workspace.pipeline import check
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
 
 SELECTION = Selection(frozenset({"SL202"}), "/")

@@ -13,7 +13,9 @@ from stablelint.config import Settings
 from stablelint.diagnostic import Level
 from stablelint.workspace import cache as cache_module
 from stablelint.workspace import pool
-from stablelint.workspace.pipeline import CheckResult, Request, check, check_text
+from stablelint.workspace.pipeline import check, check_text
+from stablelint.workspace.request import Request
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.selection import Selection
 
 SELECTION = Selection(

@@ -7,7 +7,8 @@ import pytest
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level
-from stablelint.workspace.pipeline import Request, check
+from stablelint.workspace.pipeline import check
+from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
 from tests.analysis.support import CATALOG
 

@@ -8,7 +8,9 @@ from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level
 from stablelint.workspace import cache as cache_module
 from stablelint.workspace import pool
-from stablelint.workspace.pipeline import CheckResult, Request, check
+from stablelint.workspace.pipeline import check
+from stablelint.workspace.request import Request
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.selection import Selection
 from tests.analysis.support import CATALOG
 

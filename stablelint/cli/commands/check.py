@@ -29,7 +29,8 @@ from stablelint.cli.options import (
 from stablelint.config import OUTPUT_FORMATS, ConfigError
 from stablelint.diagnostic import Level, Problem
 from stablelint.workspace.notebooks import in_cells
-from stablelint.workspace.pipeline import CheckResult, check, check_text
+from stablelint.workspace.pipeline import check, check_text
+from stablelint.workspace.result import CheckResult
 
 NAME = "check"
 HELP = "find expressions that produce NaN or Inf; reads the code, never runs it"

@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
 def _findings(root: Path) -> tuple[tuple[Diagnostic, ...], list[Problem]]:
     """What a check finds now, without a baseline, and what it could not read."""
     from stablelint.cli.progress import ProgressLine
-    from stablelint.workspace.pipeline import Request, check
+    from stablelint.workspace.pipeline import check
+    from stablelint.workspace.request import Request
     from stablelint.workspace.session import session_of
 
     session = session_of(load(root))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stablelint.report.context import Context
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 
 def render(name: str, result: CheckResult, context: Context) -> str:

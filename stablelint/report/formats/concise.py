@@ -11,7 +11,7 @@ from stablelint.report.rest import share
 from stablelint.report.summary import discharged_lines, summary_lines
 
 if TYPE_CHECKING:
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

@@ -16,7 +16,7 @@ from stablelint.report.tables import note
 from stablelint.runtime.plain import plural
 
 if TYPE_CHECKING:
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 _WRITTEN = 400  # characters of the longest line that a person writes
 

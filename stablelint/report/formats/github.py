@@ -8,7 +8,7 @@ from stablelint.diagnostic import Level
 from stablelint.report.context import Context
 
 if TYPE_CHECKING:
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

@@ -10,7 +10,7 @@ from stablelint.report.context import Context
 from stablelint.workspace.baseline import marked
 
 if TYPE_CHECKING:
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

@@ -15,7 +15,7 @@ from stablelint.workspace.notebooks import cell_of
 
 if TYPE_CHECKING:
     from stablelint.catalog import Rule
-    from stablelint.workspace.pipeline import CheckResult
+    from stablelint.workspace.result import CheckResult
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

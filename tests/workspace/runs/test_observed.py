@@ -13,7 +13,9 @@ from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
-from stablelint.workspace.pipeline import CheckResult, Request, check
+from stablelint.workspace.pipeline import check
+from stablelint.workspace.request import Request
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.runs.evidence import Observation, write_observations
 from stablelint.workspace.runs.observed import informed, reason_of
 from stablelint.workspace.selection import Selection
