@@ -17,7 +17,8 @@ _INFORMATION = re.compile(
 )
 _PRODUCTS = frozenset("matmul bmm".split())
 _LIFTS = frozenset("eye diag diag_embed overwritten".split())
-_FACTORS = frozenset({"cholesky", "inverse"})
+_DETERMINANTS = frozenset({"logdet", "slogdet"})
+_FACTORS = _DETERMINANTS | {"cholesky", "inverse"}
 # What factorises an operand of its own accord, and which.
 _TAKING = {
     "solve": ("input",),
@@ -28,7 +29,7 @@ _UNLIFTED = "nothing is added to the diagonal of this matrix, which can be singu
 _DEPTH = 6  # operations looked through
 
 
-@observes("cholesky|inverse|inv|solve|MultivariateNormal")
+@observes("cholesky|inverse|inv|logdet|slogdet|solve|MultivariateNormal")
 def singular_matrix(review: Review, rule: Rule) -> Sites:
     """`torch.linalg.cholesky(A)` where A is singular, or indefinite by rounding, for ordinary data."""
     seen: set[ast.AST] = set()
@@ -127,6 +128,8 @@ def _said_of(matrix: Value) -> str:
 
 def _is_bare(value: Value, matrix: Value) -> bool:
     """Whether torch factorises a matrix that is neither lifted in sight nor made of a factorisation."""
+    if value.op in _DETERMINANTS and stripped(matrix).op in HANDED_OVER:
+        return False  # a weight is singular by chance alone
     factorised = value.op in _FACTORS or value.op in _TAKING
     return factorised and matrix.op not in _FACTORS and not _is_lifted(matrix)
 

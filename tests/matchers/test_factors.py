@@ -23,6 +23,8 @@ def factor(precision, prior, gain, x: torch.Tensor, other: torch.Tensor, *, eps=
         "torch.linalg.cholesky(x.mT @ x)",
         "torch.linalg.cholesky(x.mT @ x / (len(x) - 1))",
         "torch.linalg.cholesky(1 / x.shape[0] * (x.mT @ x))",
+        "torch.slogdet(x @ other)[1]",
+        "torch.logdet(x - other)",
     ],
 )
 def test_a_matrix_that_is_singular_for_ordinary_data(line: str) -> None:
@@ -36,6 +38,7 @@ def test_a_matrix_that_is_singular_for_ordinary_data(line: str) -> None:
         "torch.linalg.cholesky(x.mT @ x + eps * torch.eye(3))",
         "torch.linalg.cholesky(torch.eye(3) - x @ x.mT)",
         "torch.linalg.cholesky_ex(precision)",
+        "torch.slogdet(other)[1]",
         "torch.linalg.solve(precision + eps * torch.eye(3), x)",
         "torch.distributions.MultivariateNormal(prior, scale_tril=other)",
         "(prior(x) - gain(x) @ gain(x).mT).cholesky(upper=False)",
