@@ -98,6 +98,10 @@ class _Shadows:
             for value in site.match.covered:
                 yield from self._replacing.get(_place(value), ())
 
+    def _is_rewritten(self, cause: Site) -> bool:
+        """Whether another rule rewrites a cause, into what need not answer for more: a norm is 0 where a root was."""
+        return any(self._rewrites(other, cause) for other in self._by_node.get(id(cause.node), ()))
+
     def _rewrites(self, other: Site, site: Site) -> bool:
         return site.rule.code in other.rule.replaces and _is_other_rule(other, site)
 
@@ -117,7 +121,8 @@ class _Shadows:
         for _ in range(_CHAIN):
             if step is None:
                 return
-            yield from ((one, way) for one in self._by_place.get(_place(step), ()) if _may_shadow(one, site))
+            causes = (one for one in self._by_place.get(_place(step), ()) if not self._is_rewritten(one))
+            yield from ((one, way) for one in causes if _may_shadow(one, site))
             way = [*way, step]
             step = step.first if step.op in _PASSING else None
 

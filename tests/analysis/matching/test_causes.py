@@ -201,3 +201,8 @@ def test_the_order_is_that_of_the_file_and_the_same_each_time() -> None:
     first, second = report(program), report(program)
     assert first == second
     assert [d.sort_key for d in first.diagnostics] == sorted(d.sort_key for d in first.diagnostics)
+
+
+def test_a_root_that_becomes_a_norm_answers_for_no_division_by_it() -> None:
+    code = "def f(x, y):\n    rmse = ((x - y) ** 2).mean().sqrt()\n    return x / rmse\n"
+    assert [found for _, found in open_(code)] == ["SL105", "SL102"]
