@@ -39,7 +39,7 @@ from stablelint.diagnostic import (
 )
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import FLOAT16, shows_half
-from stablelint.syntax.relevance import brings_torch, concerns
+from stablelint.syntax.relevance import brings_torch, concerns, is_checked
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
 
@@ -88,13 +88,14 @@ def check_source(
 
     What cannot be read or parsed is a problem in the report; nothing is raised.
     """
-    if not brings_torch(source):
+    if not is_checked(source):
         return replace(passes_in(source, filename, options.root), lines=source.count(b"\n"))
     try:
         with (
             opened(source, filename, options.root, received, options.edited) as (module, project),
             closing(_Analysis(module, project, index_of(catalog), options, shows_half(source))) as analysis,
         ):
+            module.is_of_arrays = not brings_torch(source)
             return analysis.run()
     except SourceError as error:
         return FileReport(filename, problems=(error.problem,), lines=source.count(b"\n"))

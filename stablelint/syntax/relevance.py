@@ -13,10 +13,24 @@ _BRINGS = re.compile(
     rb"""|["']torch["'.]"""
 )
 
+_ARRAYS = re.compile(rb"(?:^|[\r\n:;])[ \t]*(?:from|import)[ \t]+numpy\b")
+# Frameworks whose arrays have the methods of tensors, and which NumPy's functions take.
+_OTHER_ARRAYS = re.compile(
+    rb"(?:^|[\r\n:;])[ \t]*(?:from|import)[ \t]+(?:tensorflow|jax|flax|keras|cupy|mxnet|chainer|paddle|theano)\b"
+)
+
+
+def is_checked(data: bytes) -> bool:
+    """Whether a finding can stand in a file: torch comes into it, or it computes with NumPy alone."""
+    return brings_torch(data) or _is_of_arrays(data)
+
+
+def _is_of_arrays(data: bytes) -> bool:
+    return b"numpy" in data and _ARRAYS.search(data) is not None and _OTHER_ARRAYS.search(data) is None
+
 
 def brings_torch(data: bytes) -> bool:
-    """Whether a file can concern us at all: it imports something of torch, tensors by name, or all that
-    another module holds.
+    """Whether a file imports something of torch, tensors by name, or all that another module holds.
 
     Where torch stands in prose alone, as in many a tokenizer, nothing is computed with it.
     """
@@ -51,7 +65,7 @@ def sets_elsewhere(data: bytes) -> bool:
 
 def concerns(data: bytes) -> bool:
     """Whether something can be found in a file, or what it tells others takes a proof away."""
-    return brings_torch(data) or sets_elsewhere(data)
+    return is_checked(data) or sets_elsewhere(data)
 
 
 def handles_tensors(data: bytes) -> bool:

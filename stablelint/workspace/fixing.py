@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem
-from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.relevance import is_checked
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
@@ -132,7 +132,7 @@ def fix_text(
 ) -> FileFix | Problem:
     """Works out the fixes of text that need not be on disk, as if it stood in `filename`; `received` as others pass it."""
     path = os.path.abspath(filename)
-    if not brings_torch(before) and not mentions(before):
+    if not is_checked(before) and not mentions(before):
         return FileFix(path, before, before)
     return _fixed(setup(request.scope, {path: received}), request.scope, wanted, path, before)
 

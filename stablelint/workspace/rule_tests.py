@@ -14,7 +14,7 @@ from stablelint.catalog.page import Example
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Diagnostic, Level
-from stablelint.syntax.relevance import brings_torch
+from stablelint.syntax.relevance import is_checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _is_reported_as_marked(rule: Rule, example: Example, catalog: Catalog) -> st
     except ValueError as error:
         return str(error)
     marked = {(marker.line, rule.code) for marker in example.markers}
-    unread = "" if brings_torch(example.code.encode()) else ": it does not import torch, so it is not read"
+    unread = "" if is_checked(example.code.encode()) else ": it does not import torch, so it is not read"
     missing = [
         f"line {example.line + row - 1} is marked, and not reported{unread}"
         for row, _ in sorted(marked - found)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stablelint.syntax.relevance import brings_torch, handles_tensors, sets_elsewhere
+from stablelint.syntax.relevance import brings_torch, handles_tensors, is_checked, sets_elsewhere
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,22 @@ def test_a_file_into_which_torch_comes_concerns_us(text: str) -> None:
 )
 def test_a_file_that_speaks_of_torch_at_most_does_not(text: str) -> None:
     assert not brings_torch(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "checked"),
+    [
+        ("import torch", True),
+        ("import numpy as np", True),
+        ("from numpy import linalg", True),
+        ("import numpy as np\nimport tensorflow as tf", False),
+        ("import numpy as np\nimport torch\nimport jax", True),
+        ("import pandas as pd", False),
+        ("# numpy", False),
+    ],
+)
+def test_a_file_of_arrays_alone_is_checked_beside_those_of_torch(text: str, checked: bool) -> None:
+    assert is_checked(text.encode()) is checked
 
 
 def test_what_is_imported_may_handle_tensors_that_it_never_names() -> None:

@@ -215,6 +215,8 @@ class ModuleInfo:
     # Classes within functions and classes, by node id.
     inner: dict[int, ClassInfo] = field(default_factory=dict)
     mentions_torch: bool = True
+    # It is under analysis and no torch comes into it: what is computed of unknown things is an array.
+    is_of_arrays: bool = False
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
     may_yield: bool = True
     may_hold_lambdas: bool = True

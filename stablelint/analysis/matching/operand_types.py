@@ -58,6 +58,8 @@ def misfit(template: str, site: Site) -> str | None:
             return "the reduction is over several dimensions, and the rewrite takes one"
     if any(value.kind is Kind.ARRAY for value in (site.value, *site.match.covered)):
         return "the operands are arrays of NumPy, and the rewrite is one for tensors"
+    if site.frame.module.is_of_arrays and "torch." in template:
+        return "no torch comes into this file, and the rewrite is one for tensors"
     spelled = next(filter(_is_spelled_for_arrays, site.match.covered), None)
     if spelled is not None:
         return f"nothing shows that `{_receiver(spelled)}` is a tensor, and NumPy's words are used of it"
@@ -222,7 +224,7 @@ def _is_number(annotation: ast.expr) -> bool:
 
 def is_tensor(value: Value, site: Site) -> bool:
     """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
-    if value.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+    if value.kind is not Kind.TENSOR and (value.kind is not Kind.UNKNOWN or site.frame.module.is_of_arrays):
         return False
     if value.kind is Kind.TENSOR and not _is_of_numbers(value):
         return True

@@ -236,4 +236,5 @@ def _call_numpy(
         return arrays.made(name, frame.graph.foreign(node))
     named = {arrays.keyword(k): v for k, v in keywords.items()}
     operands = name_operands(operation.parameters, list(map(arrays.as_array, positional)), named)
+    operands = arrays.operands_of(operation.name, operands, frame)
     return arrays.as_array(apply_operation(operation.name, operands, node, frame))

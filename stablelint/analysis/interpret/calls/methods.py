@@ -67,7 +67,11 @@ def call_method(
     operation, in_place = found
     # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
     given = positional if attr.startswith("new_") else [receiver, *positional]
+    if of_arrays := arrays.is_array(receiver, frame):
+        keywords = {arrays.keyword(name): value for name, value in keywords.items()}
     operands = name_operands(operation.parameters, given, keywords)
+    if of_arrays:
+        operands = arrays.operands_of(operation.name, operands, frame)
     result = apply_operation(operation.name, operands, node, frame)
     if in_place:
         _store(node, attr, receiver, result, frame)

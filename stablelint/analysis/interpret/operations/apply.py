@@ -225,6 +225,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     kind = kind_of(op, [v for name, v in operands.items() if name not in _MODES])
     if kind is Kind.UNKNOWN and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         kind = Kind.TENSOR  # `torch.remainder(x, n)`, `x.abs()`: what operators yield may be a number
+    if kind is Kind.TENSOR and frame.module.is_of_arrays and not any(v.kind is kind for v in values):
+        kind = Kind.ARRAY
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
     sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands

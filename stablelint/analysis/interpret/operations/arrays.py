@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FORMATS, INTEGERS
 from stablelint.numerics.interval import NONNEGATIVE
@@ -14,8 +15,8 @@ from stablelint.syntax.operations import Operation
 _SAME = frozenset(
     """
     log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
-    amin maximum minimum where clip divide true_divide multiply add subtract dot matmul cumsum cumprod arccos arcsin
-    sin cos tanh floor ceil isnan isinf isfinite nan_to_num logical_not logical_and logical_or
+    amin maximum minimum std var where clip divide true_divide multiply add subtract dot matmul cumsum cumprod arccos
+    arcsin sin cos tanh floor ceil isnan isinf isfinite nan_to_num logical_not logical_and logical_or
     """.split()
 )
 _COPIES = {"array": "clone", "asarray": "numpy"}  # of what is an array already, or a tensor
@@ -24,9 +25,9 @@ _WRITING = frozenset(
 )
 # Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
 _MADE = frozenset(
-    "array asarray load zeros ones full zeros_like ones_like std var ptp average percentile quantile bincount".split()
+    "array asarray load zeros ones full zeros_like ones_like ptp average percentile quantile bincount".split()
 )
-_SPREADS = frozenset({"std", "var", "ptp"})  # not negative
+_SPREADS = frozenset({"std", "var", "ptp"})  # not negative, and over the whole count
 _FROM_NUMBERS = {
     "arange": "arange",
     "linspace": "linspace",
@@ -35,9 +36,9 @@ _FROM_NUMBERS = {
     "random.randn": "randn",
 }
 _RENAMED = {"power": "pow", "linalg.norm": "norm", "expand_dims": "unsqueeze"}
-_KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps"}
+_KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps", "ddof": "correction"}
 _METHODS = frozenset(
-    "sum mean prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
+    "sum mean std var prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
 )
 _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
 _TYPES = FORMATS.keys() | INTEGERS.keys() | {"bool"}
@@ -64,6 +65,18 @@ def made(name: str, result: Value) -> Value:
     if name in _SPREADS:
         result = replace(result, interval=NONNEGATIVE, zero=Attained.COINCIDENCE)
     return as_array(result) if name in _MADE or name in _SAME or name in _FROM_NUMBERS else result
+
+
+def operands_of(operation: str, operands: dict[str, Value], frame: Frame) -> dict[str, Value]:
+    """What an operation takes of arrays: a spread divides by the whole count where nothing else is said."""
+    if operation not in _SPREADS or "correction" in operands:
+        return operands
+    return {**operands, "correction": frame.graph.constant(0)}
+
+
+def is_array(value: Value, frame: Frame) -> bool:
+    """Whether a value is an array, be it only because no torch comes into the file."""
+    return value.kind is Kind.ARRAY or (value.kind is Kind.UNKNOWN and frame.module.is_of_arrays)
 
 
 def writes(name: str) -> bool:

@@ -58,3 +58,31 @@ def test_the_message_tells_a_range_that_is_known_in_part() -> None:
     code = f"{HEAD}def f(x):\n    kept = np.cumprod(np.clip(x, 0.1, 0.9))\n    return 1 / kept\n"
     (found,) = findings(code)
     assert found.message == "the denominator can be zero: `kept` lies in [0, 0.9]"
+
+
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("x / (y > 0).sum(axis=0)", ["SL102"]),
+        ("(x - x.mean()) / x.std()", ["SL106"]),
+        ("(x - np.mean(x)) / np.std(x)", ["SL106"]),
+        ("x / np.std(x, ddof=1)", ["SL102"]),
+        ("x.std(), np.std(x), np.sqrt(x.std())", []),
+        ("np.log(x.clip(1e-6, 1)) / np.maximum(y.sum(), 1)", []),
+    ],
+)
+def test_a_file_of_arrays_alone_is_looked_at_and_no_rewrite_brings_torch_into_it(
+    line: str, codes: list[str]
+) -> None:
+    source = f"{HEAD}def f(x, y):\n    return {line}\n".encode()
+    report = check_source(source, "metrics.py", load_catalog(entry_points=False), AnalysisOptions())
+    shown = propose_all(source, list(report.diagnostics))
+    assert [one.code for one in shown] == codes
+    assert not any(one.fix for one in shown)
+
+
+def test_a_file_of_another_frameworks_arrays_is_not_looked_at() -> None:
+    source = b"import numpy as np\nimport jax\n\n\ndef f(x, y):\n    return x / y.sum()\n"
+    assert not check_source(
+        source, "metrics.py", load_catalog(entry_points=False), AnalysisOptions()
+    ).diagnostics
