@@ -37,8 +37,8 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return size_of(base.operands["input"], node, frame, index.constant())
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
-    if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant == 0:
-        return base  # values, indices = x.max(dim)
+    if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant in (0, 1):
+        return frame.graph.unknown("indices", node, Kind.TENSOR) if constant else base  # of `x.max(dim)`
     if isinstance(constant, int) and (part := part_at(base, constant, node, frame)) is not None:
         return part
     if base.kind is Kind.LAYER:

@@ -59,3 +59,23 @@ def test_rows_that_are_masked_throughout_are_found_by_their_nan(read: bool) -> N
         "    return a.masked_fill(torch.isnan(a), 0.0), b"
     )
     assert ((2, "SL501") in proved(code)) is not read
+
+
+SQUARES = {
+    "value=0.1": True,
+    "value=-0.1": False,
+    "value=v": False,
+}
+
+
+@pytest.mark.parametrize(("weight", "met"), SQUARES.items(), ids=SQUARES)
+def test_a_square_that_is_added(weight: str, met: bool) -> None:
+    code = f"@torch.no_grad()\ndef f(x, g, v):\n    return torch.sqrt(x.abs().addcmul(g, g, {weight}))"
+    assert bool(proved(code)) is met
+    assert not proved(code.replace("g, g", "g, x"))
+
+
+def test_the_places_of_a_maximum_are_no_maximum() -> None:
+    code = "def f(x):\n    return 1 / (x.abs() + 1).max(0)[{}]"
+    assert proved(code.format(0))
+    assert not proved(code.format(1))

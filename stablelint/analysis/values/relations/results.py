@@ -243,6 +243,17 @@ def _norm_of_stacked(op: str, operands: Operands, ranges: Ranges) -> Interval | 
     return Interval(least, math.inf, hi_open=True) if least > 0 else None
 
 
+def _plus_square(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`a.addcmul(g, g)`: what is not negative, and a square."""
+    factors = [operands.get(name) for name in ("tensor1", "tensor2")]
+    one, other = (v for v in factors if v is not None) if None not in factors else (None, None)
+    if one is None or other is None or not is_same(one, other) or not operands.keys() <= _OF_SQUARE:
+        return None
+    known, weight = ranges["input"], ranges.get("value")
+    return known.join(NONNEGATIVE) if known.lo >= 0 and (weight is None or weight.lo >= 0) else None
+
+
+_OF_SQUARE = frozenset({"input", "tensor1", "tensor2", "value"})
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
     "norm": (norm_of_units, _norm_of_stacked),
@@ -250,6 +261,7 @@ _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None
     "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity, _product_of_units),
     "matmul": (_product_of_units,),
     "amax": (_largest_share,),
+    "addcmul": (_plus_square,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
     "einsum": (_sum_of_squares, _product_of_units),
