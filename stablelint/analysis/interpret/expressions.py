@@ -24,6 +24,7 @@ from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.numerics.formats import INTEGERS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.joins import joined_paths
 from stablelint.syntax.swap import ordered_pair
@@ -124,6 +125,10 @@ def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
         return apply("neg", {"input": operand}, node, frame)
     if isinstance(node.op, ast.Not) and operand.op == "const":
         return frame.graph.constant(not operand.data, node)
+    if isinstance(node.op, ast.Invert) and (operand.kind is Kind.NUMBER or operand.dtype in INTEGERS):
+        if operand.dtype != "bool":  # the bits of a whole number: `~n` is `-n - 1`
+            less = {"input": apply("neg", {"input": operand}, node, frame), "other": frame.graph.constant(1)}
+            return apply("sub", less, node, frame)
     return apply("logical_not", {"input": operand}, node, frame)
 
 

@@ -91,6 +91,16 @@ UNSEEN = {
             if n.value() > 0:
                 return x / n.value()
         """,
+    "the last of a list that a method adds to that was handed on": """
+        def f(x):
+            a = [1, 2]
+            list(map(a.append, [0]))
+            return x / a[-1]
+        """,
+    "the bits of a whole number": """
+        def f(x, a):
+            return x / (~max(a, 1) + 2)
+        """,
     "parameters that are set from a vector": """
         def f(x):
             y = x.clamp(min=1e-6)
@@ -114,6 +124,12 @@ SEEN = {
             finally:
                 file.close()
             return x / n
+        """,
+    "an entry that a method reads that was handed on": """
+        def f(x, keys):
+            c = {"a": 1}
+            list(map(c.get, keys))
+            return x / c["a"]
         """,
     "an item that nobody touches": """
         def f(x, n):

@@ -10,7 +10,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhere
 from stablelint.analysis.interpret.calls.functions import call_named
-from stablelint.analysis.interpret.calls.methods import call_method, changes
+from stablelint.analysis.interpret.calls.methods import REFILLING, call_method, changes
 from stablelint.analysis.interpret.calls.opaque import let_write, opaque
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
@@ -18,7 +18,7 @@ from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.assignment import bind, changed
-from stablelint.analysis.interpret.statements.writing import STORED, exposed, hand_back
+from stablelint.analysis.interpret.statements.writing import STORED, exposed, forgotten, hand_back, replaced
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
@@ -82,10 +82,15 @@ def _let_run(given: list[Value], frame: Frame) -> None:
 
 
 def _let_bound_write(given: list[Value], frame: Frame) -> None:
-    """Lets in-place methods of tensors, `x.mul_`, be called by whoever has them."""
-    for bound in (leaf for value in given for leaf in lists.leaves(value)):
-        if bound.op == "attribute" and bound.operands["input"].kind in STORED and changes(bound.name):
-            let_write(bound.name, bound.operands.values(), frame, in_place=True)
+    """Lets methods that change what they belong to, `x.mul_` and `found.append`, be called by whoever has them."""
+    for bound in (leaf for value in given for leaf in lists.leaves(value) if leaf.op == "attribute"):
+        thing = bound.operands["input"]
+        if thing.kind in STORED and changes(bound.name):
+            let_write(bound.name, [thing], frame, in_place=True)
+        elif bound.name in lists.GROWING | lists.SHRINKING | REFILLING and (
+            thing.kind is Kind.MAPPING or lists.is_list(thing)
+        ):
+            replaced(thing, forgotten(thing, bound.node or thing.node or ast.Pass(), frame), frame)
 
 
 def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:

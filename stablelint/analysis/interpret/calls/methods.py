@@ -23,7 +23,7 @@ _AMBIGUOUS = frozenset(
 )
 # Methods that take out of a container.
 _TAKING = frozenset("pop popitem popleft remove discard clear".split())
-_REFILLING = _TAKING | {"update", "setdefault"}
+REFILLING = _TAKING | {"update", "setdefault"}
 
 
 def call_method(
@@ -42,7 +42,7 @@ def call_method(
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         return join(frame.graph, [frame.graph.unknown(node=node, among=[receiver]), positional[1]])
-    if (receiver.kind is Kind.MAPPING and attr in _REFILLING) or (
+    if (receiver.kind is Kind.MAPPING and attr in REFILLING) or (
         receiver.kind is Kind.UNKNOWN and attr in _TAKING and not lists.is_list(receiver)
     ):
         _refill(receiver, node, frame)
