@@ -1,10 +1,11 @@
 """Run `stablelint verify` on real packages with their own test-suites as the command; write docs/verified.md.
 
-python benchmarks/verify_packages.py [NAME ...] [--suites] [--page FILE]
+python benchmarks/verify_packages.py [NAME ...] [--part I/N] [--suites] [--page FILE]
 
 Each release of verified.toml is unpacked and installed, with its tests, into an environment of its own. What was
 found is kept there, so that one package can be run again and the page is written for all of them. With `--suites`
-the confirmed fixes are written into a copy of each package, and its tests are run before and after.
+the confirmed fixes are written into a copy of each package, and its tests are run before and after. `--part 2/3` runs
+every third of a package's test paths, from the second on: what each part has shown is put together on the page.
 """
 
 import argparse
@@ -33,6 +34,9 @@ TORCH = "2.13.0"
 RUNS = 4  # of a suite, before and after, where a test fails after that passed before
 PROVED = ("confirmed", "reachable")
 REFUSED = ("ineffective", "diverges")
+# Of several parts of the tests the one that says most speaks of a site; what speaks against a fix comes first.
+TELLING = (*REFUSED, *PROVED, "handled", "latent", "not-reproduced", "not-reached")
+Part = tuple[int, int]
 Document = dict[str, Any]
 
 
@@ -91,12 +95,14 @@ def unpacked(entry: Document) -> Path:
     return tree
 
 
-def verify(entry: Document) -> Document:
-    """What a verification of the package said; the rerun with the fixes is part of it."""
+def verify(entry: Document, part: Part) -> Document:
+    """What a verification of the package by part of its tests said; the rerun with the fixes is part of it."""
     python, tree = environment(), unpacked(entry)
+    options, tests = _split(entry["tests"])
     words = [str(python.with_name("stablelint")), "verify", *entry["paths"], "--level", "possible", "--again"]
     words += ["--no-cache", "-q", "--output-format", "json", "--search", "40", "--timeout", "900"]
-    words += ["--", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *entry["tests"]]
+    words += ["--", str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    words += tests[part[0] - 1 :: part[1]]
     started = time.perf_counter()
     done = subprocess.run(
         words, cwd=tree, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
@@ -111,11 +117,35 @@ def verify(entry: Document) -> Document:
     return document
 
 
-def suite(entry: Document) -> Document:
-    """What became of the package's tests with every confirmed fix written into a copy of it."""
+def joined(parts: list[Document]) -> Document:
+    """What all parts of a package's tests have shown together."""
+    sites: dict[str, Document] = {}
+    for site in (site for part in parts for site in part["sites"]):
+        known = sites.setdefault(
+            f"{site['code']} {site['filename']} {site['location']} {site['end_location']}", site
+        )
+        if TELLING.index(site["verdict"]) < TELLING.index(known["verdict"]):
+            known.update(site)
+    reruns = [part["rerun"] for part in parts if part["rerun"] is not None]
+    passed = {rerun["passed"] for rerun in reruns}
+    claims = dict.fromkeys(rerun["claim"] for rerun in reruns)
+    verdict = False if False in passed else None if None in passed else True
+    rerun = {"passed": verdict, "claim": "; ".join(claims)} if reruns else None
+    seconds = sum(part["seconds"] for part in parts)
+    whole: Document = {key: value for part in parts for key, value in part.items()}
+    return whole | {"sites": list(sites.values()), "rerun": rerun, "seconds": seconds}
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Options and paths."""
+    options = [word for word in words if word.startswith("-")]
+    return options, [word for word in words if word not in options]
+
+
+def suite(entry: Document) -> Document | None:
+    """What became of the package's tests with every confirmed fix written into a copy of it; None without a fix."""
     python, tree = environment(), unpacked(entry)
-    options = [word for word in entry["tests"] if word.startswith("-")]
-    tests = [word for word in entry["tests"] if word not in options]
+    options, tests = _split(entry["tests"])
     asked = Suite(True, entry["paths"][0], tuple(tests), tuple(options))
     with tempfile.TemporaryDirectory() as scratch:
         plain, fixed = Path(scratch) / "plain", Path(scratch) / "fixed"
@@ -126,7 +156,9 @@ def suite(entry: Document) -> Document:
         done = subprocess.run(
             [*words, "--no-cache", *entry["paths"]], cwd=fixed, capture_output=True, text=True
         )
-        said = next((line for line in done.stdout.splitlines() if line.startswith("Fixed")), "Fixed nothing")
+        said = next((line for line in done.stdout.splitlines() if line.startswith("Fixed")), None)
+        if said is None:
+            return None
         before, after = outcomes(plain, asked, str(python)), outcomes(fixed, asked, str(python))
         passed = _passing(before)
         broken = passed - _passing(after)
@@ -149,8 +181,22 @@ def _keep_confirmed(tree: Path) -> None:
     stored.write_text(json.dumps(document | {"sites": kept}), encoding="utf-8")
 
 
-def _kept(name: str) -> Path:
-    return CACHE / "results" / f"{name}.json"
+def _kept(entry: Document) -> Iterator[Document]:
+    """What is stored of a package: of the whole, or of all parts."""
+    for path in sorted((CACHE / "results").glob(f"{entry['name']}*.json")):
+        yield json.loads(path.read_text(encoding="utf-8"))
+
+
+def _keep(entry: Document, part: Part, document: Document) -> None:
+    """Store what was found in place of what was known of the same part, or of the package cut otherwise."""
+    folder, name = CACHE / "results", entry["name"]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob(f"{name}*.json"):
+        if path.stem.rpartition(" of ")[2] != str(part[1]):
+            path.unlink()
+    (folder / f"{name} {part[0]} of {part[1]}.json").write_text(
+        json.dumps(document, indent=1), encoding="utf-8"
+    )
 
 
 def page(documents: list[Document]) -> str:
@@ -186,7 +232,8 @@ def _head(documents: list[Document]) -> Iterator[str]:
         yield f"| {release} | {len(item['sites'])} | {shown} | {item['seconds']} |"
     yield ""
     if any("suite" in item for item in documents):
-        yield "The same tests before and after, with every fix that is confirmed written into the package (`--suites`)."
+        yield "The same tests before and after, with every fix that is confirmed written into the package (`--suites`);"
+        yield "the other packages have none."
         yield "Some tests fail by chance, whatever the text: one counts that passes in each run before and fails in each"
         yield f"run after, and where there is one, there are {RUNS} of each."
         yield ""
@@ -279,18 +326,21 @@ def main() -> None:
     parser.add_argument(
         "--suites", action="store_true", help="run the tests with the confirmed fixes as well"
     )
+    parser.add_argument("--part", default="1/1", help="which of how many parts of the tests")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "verified.md")
     parser.add_argument("--page-only", action="store_true", help="write the page from what is known")
     options = parser.parse_args()
+    first, _, count = options.part.partition("/")
+    part = int(first), int(count)
     for entry in packages(options.names) if not options.page_only else []:
-        document = verify(entry)
-        document |= {"suite": suite(entry)} if options.suites else {}
-        _kept(entry["name"]).parent.mkdir(parents=True, exist_ok=True)
-        _kept(entry["name"]).write_text(json.dumps(document, indent=1), encoding="utf-8")
+        document = verify(entry, part)
+        if options.suites and (found := suite(entry)) is not None:
+            document["suite"] = found
+        _keep(entry, part, document)
         counts = Counter(site["verdict"] for site in document["sites"])
         print(f"{entry['name']:18} {document['seconds']:4} s  {dict(counts)}", flush=True)
-    known = [_kept(entry["name"]) for entry in packages([])]
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in known if path.exists()]
+    known = (list(_kept(entry)) for entry in packages([]))
+    documents = [joined(parts) for parts in known if parts]
     options.page.write_text(page(documents), encoding="utf-8")
 
 
