@@ -76,9 +76,11 @@ class RuleAdviser:
         found = self._finding(text, self.catalog)
         if found is None:
             return None
-        if found.fix is None or not found.fix.edits:
-            found = replace(found, fix=self._guard_instead(text, found) or found.fix)
-        return _advice(text, found, lambda: self._remedied(text))
+        if (found.fix is None or not found.fix.edits) and found.fix_withheld is not None:
+            found = replace(
+                found, fix=self._plainer(text, found, f"is withheld ({found.fix_withheld})") or found.fix
+            )
+        return _advice(text, found, lambda: self._remedied(text), lambda: self._guard(text, found))
 
     def _finding(self, text: Text, catalog: Catalog) -> Diagnostic | None:
         """What the rules say of the expression, with a fix or why there is none."""
@@ -87,17 +89,19 @@ class RuleAdviser:
         found = closest(report.diagnostics, text.span)
         return None if found is None else propose(text.source, found)
 
-    def _guard_instead(self, text: Text, found: Diagnostic) -> Fix | None:
-        """Where the rewrite of the finding's rule is withheld, what the rule of the operation itself would write."""
-        if found.fix_withheld is None:
-            return None
+    def _guard(self, text: Text, found: Diagnostic) -> Rewrite | None:
+        """What is left where the replay has refuted the finding's own rewrite."""
+        fix = self._plainer(text, found, "does not help")
+        return None if fix is None else _advice(text, replace(found, fix=fix)).rewrite
+
+    def _plainer(self, text: Text, found: Diagnostic, why: str) -> Fix | None:
+        """In place of the finding's rewrite, which `why` says, what the rule of the operation itself would write."""
         page = self.catalog.rules[found.code].path
         others = tuple(one for one in self.catalog.sources if one.path != page)
         plainer = self._finding(text, Catalog(others, f"{self.catalog.digest} without {found.code}"))
         if plainer is None or plainer.fix is None or not plainer.fix.edits:
             return None
-        message = f"a guard, for the better rewrite is withheld ({found.fix_withheld}): {plainer.fix.message}"
-        return plainer.fix._replace(message=message)
+        return plainer.fix._replace(message=f"a guard, for the better rewrite {why}: {plainer.fix.message}")
 
     def _remedied(self, text: Text) -> Remedied | None:
         """The file with what `fix --unsafe-fixes` makes of it; None where that is nothing."""
@@ -119,13 +123,13 @@ class RuleAdviser:
 
 
 def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | None:
-    """The finding about the expression: the same span, else the smallest around it, one within, or one led there."""
+    """The finding about the expression: the same span, else the smallest around it, one within, or one that speaks of it."""
     around = [item for item in diagnostics if item.span.contains(span)]
     within = [item for item in diagnostics if span.contains(item.span)]
     same = [item for item in around if item.span == span]
     around = [item for item in around if item.span.end.row - item.span.start.row <= 6]
-    last = [(item, step) for item in diagnostics for step in item.derivation[-1:]]
-    led = [item for item, step in last if step.filename is None and step.span.contains(span)]
+    steps = [(item, step) for item in diagnostics for step in item.derivation if step.filename is None]
+    led = [item for item, step in steps if step.span.contains(span) and step.span.end.row == span.end.row]
     for group in (same, around, within, led):
         if group:
             return min(group, key=lambda item: (_length(item.span), item.status is not Status.VIOLATED))
@@ -136,7 +140,12 @@ def _is_made(diagnostic: Diagnostic) -> bool:
     return diagnostic.fix is not None and diagnostic.fix.applicability is not Applicability.DISPLAY
 
 
-def _advice(text: Text, diagnostic: Diagnostic, remedied: Callable[[], Remedied | None]) -> Advice:
+def _advice(
+    text: Text,
+    diagnostic: Diagnostic,
+    remedied: Callable[[], Remedied | None] = lambda: None,
+    guard: Callable[[], Rewrite | None] = lambda: None,
+) -> Advice:
     cause = Cause(
         summary=diagnostic.message,
         code=diagnostic.code,
@@ -152,7 +161,7 @@ def _advice(text: Text, diagnostic: Diagnostic, remedied: Callable[[], Remedied 
     if own is None or fixed is None:
         return Advice(cause, None, "it would change an earlier cell")
     edits = tuple(edit._replace(span=_moved(edit.span, -text.ahead)) for edit in fix.edits)
-    return Advice(cause, _written(text, own, fix._replace(edits=edits), fixed), None, remedied)
+    return Advice(cause, _written(text, own, fix._replace(edits=edits), fixed), None, remedied, guard)
 
 
 def _written(text: Text, own: bytes, fix: Fix, fixed: bytes) -> Rewrite:

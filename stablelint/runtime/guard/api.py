@@ -56,13 +56,9 @@ class Report:
     def fix(self) -> Rewrite | None:
         """The rewrite that the replay did not refute: the expression's own, or else all fixes of the file."""
         proof = self.verification
-        if proof is not None and not proof.finite:
-            return (
-                proof.with_all_fixes.rewrite
-                if proof.with_all_fixes is not None and proof.with_all_fixes.finite
-                else None
-            )
-        return self.advice.rewrite if self.advice else None
+        if proof is None or proof.finite:
+            return self.advice.rewrite if self.advice else None
+        return proof.with_all_fixes.rewrite if proof.with_all_fixes is not None and proof.helps else None
 
     @property
     def withheld(self) -> str | None:
@@ -275,15 +271,21 @@ class Guard:
                 return Report(event, explain(event))
             known = cause_of_operands(event)  # what met is known; a rule speaks of what might
             cause = advice.cause if known is None or known.code == advice.cause.code else known
-            return Report(event, cause, advice, self._proof(watch, finding, advice))
+            return Report(event, cause, *self._proved(watch, finding, advice))
 
-    def _proof(self, watch: Watch, finding: Finding, advice: Advice) -> Verification | None:
+    def _proved(self, watch: Watch, finding: Finding, advice: Advice) -> tuple[Advice, Verification | None]:
+        """The advice with its proof; where its rewrite is refuted, a guard in its place that helps."""
         started = time.perf_counter()
         proof = prove(watch, finding, advice)
+        if proof is not None and not proof.helps and (guard := advice.guard()) is not None:
+            instead = replace(advice, rewrite=guard)
+            other = prove(watch, finding, instead)
+            advice, proof = (instead, other) if other is not None and other.helps else (advice, proof)
         if proof is None or not proof.finite or not self._verify_steps:
-            return proof
+            return advice, proof
         taken = time.perf_counter() - started
-        return replace(proof, further_steps=further_steps(watch, finding, advice, self._verify_steps, taken))
+        further = further_steps(watch, finding, advice, self._verify_steps, taken)
+        return advice, replace(proof, further_steps=further)
 
     def _advice(self, event: Event) -> Advice | None:
         if self._adviser is None or event.origin in NO_REWRITE:

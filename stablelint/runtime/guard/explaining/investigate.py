@@ -8,6 +8,7 @@ what the parameters, the gradients and the history tell.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,13 @@ import torch
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.replay.attempt import Attempt
-from stablelint.runtime.guard.replay.attempts import attempts, run_exactly, slices
+from stablelint.runtime.guard.replay.attempts import (
+    attempts,
+    run_attempt,
+    run_exactly,
+    slices,
+    slices_of_generators,
+)
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
@@ -27,8 +34,10 @@ from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import resolve, site_of, step_frames
 from stablelint.runtime.program.unsaved import unsaved
 from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
+from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 _PARAMETERS_SHOWN = 64
+_MOVED = 0.1  # of their norm, from which on the steps have made parameters what they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +111,14 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
             continue
         if outcome.root is not None and (outcome.exact or not _is_too_narrow(outcome, target)):
             break
-    if alarm.in_loss and (best is None or _is_short_of_the_cause(best, target)):
+    if best is None or (alarm.in_loss and _is_short_of_the_cause(best, target)):
         best, chosen = _made_of_what_is_there(watch, target) or (best, chosen)
+    if best is not None and best.root is not None and best.root.leaf is not None and chosen is not None:
+        told = _update_by_hand(watch, target, best.root, chosen) or _by_generator(
+            watch, target, best.root.leaf
+        )
+        if told is not None:
+            return told
     if best is not None:
         watch.learn(best.tensors)
     if best is None or best.root is None:
@@ -132,6 +147,44 @@ def _made_of_what_is_there(watch: Watch, target: Target) -> tuple[Outcome, Attem
         root = outcome.root
         if root is not None and root.leaf is None and not root.fault.written:
             return outcome, attempt
+    return None
+
+
+def _update_by_hand(watch: Watch, target: Target, root: Root, chosen: Attempt) -> Finding | None:
+    """The statement by which a program without an optimizer has made a parameter what it is; None where that is none.
+
+    The pass is repeated to its end with 0 in place of what is not finite in the parameter: its update, of gradients and
+    of what the program keeps beside them, does the same again.
+    """
+    if watch.optimizers or root.leaf is None or not naming.is_written_by_hand(root.leaf):
+        return None
+    name = naming.parameter_name(root, {}) or "a parameter"
+    found = _made_before(watch, replace(target, updated={name: root.leaf}), [chosen])
+    if found is None:
+        return None
+    note = f"The update repeated with 0 for what is not finite in {name}: other operands may differ."
+    step = max(target.alarm.step - 1, 0)
+    event = replace(found.event, phase=Phase.OPTIMIZER, step=step, parameter=name, note=note)
+    return replace(found, event=event)
+
+
+def _by_generator(watch: Watch, target: Target, leaf: torch.Tensor) -> Finding | None:
+    """The statement of a generator that has made a value which it handed out; None where that is none."""
+    handed_out = replace(target, alarm=replace(target.alarm, shown=leaf))
+    found = _made_before(watch, handed_out, slices_of_generators(leaf))
+    if found is None:
+        return None
+    note = "A generator has made the value: its statements were run again, with what its names hold."
+    return replace(found, event=replace(found.event, note=note))
+
+
+def _made_before(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Finding | None:
+    """What made a value before the step that met it, by the first of the attempts that computes it anew."""
+    for attempt in ways:
+        outcome = run_attempt(watch, target, attempt)
+        if outcome.root is not None and outcome.root.leaf is None:
+            event = replace(_located(watch, target.alarm, outcome, target), exact=False, compared=())
+            return Finding(event, attempt, target)
     return None
 
 
@@ -184,7 +237,7 @@ def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Ev
     assert root is not None
     fault = root.fault
     known = {**outcome.tensors, **target.parameters}
-    mechanism = naming.mechanism_of(root, watch.history.is_exploding())
+    mechanism = naming.mechanism_of(root, _is_exploding(watch, alarm))
     locations = tuple(resolve(site) for site in fault.place.sites)
     location = locations[0] if locations else None
     growth = None
@@ -307,6 +360,17 @@ def _optimizer_note(watch: Watch, name: str, parameter: torch.Tensor) -> tuple[M
 
 def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:
     return alarm.optimizer or next(iter(watch.optimizers), None)
+
+
+def _is_exploding(watch: Watch, alarm: Alarm) -> bool:
+    """Whether the steps grew, and were long enough to have moved the parameters: else it was the data that grew."""
+    parameters = [one.detach() for one in watch.parameters().values()]
+    least = (
+        sum(one.numel() for one in parameters) ** 0.5
+    )  # a step may be of a size that is not its gradient's
+    way = max(_rates(watch, alarm), default=math.inf) * watch.history.way(least)
+    norm = total_norm(fused_norms(parameters))
+    return watch.history.is_exploding() and (way > _MOVED * norm or not math.isfinite(norm))
 
 
 def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import torch
 
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.operands import first_bad
+from stablelint.runtime.guard.replay.trace import Fault
 from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
@@ -20,9 +21,8 @@ from stablelint.runtime.tensors.measure import Badness, OperandStats, largest
 from stablelint.syntax import operations
 from stablelint.syntax.names import imported_names, is_literal
 
-_LARGE = (
-    1e4  # operands beyond it overflow by their size; below it an operation that yields inf is out of domain
-)
+# Operands beyond it overflow by their size; below it an operation that yields inf is out of domain.
+_LARGE = 1e4
 # Beyond the root of the largest number a square overflows; a margin for sums of many terms.
 _HUGE = {"float16": 32.0, "bfloat16": 1e17, "float32": 1e17, "float64": 1e150}
 _OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"})
@@ -55,7 +55,7 @@ def mechanism_of(root: Root, exploding: bool) -> Mechanism:
         return Mechanism.LITERAL
     infinite = not fault.result & Badness.NAN
     # A product of huge numbers may also be NaN: its partial sums overflow to both sides.
-    if fault.operation in _GROWING and (infinite or _huge(fault.operands)):
+    if fault.operation in _GROWING and not _is_pole(fault) and (infinite or _huge(fault.operands)):
         return Mechanism.GROWTH if exploding else Mechanism.OVERFLOW
     if fault.operation in _OVERFLOWING:
         return Mechanism.OVERFLOW
@@ -68,7 +68,7 @@ def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Map
     """Whose code or data the root is."""
     fault = root.fault
     if root.leaf is not None:
-        trained = _is_written_by_hand(root.leaf) or _parameter_name(root.leaf, parameters)
+        trained = is_written_by_hand(root.leaf) or _parameter_name(root.leaf, parameters)
         return Origin.PARAMETERS if trained else Origin.BATCH
     if fault.place.in_custom:
         return Origin.CUSTOM_FUNCTION
@@ -89,7 +89,7 @@ def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | 
     if root.leaf is None:
         return None
     known = _parameter_name(root.leaf, parameters)
-    if known is None and _is_written_by_hand(root.leaf):
+    if known is None and is_written_by_hand(root.leaf):
         return next((one.name for one in root.fault.operands if one.name and (one.nan or one.inf)), None)
     return known
 
@@ -172,13 +172,19 @@ def _parameter_name(tensor: torch.Tensor, parameters: Mapping[str, torch.Tensor]
     return None
 
 
-def _is_written_by_hand(leaf: torch.Tensor) -> bool:
+def is_written_by_hand(leaf: torch.Tensor) -> bool:
     """Whether a tensor is a parameter that no optimizer has: it takes gradients, and was written in place."""
     return leaf.is_leaf and leaf.requires_grad and leaf._version > 0
 
 
 def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
     return outermost.get(module.split(".", 1)[0], False)
+
+
+def _is_pole(fault: Fault) -> bool:
+    """Whether a power is of a zero, and of nothing large: its exponent is negative."""
+    powers = fault.operands if fault.operation == "pow" else ()
+    return any(one.zero for one in powers) and all(largest(one) <= _LARGE for one in powers)
 
 
 def _huge(operands: tuple[OperandStats, ...]) -> bool:

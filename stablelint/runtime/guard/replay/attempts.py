@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import copy
+import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from types import FrameType
+from types import FrameType, GeneratorType
 from typing import Any
 
 import torch
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.iterators import standing_still
@@ -27,7 +29,7 @@ from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.frames import step_frames
+from stablelint.runtime.program.frames import is_library, step_frames
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
@@ -78,7 +80,19 @@ def _as_it_was_called(closure: Callable[[], object], names: OuterNames | None) -
 
 def slices(alarm: Alarm) -> Iterator[Attempt]:
     """The statements behind a value that is not finite, in the frame that met it and in those that called it."""
-    for frame in step_frames(alarm.frame, _ATTEMPTS):
+    return _slices_of(step_frames(alarm.frame, _ATTEMPTS))
+
+
+def slices_of_generators(tensor: torch.Tensor) -> Iterator[Attempt]:
+    """The statements behind a tensor that generators of the program hold, and have handed out."""
+    holders = (one for one in gc.get_referrers(tensor) if isinstance(one, GeneratorType))
+    return _slices_of(
+        one.gi_frame for one in holders if one.gi_frame and not is_library(one.gi_code.co_filename)
+    )
+
+
+def _slices_of(frames: Iterable[FrameType]) -> Iterator[Attempt]:
+    for frame in frames:
         for region in slices_at(frame):
             run = bind(region, replacement_tree(region), frame, {})
             yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
@@ -90,6 +104,7 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
     held = [one for _, one in reached if isinstance(one, torch.Tensor)]
     replay = Replay(target, attempt, watch.state.buffers, held)
     with (
+        _repaired(target.updated.values()),
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
@@ -99,6 +114,21 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
         outcome = replay.run()
     outcome.changed = tuple(changed)
     return outcome
+
+
+@contextmanager
+def _repaired(damaged: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Until the end of the context 0 stands for what is not finite in the tensors, with their versions as they were."""
+    held = [(one.detach(), one.detach().clone()) for one in damaged]
+    with ExitStack() as stack:
+        for one, _ in held:
+            stack.enter_context(_unsafe_preserve_version_counter(one))
+            one.nan_to_num_(0.0, 0.0, 0.0)
+        try:
+            yield
+        finally:
+            for one, before in held:
+                one.copy_(before)
 
 
 def run_exactly(watch: Watch, target: Target, attempt: Attempt) -> tuple[Outcome, Attempt]:

@@ -33,7 +33,14 @@ def names_in(frame: FrameType | None) -> dict[str, torch.Tensor]:
         **getattr(owner, "_buffers", {}),
     }
     found.update({f"self.{name}": one for name, one in parts.items() if isinstance(one, torch.Tensor)})
-    return found
+    return {name: _unwrapped(one) for name, one in found.items()}
+
+
+def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """What operations see of a tensor: below the transforms of `torch.func` under way."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
 
 
 def operands_named(

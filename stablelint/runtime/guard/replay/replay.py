@@ -44,6 +44,8 @@ class Target:
     known: frozenset[torch.optim.Optimizer] = frozenset()
     moment: Moment | None = None  # the user's frames and the generators at the alarm
     proving: bool = False  # the step was fixed: go on to the gradients
+    # Parameters that the program updates by hand, and that are damaged: what is looked for is the update that does it.
+    updated: Parameters = field(default_factory=dict)
 
     @property
     def shown(self) -> bool:
@@ -84,7 +86,9 @@ class Replay(Follower):
     ) -> None:
         region = attempt.region
         self.target, self._attempt = target, attempt
-        self._ends_at_loss = region is not None and region.chosen and not target.shown
+        self._ends_at_loss = (
+            region is not None and region.chosen and target.alarm.in_loss and not target.shown
+        )
         self._trained = [one for one in held if one.is_leaf and one.grad is not None]
         self._body = region.body if region is not None else ()
         self._at_step: dict[CodeType, Mapping[str, object]] = {}  # of another optimizer, the last one
@@ -134,6 +138,8 @@ class Replay(Follower):
         """A backward call ended."""
         self.outcome.faults_before_backward_end = len(self.trace.faults)
         self.outcome.went_backward = True
+        if self.target.updated:
+            return
         if self.target.alarm.after_backward:
             self.on_step(self.target.alarm.optimizer)
         elif not self.target.backward_only and self._passed():
@@ -165,17 +171,17 @@ class Replay(Follower):
             frame = frame.f_back
 
     def _look_at_gradients(self, optimizer: torch.optim.Optimizer | None) -> None:
+        parameters = self.all_parameters(optimizer)
+        self._look_at((name, one.grad) for name, one in parameters if one.grad is not None)
+
+    def _look_at(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """The end of the replay: what made those of the gradients, or parameters, by name that are not finite."""
         faults = []
         with self.trace.resting():
-            for name, parameter in self.all_parameters(optimizer):
-                gradient = parameter.grad
-                if (
-                    gradient is not None
-                    and not self.target.skips(name)
-                    and badness_of(gradient, nan_suffices=True)
-                ):
+            for name, tensor in tensors:
+                if not self.target.skips(name) and badness_of(tensor, nan_suffices=True):
                     self.outcome.parameter = self.outcome.parameter or name
-                    fault = self.trace.fault_of(gradient)
+                    fault = self.trace.fault_of(tensor)
                     if fault is not None:
                         faults.append(fault)
         self._arrive(faults)
@@ -224,6 +230,8 @@ class Replay(Follower):
             try:
                 with self.modules.watching(), self.trace:
                     result = attempt.run()
+                if self.target.updated or (self.target.shown and result is not None):
+                    self._look_at(self.target.updated.items() or (("", one) for one in tensors_in(result)))
                 if target_is_healthy := self.target.shown and self.target.proving:
                     outcome.reached, outcome.loss = True, 0.0
                 if not target_is_healthy:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.replay.modules import ModuleStack
-from stablelint.runtime.guard.replay.operands import first_bad, names_in, operands_named
+from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in, operands_named
 from stablelint.runtime.guard.replay.places import ForwardSite, Places
 from stablelint.runtime.guard.replay.writes import Writes, storage_key
 from stablelint.runtime.tensors.measure import (
@@ -79,6 +79,7 @@ class Trace(Mode):
         self._places = Places(modules, backward_code)
         self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
+        self._casts: list[tuple[weakref.ref[torch.Tensor], weakref.ref[torch.Tensor]]] = []  # and of what
         self._resting = False
         self._writes = writes
 
@@ -105,6 +106,8 @@ class Trace(Mode):
             for tensor in tensors_in(results_of(func, result))
             if tensor.is_floating_point() or tensor.is_complex()
         ]
+        if func.overloadpacket is torch.ops.aten._to_copy:
+            self._casts.append((weakref.ref(result), weakref.ref(args[0])))
         tainted = False
         if node is not None:
             known = self._known_of(args) if self._by_tensor else FINE
@@ -231,9 +234,18 @@ class Trace(Mode):
         known = names_in(sys._getframe(2))
         taken = [tensor for tensor in inputs if id(tensor) not in overwritten]
         place, elements = first_bad(result, taken)
-        named = operands_named(taken, node, known, self.modules.tensors)
+        names = (known, self.modules.tensors)
+        casts = {name_of(source, *names): cast for cast, source in self._living_casts()}
+        named = operands_named(taken, node, *names, casts)
         operands = tuple(statistics_of(one, name) for name, one in named)
         return operands, place, elements, frozenset(known)
+
+    def _living_casts(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Casts, and what they are of: under autocast an operation has the cast in the place of what the program names."""
+        for pair in self._casts:
+            cast, source = (one() for one in pair)
+            if cast is not None and source is not None:
+                yield cast, source
 
     def _forget(self, outputs: list[torch.Tensor], in_place: bool) -> None:
         for tensor in outputs:

@@ -62,10 +62,6 @@ class Remedied:
     rewrite: Rewrite
 
 
-def _not_remedied() -> Remedied | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Advice:
     """What the static rules say of the expression of an event: its cause, and the fix or why there is none."""
@@ -73,7 +69,9 @@ class Advice:
     cause: Cause
     rewrite: Rewrite | None = None
     withheld: str | None = None
-    remedied: Callable[[], Remedied | None] = _not_remedied  # asked only where the fix alone does not help
+    # Asked only where the fix alone does not help: all fixes of the file, and a plainer one.
+    remedied: Callable[[], Remedied | None] = lambda: None
+    guard: Callable[[], Rewrite | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +108,11 @@ class Verification:
     note: str
     further_steps: FurtherSteps | None = None
     with_all_fixes: Together | None = None
+
+    @property
+    def helps(self) -> bool:
+        """Whether the step is finite with the fix, or with all fixes of the file."""
+        return self.finite or (self.with_all_fixes is not None and self.with_all_fixes.finite)
 
 
 class Adviser(Protocol):

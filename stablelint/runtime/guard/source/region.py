@@ -150,7 +150,7 @@ def as_expression(statement: ast.stmt) -> ast.stmt:
 
 
 def _shown_by(statement: ast.stmt, path: FieldPath) -> ast.stmt:
-    """The expression at `path` of a statement, or as far along it as the statement goes."""
+    """The expression at `path` of a statement, or as far along it as the statement goes; of a `yield` its value."""
     found: Any = None
     node: Any = statement
     for name, index in path:
@@ -159,6 +159,8 @@ def _shown_by(statement: ast.stmt, path: FieldPath) -> ast.stmt:
             node = node[index] if isinstance(node, list) and index < len(node) else None
         if isinstance(node, ast.expr):
             found = node
+    if isinstance(found, ast.Yield) and found.value is not None:
+        return ast.copy_location(ast.Return(found.value), statement)
     return as_expression(statement) if found is None else ast.copy_location(ast.Expr(found), statement)
 
 

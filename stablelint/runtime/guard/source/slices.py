@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
+
+import torch
 
 from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.carried import written_names
@@ -17,6 +19,12 @@ from stablelint.runtime.tensors.measure import badness_of, tensors_in
 from stablelint.syntax.names import called_name
 
 _LOOPS = (ast.For, ast.While)
+_NO_HOLDERS = (
+    torch.nn.Module,
+    ModuleType,
+    FunctionType,
+    type,
+)  # the attributes of these are not made by one statement
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
 
 
@@ -34,11 +42,18 @@ def slices_at(frame: FrameType) -> Iterator[Region]:
 
 
 def _is_bad(value: object) -> bool:
-    return any(badness_of(one) for one in tensors_in(value))
+    return any(badness_of(one) for one in _held_by(value))
 
 
 def _is_bad_or_has_graph(value: object) -> bool:
-    return any(one.grad_fn is not None or badness_of(one) for one in tensors_in(value))
+    return any(one.grad_fn is not None or badness_of(one) for one in _held_by(value))
+
+
+def _held_by(value: object) -> Iterator[torch.Tensor]:
+    """The tensors in a value, or that an object of the program has made its attributes."""
+    yield from tensors_in(value)
+    if not isinstance(value, _NO_HOLDERS) and not type(value).__module__.startswith("torch."):
+        yield from tensors_in(list(getattr(value, "__dict__", {}).values()))
 
 
 def _slice_at(frame: FrameType, is_anew: Callable[[object], bool]) -> Region | None:

@@ -50,6 +50,11 @@ class History:
             return None
         return _GROWTH_FACTOR * statistics.median(norms[:-1])
 
+    def way(self, least: float) -> float:
+        """How far the remembered steps may have gone at a learning rate of 1: `least`, and the norm of each."""
+        norms = (norm for _, _, norm, _ in self._entries if norm is not None and math.isfinite(norm))
+        return least * len(self._entries) + sum(norms)
+
     def is_exploding(self) -> bool:
         """Whether loss or gradient norm grew steadily up to the last remembered step."""
         norms = [norm for _, _, norm, _ in self._entries]

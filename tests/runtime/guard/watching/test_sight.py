@@ -45,6 +45,17 @@ y = (x**0.5).sum()
 (gradient,) = torch.autograd.grad(y, x)
 print(gradient)
 """
+HELD = """
+import torch
+class Index:
+    def __init__(self, rows):
+        self.rows = rows / rows.norm(dim=1, keepdim=True)
+    def query(self, x):
+        return self.rows @ x
+index = Index(torch.eye(3)[:, :2])
+for x in torch.eye(2):
+    print(index.query(x).tolist())
+"""
 SHOWING = {
     "a module's result": (INFERENCE, "x / x.norm(dim=-1, keepdim=True)"),
     "a printed tensor": (PRINTED, "x / (x - x)"),
@@ -52,6 +63,7 @@ SHOWING = {
     "a number read": (READ, "p.log()"),
     "a gradient": (GRADIENT, "spread.sqrt()"),
     "a gradient taken": (GRADIENT_TAKEN, "x**0.5"),
+    "an object's own": (HELD, "rows / rows.norm(dim=1, keepdim=True)"),
 }
 SILENT = {
     "a mask": "import torch\nm = torch.zeros(2, 2).masked_fill(torch.eye(2) > 0, float('-inf'))\nprint(m, m.softmax(-1))",
