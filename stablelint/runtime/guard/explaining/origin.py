@@ -19,7 +19,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import Badness, OperandStats, largest
 from stablelint.syntax import operations
-from stablelint.syntax.names import imported_names, is_literal
+from stablelint.syntax.names import called_name, imported_names, is_literal
 
 # Operands beyond it overflow by their size; below it an operation that yields inf is out of domain.
 _LARGE = 1e4
@@ -98,9 +98,27 @@ def named_operands(root: Root, location: Location | None) -> tuple[OperandStats,
     """Operand statistics with the source text of each operand where it can be told."""
     operands = root.fault.operands
     texts = operand_texts(location.expression, location.filename) if location is not None else []
-    return tuple(
-        replace(operand, name=name) for operand, name in zip(operands, _names(root, texts), strict=True)
-    )
+    names = _names(root, texts)
+    if location is not None and _is_gradient_of(root.fault.node, location.expression):
+        kept = dict(zip(("saved self", "saved other"), texts, strict=False))
+        names = [kept.get(name, name) for name in names]
+    return tuple(replace(operand, name=name) for operand, name in zip(operands, names, strict=True))
+
+
+def _is_gradient_of(node: str, expression: str) -> bool:
+    """Whether a node of the backward pass is that of the operation that the expression is, not of one within it."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+    except SyntaxError:
+        return False
+    names = [called_name(tree)] if isinstance(tree, ast.Call) else []
+    if isinstance(tree, ast.BinOp):
+        literal = is_literal(tree.left) or is_literal(tree.right)
+        names = [_WRITTEN.get(type(tree.op), "")] if not literal or isinstance(tree.op, ast.Pow) else []
+    return node.partition("Backward")[0].lower() in names
+
+
+_WRITTEN = {ast.Div: "div", ast.Mult: "mul", ast.Pow: "pow"}
 
 
 def _names(root: Root, texts: list[str]) -> list[str]:

@@ -63,6 +63,7 @@ class Fault:
     first: tuple[int, ...] = ()  # index of the first non-finite element of the result
     elements: tuple[float | None, ...] = ()  # of the operands, from which it was made
     named: frozenset[str] = frozenset()  # what the frame had names for
+    node: str = ""  # of the backward pass
 
 
 class Trace(Mode):
@@ -177,6 +178,7 @@ class Trace(Mode):
             first=first,
             elements=elements,
             named=named,
+            node=node.name() if node is not None else "",
         )
         self.faults.append(fault)
         for tensor, own in bad:
