@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
 from stablelint.codemod.flow.nodes import is_number, loads, readers, viewed
@@ -23,7 +24,8 @@ _ASKS = frozenset("isinf isfinite isnan nan_to_num nan_to_num_".split())
 
 
 def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a bound is proposed for what goes into a name whose infinite elements are replaced next."""
+    """Raise Withheld where a bound is proposed for what is compared with 0 next, or goes into a name that is, or whose
+    infinite elements are replaced: who wrote that has seen to it, and would find no 0 any more."""
     function, statement = function_of(tree, node), tree.statement(node)
     if function is None or not any(one in proposal.template for one in _BOUNDS):
         return
@@ -35,6 +37,12 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         names, tests = _known_as(name, later)
         if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
+    is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
+    held = (viewed(node), *(targets if is_root else ()))
+    compared = {one.id for one in held if isinstance(one, ast.Name)}
+    for one in later:
+        if _is_of_zero(one) and not compared.isdisjoint(each.id for each in loads(one)):
+            raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
 
 
 def _known_as(name: str, later: list[ast.AST]) -> tuple[set[str], set[str]]:
@@ -115,6 +123,13 @@ def _asks(test: ast.AST, name: str) -> bool:
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
+
+
+def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare]:
+    """Whether a test tells what is 0 from what is not: `x == 0`."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+        return False
+    return isinstance(test.left, ast.Name) and ast.unparse(test.comparators[0]) in ("0", "0.0")
 
 
 def _is_of_itself(test: ast.Compare) -> bool:

@@ -135,7 +135,8 @@ def _written(
     named = {one.arg or "": pending.get(one.arg or "") or placed(one.value) for one in node.keywords}
     new = pending.keys() - named.keys()
     bounds = {side: pending[side] for side in new & {_LOWER}} | named | pending
-    parts += [f"{side}={text}" for side, text in bounds.items()]
+    follows = node.args and not node.keywords and side_of.get(id(node.args[-1])) == _LOWER
+    parts += [text if follows else f"{side}={text}" for side, text in bounds.items()]
     owner = ast.unparse(function.value) if _is_function(node) else placed(function.value)
     name = "clamp" if new else function.attr
     return forms.parse_code(f"{owner}.{name}({', '.join(parts)})")

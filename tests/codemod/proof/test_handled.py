@@ -86,3 +86,16 @@ def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, 
         assert "torch.log_softmax(z, 0)" in rewritten(source, change)
     else:
         assert withheld(source, change) == "`s` is read with its constant on line 4, too"
+
+
+@pytest.mark.parametrize(
+    ("made", "seen"),
+    [
+        ("d.rsqrt()", "y[d == 0] = 0"),
+        ("d.sqrt()", "y[y == 0] = 1"),
+        ("x / d.view(-1)", "y = torch.where(d != 0, y, x)"),
+    ],
+)
+def test_no_bound_takes_away_a_zero_that_is_seen_to(made: str, seen: str) -> None:
+    source = f"import torch\ndef f(d, x):\n    y = {made}\n    {seen}\n    return y\n"
+    assert "sees to the zeros" in withheld(source, bounded(source))

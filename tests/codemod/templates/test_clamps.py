@@ -94,3 +94,8 @@ def test_of_two_bounds_the_one_that_is_tight_enough_stays() -> None:
     within = "$c.clamp(torch.finfo($c.dtype).eps - 1, 1 - torch.finfo($c.dtype).eps)"
     change = proposal(source, "torch.clamp(x, 0, 1)", within, c="torch.clamp(x, 0, 1)")
     assert "torch.acos(torch.clamp(x, 0, 1 - torch.finfo(x.dtype).eps))" in rewritten(source, change)
+
+
+def test_an_upper_bound_follows_a_lower_one_as_that_is_written() -> None:
+    assert guarded("a.clamp_min(-40.0)", "$x.clamp(max=80.0)") == "a.clamp(-40.0, 80.0).sqrt()\n"
+    assert guarded("a.clamp(min=-40.0)", "$x.clamp(max=80.0)") == "a.clamp(min=-40.0, max=80.0).sqrt()\n"
