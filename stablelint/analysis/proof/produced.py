@@ -6,7 +6,7 @@ import math
 
 from stablelint.analysis.values.relations.maxima import rows_of
 from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import laid_alike, recast, stripped
 
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
@@ -34,9 +34,9 @@ def vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:
     """Whether a numerator is 0 wherever the divisor is: the divisor itself, or a masked sum over that of its mask."""
     if numerator is None or divisor is None:
         return True
-    one, other = stripped(numerator), stripped(divisor)
+    one, other = map(recast, laid_alike(recast(numerator), recast(divisor)))
     if one.key == other.key or (
-        one.op == "mul" and other.key in {stripped(v).key for v in one.operands.values()}
+        one.op == "mul" and other.key in {recast(v).key for v in one.operands.values()}
     ):
         return True
     if one.op != "sum" or other.op != "sum" or one.first is None or other.first is None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from stablelint.analysis.interpret.paths.conditions import assume, laid_alike
+from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
 from stablelint.analysis.proof.produced import found_by, vanishes_with
@@ -16,7 +16,7 @@ from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import behind, stripped
+from stablelint.analysis.values.views import behind, laid_alike, stripped
 from stablelint.catalog.contract import Comparison
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.numerics.ranges import range_of

@@ -7,7 +7,7 @@ gradient on at its bound, and a product with a mask makes NaN of it.
 from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import recast, stripped
 from stablelint.syntax.operations import SELECTIONS, having
 
 _RECTIFIERS = having("rectify")
@@ -35,7 +35,7 @@ def is_cut_at_zero(value: Value, depth: int = _DEPTH) -> bool:
         return bool(terms) and all(is_cut_at_zero(part, depth - 1) for part in terms)
     if inner.op == "mul" and len(parts) == 2:
         one, other = parts
-        if stripped(one).key == stripped(other).key:
+        if recast(one).key == recast(other).key:
             return is_cut_at_zero(one, depth - 1)
         number, rest = (one, other) if one.kind is Kind.NUMBER else (other, one)
         return _is_positive_number(number) and is_cut_at_zero(rest, depth - 1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.operations import VIEWS, having
 
 COPIES = having("copy", "device", "cast")
+_LAYOUT = having("layout")
 SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 _WIDTH = 80  # values looked at
 
@@ -17,6 +18,20 @@ def recast(value: Value) -> Value:
     while value.op in COPIES and value.first is not None:
         value = value.first
     return value
+
+
+def laid_alike(one: Value, other: Value) -> tuple[Value, Value]:
+    """Two values without what lays out both in the same way."""
+    while one.op in _LAYOUT and one.first is not None and other.first is not None:
+        if _layout(one) != _layout(other):
+            break
+        one, other = one.first, other.first
+    return one, other
+
+
+def _layout(view: Value) -> Hashable:
+    """How a view lays out its operand."""
+    return view.op, *((name, v.key) for name, v in list(view.operands.items())[1:])
 
 
 def is_same(one: Value, other: Value) -> bool:

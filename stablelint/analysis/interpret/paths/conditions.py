@@ -10,7 +10,7 @@ from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.value import Kind, Value, believed
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import laid_alike, stripped
 from stablelint.numerics.formats import INTEGERS
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import VIEWS, having
@@ -32,7 +32,7 @@ _GAPS = {  # of what is compared
 _NOT = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
-_CASTS, _LAYOUT = having("cast"), having("layout")
+_CASTS = having("cast")
 _OF_MANY = frozenset({"all", "any"})
 _OF_TRUTHS = _CASTS | having("copy") | {"logical_and", "logical_or", "logical_not", "mul", "bool"}
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
@@ -227,20 +227,6 @@ def narrowed_by(
     assume(tested, truth, state)
     told = state.effective(value)
     return known.meet(told) or told
-
-
-def laid_alike(mask: Value, value: Value) -> tuple[Value, Value]:
-    """A mask and what it is laid over, without what lays out both in the same way."""
-    while mask.op in _LAYOUT and mask.first is not None and value.first is not None:
-        if _layout(mask) != _layout(value):
-            break
-        mask, value = mask.first, value.first
-    return mask, value
-
-
-def _layout(view: Value) -> Hashable:
-    """How a view lays out its operand."""
-    return view.op, *((name, v.key) for name, v in list(view.operands.items())[1:])
 
 
 def _is_laid_over(mask: Value, by_row: bool) -> bool:

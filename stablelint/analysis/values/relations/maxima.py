@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, is_same, stripped
+from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
 from stablelint.syntax.operations import CASTS, VIEWS, having
 
@@ -16,35 +18,51 @@ Ranges = Mapping[str, Interval]
 
 _RAISED = having("raise")  # a maximum that is raised is attained by no element
 _FINITE = having("replace", "raise")  # a shift made finite for empty rows
+_ALONG = frozenset({"expand", "view"})  # may leave a column a column
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
 
 def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What is known of a difference of related values.
 
-    `x - max(x)` is at most 0, and so is `x - y - max(x)` of no negative y; `x - min(x)` and `max(x) - min(x)` are at
-    least 0.
+    `x - max(x)` is at most 0, and so are `x - y - max(x)` of no negative y and `min(x) - x`; `x - min(x)`, `max(x) - x`
+    and `max(x) - min(x)` are at least 0.
     """
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
-    left, right = stripped(operands["input"]), stripped(operands["other"])
+    left, right = laid_alike(recast(operands["input"]), recast(operands["other"]))
     if is_same(operands["input"], operands["other"]):
         return Interval.point(0.0) if _are_cast_alike(operands["input"], operands["other"]) else None
     if _are_ordered(left, right):
         return Interval(-math.inf, 0.0, lo_open=True)
     if _are_ordered(right, left):
         return NONNEGATIVE
-    top, bottom = maximum_taken_out(operands["other"]), _extreme_of(right, "amin")
-    finite = Interval(-math.inf, 0.0, lo_open=True)
-    if (top is not None and _covers(top[0], left)) or _is_larger_of(right, left):
-        return finite
-    left_top = _extreme_of(left, "amax")
-    if bottom is not None and (
-        bottom.key == left.key or (left_top is not None and left_top.key == bottom.key)
-    ):
+    given, taken = operands["input"], operands["other"]
+    if _is_extreme("amax", taken, given) or _is_extreme("amin", given, taken) or _is_larger_of(right, left):
+        return Interval(-math.inf, 0.0, lo_open=True)
+    if _is_extreme("amin", taken, given) or _is_extreme("amax", given, taken) or _is_spread(left, right):
         return NONNEGATIVE
-    lowered = (_covers(maximum[0], above) for maximum in _taken_out(right) for above in _above(left))
+    lowered = (
+        one.is_of(above) for one in _taken_out(operands["other"]) for above in _above(operands["input"])
+    )
     return Interval(-math.inf, 0.0) if any(lowered) else None
+
+
+def _is_extreme(op: str, extreme: Value, value: Value) -> bool:
+    """Whether a value is the maximum, or the minimum, of another, beside each of its rows."""
+    found = extreme_of(op, extreme)
+    return found is not None and found.is_of(value)
+
+
+def _is_spread(top: Value, bottom: Value) -> bool:
+    """Whether two values are the maximum and the minimum of the same rows of a value, or of all of it."""
+    ends = [(v.operands["input"], rows_of(v.operands)) for v in (top, bottom) if "input" in v.operands]
+    if (top.op, bottom.op) != ("amax", "amin") or len(ends) < 2:
+        return False
+    (one, along), (other, over) = ends
+    if "all" in (along, over):
+        return stripped(one).key == stripped(other).key
+    return along == over and recast(one).key == recast(other).key
 
 
 def _are_cast_alike(one: Value, other: Value) -> bool:
@@ -68,17 +86,17 @@ def _casts_of(value: Value) -> list[Hashable]:
 def _above(value: Value) -> Iterator[Value]:
     """What a value is at most: itself, `x` of `x - y` where no y is negative."""
     yield value
-    for part, beside in _summands(value):
+    for part, beside in _summands(recast(value)):
         if beside.hi <= 0:
-            yield from _above(stripped(part))
+            yield from _above(part)
 
 
-def _taken_out(value: Value) -> Iterator[tuple[Value, Hashable]]:
+def _taken_out(value: Value) -> Iterator[Extreme]:
     """The maxima that a value is at least: `max(x)` of `max(x) + y` where no y is negative."""
-    top = maximum_taken_out(value)
+    top = extreme_of("amax", value)
     if top is not None:
         yield top
-    for part, beside in _summands(value):
+    for part, beside in _summands(recast(value)):
         if beside.lo >= 0:
             yield from _taken_out(part)
 
@@ -102,7 +120,7 @@ def _are_ordered(low: Value, high: Value) -> bool:
 
 def _is_larger_of(larger: Value, value: Value) -> bool:
     """Whether a value is the larger one of two, of which the other value is one."""
-    return larger.op == "maximum" and any(stripped(v).key == value.key for v in larger.operands.values())
+    return larger.op == "maximum" and any(recast(v).key == value.key for v in larger.operands.values())
 
 
 def is_span(value: Value) -> bool:
@@ -154,40 +172,77 @@ def runs_over(along: Hashable, rows: Hashable) -> bool:
     return isinstance(along, frozenset) and isinstance(rows, frozenset) and rows <= along
 
 
-def maximum_taken_out(value: Value) -> tuple[Value, Hashable] | None:
-    """The operand, and the rows, of a maximum, or more, that can be subtracted from it row by row.
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A maximum, or more, or a minimum, that lies beside each of the rows that it was taken of."""
 
-    The rows are None where no element need attain it.
-    """
-    reshaped = False
+    operand: Value
+    attained: Hashable  # the rows in each of which some element attains it; None where none need
+    of_all: bool = False  # wherever an element stands
+
+    def is_of(self, value: Value) -> bool:
+        """Whether it is an extreme of a value, or of what is that value on one of its paths."""
+        bare = stripped if self.of_all else recast
+        whole, part = bare(self.operand), bare(value)
+        paths = whole.operands.values() if whole.op == "phi" else ()
+        return whole.key == part.key or any(bare(path).key == part.key for path in paths)
+
+
+def extreme_of(op: str, value: Value) -> Extreme | None:
+    """The maximum (`amax`), or more, or the minimum that a value is, where it can be taken out of its operand row by row."""
+    views: list[Value] = []
     while value.op in VIEWS and value.first is not None:
-        reshaped = reshaped or value.op not in COPIES
+        views += [] if value.op in COPIES else [value]
         value = value.first
-    grouped = _group_maximum(value)
+    grouped = _group_maximum(value) if op == "amax" else None
     if grouped is not None:
-        return grouped, ("group", stripped(value.operands["index"]).key)
+        return Extreme(grouped, ("group", stripped(value.operands["index"]).key), of_all=True)
     if value.op in _FINITE and value.first is not None and "max" not in value.operands:
-        inner = [maximum_taken_out(v) for v in value.operands.values()]
-        found = next((v for v in inner if v is not None), None)
-        return found if found is None or value.op not in _RAISED else (found[0], None)
-    if _is_global_maximum(value):
-        return stripped(value.operands["input"]), "pool"
-    if value.op not in ("amax", "logsumexp") or "input" not in value.operands:
+        found = next(filter(None, (extreme_of(op, v) for v in value.operands.values())), None)
+        if found is None or not (found.of_all or all(v.op in _ALONG for v in views)):
+            return None
+        return found if value.op not in _RAISED else replace(found, attained=None)
+    if op == "amax" and _is_global_maximum(value):
+        return Extreme(value.operands["input"], "pool", of_all=True)
+    if value.op not in (op, "logsumexp" if op == "amax" else op) or "input" not in value.operands:
         return None
     rows = rows_of(value.operands)
-    keeps = value.operands.get("keepdim")
-    lies_beside = (
-        rows in ("all", frozenset({0})) or reshaped or (keeps is not None and keeps.constant() is not False)
-    )
-    attained = rows if value.op == "amax" else None  # a log-sum-exp is not below the maximum
-    return (stripped(value.operands["input"]), attained) if lies_beside else None
+    if rows != "all" and not _lies_beside(value, rows, views):
+        return None
+    # A log-sum-exp is not below the maximum.
+    return Extreme(value.operands["input"], rows if value.op == op else None, of_all=rows == "all")
 
 
-def _covers(whole: Value, part: Value) -> bool:
-    """Whether a value is another, or the other on one of its paths."""
-    return whole.key == part.key or (
-        whole.op == "phi" and any(stripped(v).key == part.key for v in whole.operands.values())
-    )
+def _lies_beside(reduction: Value, rows: Hashable, views: Sequence[Value]) -> bool:
+    """Whether what a reduction yields of each row is laid along that row, as far as the text shows."""
+    if any(v.op not in _ALONG and v.op != "unsqueeze" for v in views):
+        return False
+    added = [place for v in views if v.op == "unsqueeze" for place in _places_added(v)]
+    keeps = reduction.operands.get("keepdim")
+    if keeps is not None and keeps.constant() is not False:
+        return not added and all(map(_may_be_column, views))
+    if rows == frozenset({0}):
+        return set(added) <= {0} and all(v.op == "expand" for v in views if v.op != "unsqueeze")
+    return bool(views) and 0 not in added and (bool(added) or all(map(_may_be_column, views)))
+
+
+def _places_added(view: Value) -> list[object]:
+    """The dimensions that a view adds: 1 of `x.unsqueeze(1)` and of `x[:, None]`, -1 of `x[..., None]`."""
+    given = view.operands.get("dim")
+    if given is None or given.kind is Kind.NUMBER:
+        return [given.constant() if given is not None else None]
+    parts = parts_of(given)
+    shift = len(parts) if parts[0].constant() is Ellipsis else 0
+    return [place - shift for place, part in enumerate(parts) if part.kind is Kind.NONE]
+
+
+def _may_be_column(view: Value) -> bool:
+    """Whether sizes of a view, as far as they are written, end in 1: not so of `view(-1)` and `view(1, -1)`."""
+    sizes = list(view.operands.values())[1:]
+    if view.op != "view" or not sizes:
+        return True
+    last = (sizes[0].data if sizes[0].kind is Kind.SEQUENCE else sizes)[-1:]
+    return all(size.constant() in (None, 1) for size in last)
 
 
 def _group_maximum(value: Value) -> Value | None:
@@ -207,23 +262,14 @@ def _is_global_maximum(value: Value) -> bool:
     return value.op.startswith("adaptive_max_pool") and size is not None and size.constant() == 1
 
 
-def _extreme_of(value: Value, op: str) -> Value | None:
-    if value.op == op:
-        return stripped(value.operands["input"])
-    if value.op in _FINITE:
-        inner = [_extreme_of(stripped(v), op) for v in value.operands.values()]
-        return next((v for v in inner if v is not None), None)
-    return None
-
-
 def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
     """The rows of the result in each of which some element attains the upper end of its interval; None where none are."""
     first = next(iter(operands.values()), None)
     if op == "one_hot":
         return frozenset({-1})
     if op == "sub" and {"input", "other"} <= operands.keys():
-        left, taken = stripped(operands["input"]), maximum_taken_out(operands["other"])
-        return taken[1] if taken is not None and _covers(taken[0], left) else None
+        taken = extreme_of("amax", operands["other"])
+        return taken.attained if taken is not None and taken.is_of(operands["input"]) else None
     if first is None:
         return None
     other = operands.get("other")

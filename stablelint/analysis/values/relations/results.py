@@ -10,7 +10,7 @@ from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.maxima import Operands, Ranges, difference, rows_of, runs_over
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import COPIES, is_same, recast, stripped
+from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
@@ -42,15 +42,15 @@ def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
 
 def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`exp(a - m) + exp(b - m)`, where m is the larger of a and b: one of the two is 1."""
-    terms = [stripped(v) for v in operands.values()] if op == "add" else []
+    terms = [recast(v) for v in operands.values()] if op == "add" else []
     if len(terms) != 2 or any(v.op != "exp" or v.first is None for v in terms):
         return None
-    shifted = [stripped(v.operands["input"]) for v in terms]
-    if any(v.op != "sub" or stripped(v.operands["other"]).op != "maximum" for v in shifted):
+    shifted = [recast(v.operands["input"]) for v in terms]
+    if any(v.op != "sub" or recast(v.operands["other"]).op != "maximum" for v in shifted):
         return None
-    larger = {stripped(v.operands["other"]).key: stripped(v.operands["other"]) for v in shifted}
-    whole = {stripped(v).key for v in next(iter(larger.values())).operands.values()}
-    same = {stripped(v.operands["input"]).key for v in shifted} == whole
+    larger = {recast(v.operands["other"]).key: recast(v.operands["other"]) for v in shifted}
+    whole = {recast(v).key for v in next(iter(larger.values())).operands.values()}
+    same = {recast(v.operands["input"]).key for v in shifted} == whole
     return Interval(1.0, 2.0) if len(larger) == 1 and same else None
 
 
@@ -73,7 +73,7 @@ def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
 
 def _adds_identity(op: str, operands: Operands) -> bool:
     """Whether a sum is over what is not negative, plus the identity."""
-    total = stripped(operands["input"]) if op == "sum" and "input" in operands else None
+    total = recast(operands["input"]) if op == "sum" and "input" in operands else None
     terms = [stripped(v) for v in total.operands.values()] if total is not None and total.op == "add" else []
     return len(terms) == 2 and any(map(_is_square_identity, terms)) and all(v.interval.lo >= 0 for v in terms)
 
@@ -84,7 +84,7 @@ def _is_square_identity(value: Value) -> bool:
 
 def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The largest of the shares that a softmax deals out is above 0: at least one divided by their number."""
-    shares = stripped(operands["input"]) if op == "amax" and "input" in operands else None
+    shares = recast(operands["input"]) if op == "amax" and "input" in operands else None
     if shares is None or shares.op != "softmax":
         return None
     along, over = operands.get("dim"), shares.operands.get("dim")
@@ -140,7 +140,8 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     left, right = operands["input"], operands["other"]
     if is_same(left, right):
         return NONNEGATIVE if ranges["input"].contains(0.0) else None
-    for value, test, name in ((left, stripped(right), "input"), (right, stripped(left), "other")):
+    one, other = map(recast, laid_alike(recast(left), recast(right)))
+    for value, test, name in ((one, other, "input"), (other, one, "other")):
         subject = test.operands.get("input")
         bound = test.operands.get("other")
         if (
@@ -149,7 +150,7 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
             and bound is not None
             and bound.is_constant
         ):
-            if stripped(subject).key != stripped(value).key:
+            if recast(subject).key != value.key:
                 continue
             limit = bound.interval.lo
             kept = Interval(limit, math.inf) if test.op in ("gt", "ge") else Interval(-math.inf, limit)

@@ -1,0 +1,58 @@
+"""A maximum bounds the elements of its own rows, and a product or quotient tells of the elements that it puts together."""
+
+import pytest
+
+from tests.analysis.support import open_, proved
+
+ELSEWHERE = {
+    "columns less the maxima of rows": "torch.exp(x.t() - x.max(1, keepdim=True)[0])",
+    "rows in another order": "torch.exp(x.flip(0) - x.max(1, keepdim=True)[0])",
+    "maxima of columns, made a column": "torch.exp(x.unsqueeze(1) - x.max(0)[0].unsqueeze(1))",
+    "maxima of rows, made a row": "torch.exp(x - x.amax(dim=1)[None])",
+    "all elements in one row": "torch.exp(x.view(-1) - x.max(0)[0])",
+    "the larger of two, turned": "torch.exp(x - torch.maximum(x, y).t())",
+    "one of two, turned": "torch.exp(x.t() - torch.maximum(x, y))",
+    "a sum of exponentials of columns": "torch.log(torch.exp(x.t() - x.max(1, keepdim=True)[0]).sum(1))",
+    "the largest share of others": "torch.log(x.softmax(1).t().max(1)[0])",
+    "columns less the minima of rows": "torch.sqrt(x.t() - x.min(1, keepdim=True)[0])",
+    "minima of rows, made a row": "torch.sqrt(x - x.min(1)[0].unsqueeze(0))",
+    "a maximum of columns less a minimum of rows": "torch.sqrt(x.max(0)[0] - x.min(1)[0])",
+    "a test of another element": "torch.sqrt(x.t() * (x > 0))",
+    "a rectified value times another": "torch.sqrt(torch.relu(x) * torch.relu(x).t())",
+}
+BESIDE = {
+    "a column kept": "torch.exp(x - x.max(1, keepdim=True)[0])",
+    "a column made": "torch.exp(x - x.amax(dim=1)[:, None])",
+    "a column made last": "torch.exp(x - x.amax(-1).unsqueeze(-1))",
+    "a column by its sizes": "torch.exp(x - x.amax(1).view(-1, 1))",
+    "a column laid out": "torch.exp(x - x.max(1, keepdim=True)[0].expand_as(x))",
+    "a row": "torch.exp(x - x.max(0)[0])",
+    "of all, in whatever shape": "torch.exp(x.view(-1) - x.max())",
+    "several dimensions": "torch.exp(x - x.amax(dim=(1, 2), keepdim=True))",
+    "less something": "torch.exp(x - y.abs() - x.max(1, keepdim=True)[0])",
+    "the larger of two": "torch.exp(x.t() - torch.maximum(x, y).t())",
+    "a maximum less a minimum": "torch.exp(-(x.max(1)[0] - x.min(1)[0]))",
+    "above a minimum": "torch.exp(x.min(1)[0].unsqueeze(1) - x)",
+}
+
+
+def _function(expression: str, gradient: bool) -> str:
+    switched = "" if gradient else "@torch.no_grad()\n"
+    return f"{switched}def f(x: torch.Tensor, y: torch.Tensor):\n    return {expression}"
+
+
+@pytest.mark.parametrize(("name", "expression"), ELSEWHERE.items(), ids=ELSEWHERE)
+def test_nothing_is_known_of_elements_in_other_places(name: str, expression: str) -> None:
+    assert open_(_function(expression, name.startswith("a rectified")))
+
+
+@pytest.mark.parametrize("expression", BESIDE.values(), ids=BESIDE)
+def test_a_maximum_bounds_its_own_rows(expression: str) -> None:
+    code = _function(expression, gradient=False)
+    assert proved(code)
+    assert not open_(code)
+
+
+def test_a_quotient_by_other_elements_may_be_infinite() -> None:
+    code = "r = x.t() / x\n    r[torch.isnan(r)] = 0\n    return r"
+    assert open_(f"@torch.no_grad()\ndef f(x: torch.Tensor):\n    {code}")
