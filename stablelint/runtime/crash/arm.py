@@ -62,7 +62,14 @@ def _tell_samples() -> None:
             while trace is not None:
                 names = trace.tb_frame.f_locals
                 if trace.tb_frame.f_code.co_filename == original.__code__.co_filename and "idx" in names:
+                    whole = error.__traceback__
+                    found = explain(error.with_traceback(trace.tb_next))
+                    error.__traceback__ = whole
                     error.add_note(f"stablelint: sample {names['idx']} of {type(self.dataset).__name__}")
+                    if found is not None:
+                        error.add_note(f"stablelint: because {found.summary}")
+                    for one in found.advice if found is not None else ():
+                        error.add_note(f"stablelint: help {one}")
                     break
                 trace = trace.tb_next
             raise

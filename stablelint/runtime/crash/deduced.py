@@ -27,11 +27,13 @@ _HOMES = ("torch.nn.functional", "torch.functional")
 _BUILTIN = ("torch", "torch._C._nn")
 
 
-def deduced(node: ast.expr, scope: dict[str, Any]) -> torch.Tensor | None:
-    """A tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
+def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
+    """A number, or a tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
     try:
         with undisturbed(), torch.no_grad():
             found = _value(node, scope)
+            if type(found) in (int, float, bool, torch.Size):
+                return found
             devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
             if isinstance(found, torch.Tensor) and len(devices) == 1:
                 return torch.empty((), dtype=found.dtype, device=devices.pop()).expand(found.shape)
@@ -94,7 +96,7 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
         held = {key: one.to("meta") for key, one in called.state_dict().items()}
         return torch.func.functional_call(called, held, tuple(given), named)
     home, name = getattr(called, "__module__", ""), getattr(called, "__name__", "_")
-    if name.startswith("set_") or name.endswith("_") or not (home in _HOMES or _is_builtin(called)):
+    if name.startswith("set_") or name.endswith("_") or not (home in _HOMES or is_builtin(called)):
         raise LookupError
     tensors = any(isinstance(one, torch.Tensor) for one in (*_flat(given), *named.values()))
     return called(*given, **(named if tensors else {**named, "device": "meta"}))
@@ -106,7 +108,8 @@ def _is_plain(module: nn.Module) -> bool:
     return type(module).__module__.startswith("torch.nn.") and not hooked
 
 
-def _is_builtin(called: Any) -> bool:
+def is_builtin(called: Any) -> bool:
+    """Whether this is a function of torch that is written in C++."""
     return isinstance(called, BuiltinFunctionType) and called.__module__ in _BUILTIN
 
 

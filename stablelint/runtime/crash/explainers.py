@@ -14,6 +14,7 @@ import torch
 
 from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.general import advised, general
 from stablelint.runtime.crash.scene import Scene
 
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
@@ -87,5 +88,13 @@ def explanation_of(scene: Scene) -> Explanation | None:
     for one in all_explainers():
         match = one.pattern.search(scene.message)
         if match is not None and (found := one.explain(scene, match)) is not None:
-            return found if found.location is not None else replace(found, location=scene.location)
-    return None
+            break
+    else:
+        found = general(scene)
+    if found is None:
+        return None
+    odd = [f"{one.name} holds {one.odd}" for one in found.operands if one.odd]
+    found = replace(found, because=(*found.because, *odd))
+    if not found.advice:
+        found = replace(found, advice=advised(scene))
+    return found if found.location is not None else replace(found, location=scene.location)

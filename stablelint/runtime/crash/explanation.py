@@ -12,6 +12,7 @@ from stablelint.runtime.program.location import Location, place_json
 from stablelint.runtime.tensors.measure import dtype_name
 
 _LONGEST_MESSAGE = 20_000
+_MOST_COUNTED = 1 << 24  # elements that are looked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Operand:
     origin: str | None = None
     made_at: Location | None = None  # the statement that made it
     held: bool = False  # by the module that failed: a parameter or a buffer
+    odd: str = ""  # the NaN that it holds
 
     @property
     def owner(self) -> str:
@@ -47,7 +49,20 @@ class Operand:
     ) -> Operand:
         """The operand that `tensor` is."""
         dtype, device = dtype_name(tensor.dtype), str(tensor.device)
-        return cls(name, tuple(tensor.shape), dtype, device, origin, made_at, held)
+        shape = tuple(tensor.shape)
+        return cls(name, shape, dtype, device, origin, made_at, held, _odd(tensor))
+
+
+def _odd(tensor: torch.Tensor) -> str:
+    """How many values are NaN; nothing where they cannot be counted."""
+    hollow = tensor.is_meta or 0 in tensor.stride() or tensor.numel() > _MOST_COUNTED
+    if hollow or not tensor.is_floating_point():
+        return ""
+    try:
+        count = int(tensor.isnan().sum())
+    except RuntimeError:  # of a device that has failed
+        return ""
+    return f"{count} NaN" if count else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -99,4 +100,8 @@ def _attribute(value: Any, name: str) -> Any:
         for table in (value._parameters, value._buffers, value._modules):
             if name in table:
                 return table[name]
-    return getattr(value, "__dict__", {}).get(name, UNKNOWN)
+    held = getattr(value, "__dict__", {})
+    if name in held:
+        return held[name]
+    of_class = inspect.getattr_static(type(value), name, UNKNOWN)  # a default; nothing that is computed
+    return of_class if isinstance(of_class, int | float | str | tuple | list | dict) else UNKNOWN

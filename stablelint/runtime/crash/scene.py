@@ -159,6 +159,8 @@ class Scene:
         for name, value in user.frame.f_locals.items():
             if value is tensor:
                 return Operand.of(tensor, name, *self._origin(user, name))
+        if isinstance(tensor, nn.Parameter) and (found := self._path(tensor)) is not None:
+            return Operand.of(tensor, found)
         node = node_at(user.site)
         named = text if (within or self.frames[-1]) is user else None
         shown = operands(node, user.names)
@@ -175,9 +177,20 @@ class Scene:
         taken = list(inspect.signature(module.forward).parameters) if module is not None else []
         place = taken.index(text) if text in taken else 0
         if isinstance(node, ast.Call) and (len(node.args) == 1 or place < len(node.args) == len(taken)):
-            if not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
+            known = value_of(node.args[place], user.names)
+            other = isinstance(known, torch.Tensor) and not _same(known, tensor)
+            if not other and not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
                 return Operand.of(tensor, ast.unparse(node.args[place]))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
+
+    def _path(self, parameter: nn.Parameter) -> str | None:
+        """The path of a parameter from a name of the program."""
+        for frame in reversed(self.frames):
+            for name, value in frame.names.items() if frame.mine else ():
+                for path, one in value.named_parameters() if isinstance(value, nn.Module) else ():
+                    if one is parameter:
+                        return f"{name}.{path}"
+        return None
 
     def _given(self, user: Frame, node: ast.AST | None, tensor: torch.Tensor) -> ast.expr | None:
         """The argument of the program's call that is this tensor, as the frame below received it."""
@@ -192,6 +205,10 @@ class Scene:
         received = [values.get(one) for one in names if one != "self"]
         received.extend(values[more] if more else ())
         return next((one for one, value in zip(node.args, received, strict=False) if value is tensor), None)
+
+    def made(self, whole: ast.expr) -> tuple[str | None, Location | None]:
+        """The last statement that gave a name within an expression of the program its value."""
+        return self._made(self.user, whole) if self.user is not None else (None, None)
 
     def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:
         """The last statement that gave a name, or an attribute of `self`, within an expression its value."""
@@ -276,8 +293,9 @@ def _is(target: ast.expr, name: str) -> bool:
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors are one, or a view of the same elements."""
-    return one is other or (one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
+    """Whether a tensor is another one: of the same elements in the same shape, or broadcast from it."""
+    alike = one.shape == other.shape or 0 in other.stride()
+    return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
 
 
 def _kind(module: nn.Module) -> str:

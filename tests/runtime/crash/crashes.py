@@ -360,8 +360,8 @@ second.backward()
     Crash(
         "samples of different length",
         LOADER.replace("ITEM", "return torch.ones(3 + index % 2)").replace("WORKERS", "0"),
-        "shape",
-        ("(3,)", "(4,)"),
+        "data",
+        ("sample 1 is a tensor (4,) of float32", "others are a tensor (3,)"),
         "collate_fn",
     ),
     Crash(
@@ -511,14 +511,14 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         "samples without return",
         LOADER.replace("ITEM", "return torch.zeros(2) if index % 2 == 0 else None").replace("WORKERS", "0"),
         "data",
-        ("samples that hold NoneType",),
+        ("sample 1 is None",),
         "a path through __getitem__ returns nothing",
     ),
     Crash(
         "objects that make no batch",
         LOADER.replace("ITEM", "return torch.zeros(2), {1, 2}").replace("WORKERS", "0"),
         "data",
-        ("samples that hold set",),
+        ("a set of length 2",),
         "collate_fn",
     ),
     Crash(
@@ -557,7 +557,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         "a sample that is None",
         LOADER.replace("ITEM", "return None if index == 6 else torch.zeros(3)").replace("WORKERS", "0"),
         "data",
-        ("as sample 6 does",),
+        ("sample 6 is None, and others are a tensor (3,) of float32",),
         "a path through __getitem__ returns nothing",
     ),
     Crash(
@@ -754,7 +754,6 @@ UNKNOWN = (
     "import torch\nraise IndexError('Target 7 is out of bounds.')",
     "raise RuntimeError('Boolean value of Tensor with more than one value is ambiguous')",
     "import torch\ntorch.optim.SGD([], lr=0.1)",
-    "import torch\ntorch.nn.Linear()",
     "raise TypeError(\"linear(): argument 'input' (position 1) must be Tensor, not NoneType\")",
     "{}['missing']",
     "raise KeyError('view size is not compatible with input tensor\\'s size and stride')",

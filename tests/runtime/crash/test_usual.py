@@ -87,7 +87,11 @@ CASES = (
         "no-graph",
         "model[0].weight.grad is None: no backward call has reached",
     ),
-    (X + "F.interpolate(x[None], size=(8, 8))", "shape", "batch and channels come first, then [3]"),
+    (
+        X + "F.interpolate(x[None], size=(8, 8))",
+        "shape",
+        "x[None] (1, 4, 3) has batch and channels first, then [3]",
+    ),
     (HEAD + "nn.MultiheadAttention(10, 3)", "shape", "10 features do not divide into 3 heads"),
     (TRAIN + "path = 'm.pt'\nmodel.load_state_dict(path)", "state", "path is a path"),
     (TRAIN + "gone = model.parameters()\nlist(gone)\ntorch.optim.SGD(gone)", "module", "gone is a generator"),
@@ -168,12 +172,16 @@ CASES = (
         "must be (2, 8, 8)",
     ),
     (X + "names = ('a', 'b')\nF.cross_entropy(x, names)", "module", "names is a tuple of str"),
+    (
+        X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+        "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
+        "shape",
+        "`input` of softmax (12,) has no dimension 1",
+    ),
 )
 
 UNTOLD = (
     "import torch\nraise RuntimeError('Torch not compiled with CUDA enabled')",
-    X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
-    "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
     "a, b = 'one'",
     "len(object())",
     "list(3)",

@@ -13,7 +13,8 @@ import torch
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.general import returned
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import (
     carried_name,
@@ -22,7 +23,7 @@ from stablelint.runtime.crash.source import (
     loop_around,
     writer_behind,
 )
-from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of
 
@@ -86,8 +87,23 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = [f"{carried} = {cut} after each step"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
-    advice.append("or one backward call for the sum of the losses")
+    stepped = any(one.sequence > before.sequence for one in scene.trail.steps)
+    both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
+    if not stepped and not carried and len(set(both)) == 2:
+        advice.insert(
+            0, f"({' + '.join(both)}).backward() once, or backward(retain_graph=True) in the first call"
+        )
+    else:
+        advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _asked(site: Site | None) -> str | None:
+    """What a backward call is asked of, as it is written."""
+    match node_at(site) if site is not None else None:
+        case ast.Call(ast.Attribute(owner, "backward")):
+            return ast.unparse(owner)
+    return None
 
 
 def _is_old(node: Any, sequence: int) -> bool:
@@ -121,10 +137,10 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
     advice = ["write a new tensor instead: torch.where, clone()"]
     step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
-    if step is not None and _takes_parameter(saver, shape):
-        at = place(step.site)
+    if step is not None and (weight := _parameter_of(saver, shape)) is not None:
+        at, name = place(step.site), scene.operand(weight, "a weight").name
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
-        summary = "an optimizer stepped between the forward pass and this backward call, which needs the old weights"
+        summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
         advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
     elif (written := (kept_at and writer_behind(kept_at)) or _written_by(nodes, saver)) is not None:
         other.append(("and it is written here", written))
@@ -179,21 +195,21 @@ def _readable(node: str) -> str:
     return re.sub(r"Backward\d*$", "", node).lower()
 
 
-def _takes_parameter(node: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a parameter of this shape, or a transpose of one, is an operand of a node."""
+def _parameter_of(node: Any, shape: tuple[int, ...]) -> torch.Tensor | None:
+    """The parameter of this shape, or of its transpose, that is an operand of a node."""
     for operand, _ in node.next_functions:
         if operand is not None:
             for other in nodes_of(operand, _VIEWS):
                 variable = getattr(other, "variable", None)
-                if variable is not None and sorted(variable.shape) == sorted(shape):
-                    return True
+                if isinstance(variable, torch.Tensor) and sorted(variable.shape) == sorted(shape):
+                    return variable
                 if variable is None and other.name() not in (
                     "TBackward0",
                     "TransposeBackward0",
                     "AsStridedBackward0",
                 ):
                     break
-    return False
+    return None
 
 
 @explains(r"does not require grad and does not have a grad_fn")
@@ -226,6 +242,12 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 because.append(f"gradients are disabled in {silent}, which `{one.expression}` calls")
                 advice = [f"{silent} without no_grad, where its result is trained on"]
                 break
+            if result := next(_cutting_returns(one, user), None):
+                because.append(
+                    f"`return {result}`, which `{one.expression}` calls, cuts it off: {', '.join(cuts_in(result))}"
+                )
+                advice = ["return the scores, compute the loss of them, and take what cuts only for figures"]
+                break
             if cuts := cuts_in(one.expression):
                 because.append(f"`{one.expression}` cuts it off: {', '.join(cuts)}")
                 break
@@ -254,6 +276,17 @@ def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
             yield called.__name__
 
 
+def _cutting_returns(made: Location, user: Frame) -> Iterator[str]:
+    """What functions and modules of the program that a statement calls return, where that cuts a graph off."""
+    for one in ast.walk(ast.parse(made.expression)):
+        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
+        if isinstance(called, torch.nn.Module):
+            called = type(called).forward
+        for value in returned(inspect.unwrap(called)) if callable(called) else ():
+            if cuts_in(ast.unparse(value)):
+                yield ast.unparse(value)
+
+
 def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
     """The assignment of a loss, and those of the tensors without a graph that it names."""
     if made is None:
@@ -268,6 +301,45 @@ def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
             found = assigned(user.site.code, one.id, made.row)
             if not value.requires_grad and found is not None:
                 yield found
+
+
+@explains(
+    r"differentiated Tensor at index (\d+) appears to not have been used|"
+    r"One of the differentiated Tensors (?:appears to not have been used|does not require grad)"
+)
+def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """A gradient with respect to what the output was not computed from."""
+    frame = scene.called("grad")
+    if frame is None:
+        return None
+    asked = frame.frame.f_locals["inputs"]
+    asked = (asked,) if isinstance(asked, torch.Tensor) else tuple(asked)
+    outputs = frame.frame.f_locals["outputs"]
+    roots = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+    reached = {
+        id(getattr(node, "variable", None)) for one in roots if one.grad_fn for node in nodes_of(one.grad_fn)
+    }
+    leaves = [one for one in asked if one.is_leaf and id(one) not in reached]
+    odd = [asked[int(match[1])]] if match[1] else leaves[:1]
+    operands = tuple(scene.operand(one, "inputs") for one in (*odd, *roots[:1]))
+    if not odd:
+        return None
+    more = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+    told = f"{operands[0].name} {operands[0].shape}{more}"
+    if not odd[0].requires_grad:
+        summary = f"a gradient is asked for {told}, which asks for none itself"
+        return Explanation(
+            "no-graph",
+            summary,
+            advice=("requires_grad_() on it before the output is computed",),
+            operands=operands,
+        )
+    summary = f"{operands[-1].name} was not computed from {told}, for which a gradient is asked"
+    advice = (
+        "leave it out of what gradients are asked for; allow_unused=True gives None for it",
+        "or see where its graph is cut: .detach(), .item(), a new torch.tensor(…)",
+    )
+    return Explanation("no-graph", summary, advice=advice, operands=operands)
 
 
 @explains(r"grad can be implicitly created only for scalar outputs")
@@ -297,4 +369,41 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
             f"{name}.clone(), if it computes with it",
         ),
         operands=operands,
+    )
+
+
+@explains(
+    r"'NoneType' object has no attribute|unsupported operand type\(s\) for .*'NoneType'|must be Tensor, not NoneType"
+)
+def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A gradient that is read and that no backward call has made."""
+    user = scene.user
+    node = node_at(user.site) if user is not None else None
+    if user is None or node is None:
+        return None
+    read = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == "grad")
+    gradient = next((one for one in read if value_of(one, user.names) is None), None)
+    if gradient is None:
+        return None
+    leaf, text = value_of(gradient.value, user.names), ast.unparse(gradient.value)
+    made = scene.made(gradient.value)[1]
+    kept = isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad
+    if made is not None and not kept:
+        what = ", which is none that gradients are kept for"
+        return Explanation(
+            "no-graph",
+            f"{text}.grad is None: `{made.expression}` gives {text} a new tensor{what}",
+            advice=(
+                f"change it in place under torch.no_grad(): {text} -= …, so that {text} stays the same leaf",
+                f"{text}.retain_grad() before backward(), if the gradient of a result is wanted",
+            ),
+            other=((f"{text} is made here", made),),
+        )
+    return Explanation(
+        "no-graph",
+        f"{text}.grad is None: no backward call has reached {text}",
+        advice=(
+            f"if {text}.grad is not None: for parameters that the loss is not made of",
+            "zero_grad() sets gradients to None; set_to_none=False keeps zeros",
+        ),
     )

@@ -99,17 +99,20 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
     if empty is not None:
         fill = "model.to_empty(device=…), and load a state into it" if empty.held else "make it on a device"
-        advice = [f"{empty.name} has a shape and no numbers: {fill}"]
+        advice = [_moved(one, "the device of the others", scene) for one in operands if one.device != "meta"]
+        advice.append(f"{empty.name} has a shape and no numbers: {fill}")
         return Explanation("device", summary, advice=tuple(advice), operands=operands)
-    advice = [f"{one.name} = {one.owner}.to({home!r})" for one in strays if one.name.isidentifier()]
-    advice += [_moved(one.name, home, scene) for one in strays if not one.name.isidentifier()]
+    advice = [_moved(one, repr(home), scene) for one in strays]
     return Explanation("device", summary, advice=tuple(advice), operands=operands)
 
 
-def _moved(name: str, home: str, scene: Scene) -> str:
-    """How what is no name of its own comes to a device: a tensor that a module keeps is moved with it as a buffer."""
-    keeper, _, attribute = name.rpartition(".")
+def _moved(one: Operand, home: str, scene: Scene) -> str:
+    """How an operand comes to a device: a tensor that a module keeps is moved with it as a buffer."""
+    keeper, _, attribute = one.name.rpartition(".")
     owner = scene.user.names.get("self") if scene.user is not None and keeper == "self" else None
     if isinstance(owner, torch.nn.Module) and attribute in vars(owner):
         return f"self.register_buffer({attribute!r}, …) where it is made, so that {type(owner).__name__} moves it"
-    return f"{name} must be made on, or moved to, {home}"
+    if one.held:
+        return f"{scene.module_path()}.to(…) moves what it holds to {home}"
+    moved = f"{one.owner}.to({home})" if home.startswith("'") else f"{one.owner}.to(…), to {home}"
+    return f"{one.name} = {moved}" if one.name.isidentifier() else moved

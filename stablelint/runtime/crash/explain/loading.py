@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import re
+from collections.abc import Iterable, Iterator
+
+import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.general import described
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
@@ -32,10 +37,17 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         if sample is not None
         else ["num_workers=0 raises it in this process"]
     )
+    reasons, told = _told(scene.message)
+    advice[:0] = told
     if any(one in scene.message for one in _UNEQUAL):
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
         advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
-    return _elsewhere(scene, "data", summary, advice, "the loop waited here")
+    return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(reasons))
+
+
+def _told(text: str) -> tuple[list[str], list[str]]:
+    """What was said of an error where its frames were: reasons and advice."""
+    return re.findall(r"stablelint: because (.+)", text), re.findall(r"stablelint: help (.+)", text)
 
 
 @explains(r"-- Process (\d+) terminated with the following error:\n(?:.*\n)+?(\w[\w.]*: .*)")
@@ -45,7 +57,9 @@ def spawned(scene: Scene, match: re.Match[str]) -> Explanation:
     return _elsewhere(scene, "process", f"process {match[1]}: {match[2]}", advice, "the parent waited here")
 
 
-def _elsewhere(scene: Scene, kind: str, summary: str, advice: list[str], waiting: str) -> Explanation:
+def _elsewhere(
+    scene: Scene, kind: str, summary: str, advice: list[str], waiting: str, because: tuple[str, ...] = ()
+) -> Explanation:
     """The explanation of an exception whose message holds the traceback of another process."""
     places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
     at = None
@@ -53,7 +67,7 @@ def _elsewhere(scene: Scene, kind: str, summary: str, advice: list[str], waiting
         filename, row = places[-1][1], int(places[-1][2])
         at = Location(filename, row, None, linecache.getline(filename, row).strip(), places[-1][3])
     other = ((waiting, scene.location),) if at and scene.location else ()
-    return Explanation(kind, summary, advice=tuple(advice), location=at, other=other)
+    return Explanation(kind, summary, because, tuple(advice), location=at, other=other)
 
 
 @explains(
@@ -69,34 +83,89 @@ def killed(scene: Scene, match: re.Match[str]) -> Explanation:
     return Explanation("data", f"a worker of the loader {match[2]}", advice=tuple(advice))
 
 
-@explains(
-    r"default_collate: batch must contain .* found <class '([\w.]+)'>|"
-    r"expected Tensor as element \d+ in argument 0, but got (\w+)"
-)
-def collated(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Samples that make no batch: objects, or None from a path without `return`."""
-    collating = scene.called("default_collate") is not None or "collate" in scene.message
-    if not collating:
+@explains(r"")
+def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Samples that make no batch: of several kinds or shapes, or of what no tensor is made of."""
+    fetched = scene.called("fetch")
+    samples = fetched.names.get("data") if fetched is not None else None
+    if not isinstance(samples, list) or not samples or fetched is None or not scene.called("collate"):
         return None
-    kind = match[1] or match[2]
-    advice = "give the loader a collate_fn, or make tensors of them in the data set"
-    if kind.startswith("PIL."):
+    given = fetched.names.get("possibly_batched_index")
+    indices = given if isinstance(given, list) else list(range(len(samples)))
+    kinds = [described(one) for one in samples]
+    usual = max(kinds, key=kinds.count)
+    odd = next((place for place, one in enumerate(kinds) if one != usual), None)
+    summary = f"a batch cannot be made of samples such as {usual}"
+    advice = "a collate_fn that makes tensors of them, or tensors in the data set"
+    if odd is not None:
+        summary = (
+            f"the samples of a batch differ: sample {indices[odd]} is {kinds[odd]}, and others are {usual}"
+        )
+        advice = "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
+    if any(one is None for one in samples):
+        advice = (
+            "a path through __getitem__ returns nothing: leave such samples out, there or in a collate_fn"
+        )
+    elif any(
+        "PIL." in type(part).__module__ + "."
+        for one in samples
+        for part in (one if isinstance(one, tuple) else [one])
+    ):
         advice = "the data set lacks a transform that ends in ToTensor()"
-    elif kind == "NoneType":
-        advice = "a path through __getitem__ returns nothing"
-    told = f"a batch cannot be made of samples that hold {kind}"
-    fetched, place = scene.called("fetch"), re.search(r"as element (\d+) in", scene.message)
-    indices = fetched.names.get("possibly_batched_index") if fetched is not None else None
-    if place is not None and isinstance(indices, list) and int(place[1]) < len(indices):
-        told += f", as sample {indices[int(place[1])]} does"
-    return Explanation("data", told, advice=(advice,))
+    return Explanation("data", summary, advice=(advice,))
 
 
 @explains(r"")
 def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An exception of a data set in this process."""
-    notes = " ".join(getattr(scene.error, "__notes__", ()))
+    notes = "\n".join(getattr(scene.error, "__notes__", ()))
     found = _SAMPLE.search(notes)
     if found is None or scene.user is None:
         return None
-    return Explanation("data", f"{found[1]}: {scene.message}")
+    because, advice = map(tuple, _told(notes))
+    return Explanation("data", f"{found[1]}: {scene.message}", because, advice)
+
+
+@explains(r"(?:pickle|get) .*(?:<lambda>|local object)|cannot pickle '(\w+)' object")
+def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """What cannot be sent to another process or written to a file, such as functions without a name of their own."""
+    user = scene.user
+    if user is None:
+        return None
+    named = [one for frame in reversed(scene.frames) if frame.mine for one in frame.frame.f_locals.items()]
+    held = [found for name, value in named for found in _unnamed(name, value)]
+    told = f"{held[0]} is" if held else "something of it is"
+    summary = f"{told} a lambda, or a function within a function, and cannot be pickled"
+    if "cannot pickle" in scene.message:
+        summary = scene.message
+    if scene.called("save") is not None:
+        advice = [
+            "save model.state_dict() in place of the module",
+            "a named function at the top level, or a module, in its place",
+        ]
+    else:
+        advice = [
+            "def it at the top level of the file",
+            "num_workers=0, or multiprocessing_context='fork' where the system has it",
+        ]
+    return Explanation("process", summary, advice=tuple(advice))
+
+
+def _unnamed(name: str, value: object) -> Iterator[str]:
+    """Where a value of the program holds a function that no module knows by name."""
+    if _is_unnamed(value):
+        yield name
+    inner = getattr(value, "__dict__", {}).get("dataset")
+    parts: Iterable[tuple[str, object]] = [(name, value) if inner is None else (f"{name}.dataset", inner)]
+    if isinstance(value, torch.nn.Module):
+        parts = [(".".join(filter(None, (name, path))), one) for path, one in value.named_modules()]
+    for path, one in parts:
+        for key, held in getattr(one, "__dict__", {}).items():
+            if _is_unnamed(held):
+                yield f"{path}.{key}"
+
+
+def _is_unnamed(value: object) -> bool:
+    """Whether a value is a function of the program that no module knows by its name."""
+    own = inspect.isfunction(value) and not is_library(value.__code__.co_filename)
+    return own and "<" in getattr(value, "__qualname__", "")

@@ -158,3 +158,34 @@ def _hidden(model: nn.Module) -> Iterator[tuple[str, type]]:
         parts = value.values() if type(value) is dict else value
         if type(value) in _LISTS and name[:1] != "_" and any(isinstance(part, nn.Module) for part in parts):
             yield f"self.{name}", type(value)
+
+
+@explains(r"appear in more than one parameter group|parameters? group with duplicate parameters")
+def twice(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A parameter that an optimizer is given twice: one that two layers share, or one of two groups."""
+    user, frame = scene.user, scene.called("add_param_group")
+    if user is None or frame is None:
+        return None
+    optimizer, group = frame.frame.f_locals["self"], frame.frame.f_locals["param_group"]
+    held = [one for other in optimizer.param_groups for one in other["params"]]
+    seen, names = set(map(id, held)), []
+    for one in group["params"]:
+        if id(one) in seen:
+            names.append(" is ".join(_names(scene, one)) or scene.operand(one, "a parameter").name)
+        seen.add(id(one))
+    summary = f"{', '.join(names[:3])} stands in two groups, or twice in one"
+    advice = (
+        "give each parameter once: leave it out of the later group, by identity (`is`), where layers share it"
+    )
+    return Explanation("module", summary, advice=(advice,)) if names else None
+
+
+def _names(scene: Scene, parameter: object) -> list[str]:
+    """All paths of a parameter from a name of the program."""
+    for frame in reversed(scene.frames):
+        for name, value in frame.names.items() if frame.mine else ():
+            if isinstance(value, nn.Module):
+                every = value.named_parameters(remove_duplicate=False)
+                if found := [f"{name}.{path}" for path, one in every if one is parameter]:
+                    return found
+    return []

@@ -10,6 +10,7 @@ import torch
 from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.general import returned
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 4
@@ -189,4 +190,12 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             advice = _begin_at_one(name, tensor, size) or [
                 f"see how {name} is made: {size} entries are there"
             ]
+    owner = scene.user.names.get("self")
+    if not advice and scene.user.site.code.co_name == "__getitem__":
+        told = " or ".join(map(ast.unparse, returned(getattr(type(owner), "__len__", None))))
+        advice = (
+            [f"the length of {type(owner).__name__} is `{told}`: more than is held; or index % {size}"]
+            if told
+            else []
+        )
     return Explanation("index", summary, advice=tuple(advice), operands=shown)

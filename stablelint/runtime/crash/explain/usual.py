@@ -12,6 +12,7 @@ a number that torch took under it.
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 import tomllib
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
+from stablelint.runtime.crash.general import facts, given_by_name
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene, assigned
 from stablelint.runtime.program.frames import parse_file
@@ -63,7 +65,8 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
             layers = shapes_through_layers(scene) if scene.module is not None else ()
             named = tuple(one for one in known.values() if isinstance(one, Operand))
             shown = named or (scene.operands() if "layer" in known or known.is_direct() else ())
-            return Explanation(row.kind, summary, (), advice, shown, layers)
+            told = () if shown or " is " in summary else tuple(facts(scene))
+            return Explanation(row.kind, summary, told, advice, shown, layers)
     return None
 
 
@@ -103,6 +106,9 @@ class _Known(dict[str, object]):
                 found = type(owner).__name__ if owner is not None else None
             case "gradient" | "leaf":
                 found = self._gradient(field)
+            case "near":
+                held = dir(type(self._scene.frames[-1].frame.f_locals.get("self")))
+                found = next(iter(difflib.get_close_matches("forward", {*held} - {"forward"}, 1, 0.8)), None)
             case "truth":
                 found = self._truth()
             case "repeated":
@@ -207,17 +213,25 @@ class _Known(dict[str, object]):
                 return f"{ast.unparse(one.value)} {tuple(size)}" if isinstance(size, torch.Size) else None
         return None
 
+    def _held(self) -> Iterator[object]:
+        """The values of the program's names, and of the operands of what failed."""
+        yield from self._names.values()
+        yield from (tensor for _, tensor in operands(self._node, self._names))
+
     def _argument(self, name: str) -> Operand | int | None:
         """The tensor of the program that was given for an argument of torch, or a number there."""
         for one in self._call.keywords if self._call is not None else ():
             value = value_of(one.value, self._names)
             if one.arg == name and isinstance(value, torch.Tensor):
                 return self._scene.operand(value, ast.unparse(one.value))
+        written = given_by_name(self._call, self._names) if self._call is not None else {}
         below = reversed(self._scene.frames)
         for frame in takewhile(lambda one: not one.mine, below):
             value = frame.frame.f_locals.get(name)
             if isinstance(value, int):
                 return value
-            if isinstance(value, torch.Tensor) and any(value is one for one in self._names.values()):
+            if isinstance(value, torch.Tensor) and any(value is one for one in self._held()):
                 return self._scene.operand(value, name)
+            if isinstance(value, torch.Tensor) and name in written:
+                return Operand.of(value, ast.unparse(written[name]))
         return None

@@ -1,0 +1,241 @@
+"""The call of torch that failed, as it can be made again: on copies of its operands, or on tensors without elements."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+
+from stablelint.runtime.audit.replayed import undisturbed
+from stablelint.runtime.crash.deduced import deduced, is_builtin
+from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
+from stablelint.runtime.crash.scene import Frame, Scene
+
+_MOST = 1 << 22  # elements that are copied
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.Invert: operator.invert,
+    ast.USub: operator.neg, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """What was called, of what; the values may be changed and the call be tried again."""
+
+    function: Callable[..., Any]
+    values: tuple[Any, ...]  # the leaves of its arguments
+    spec: Any  # how they are put together
+    texts: dict[int, str] = field(
+        default_factory=dict
+    )  # what the program writes for the tensors, by identity
+    written: tuple[str, ...] = ()  # the arguments by position
+    hollow: bool = False  # on tensors without elements
+    small: bool = False  # whether its tensors may be copied
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, by position and by name."""
+        given, named = tree_unflatten(list(self.values), self.spec)
+        return tuple(given), named
+
+    def given(self, place: int, value: Any) -> Call:
+        """The call with another value at a place."""
+        return replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
+
+    def with_arguments(self, given: Any) -> Call:
+        """The call with other arguments by position."""
+        values, spec = _flat(given, self.arguments[1])
+        return replace(self, values=values, spec=spec)
+
+    def naming(self, name: str, value: Any) -> Call:
+        """The call with a further argument."""
+        given, named = self.arguments
+        values, spec = _flat(given, {**named, name: value})
+        return replace(self, values=values, spec=spec)
+
+    def unreduced(self) -> Call:
+        """The call with one number for each element, where it would reduce them."""
+        if isinstance(self.function, nn.Module):
+            if not hasattr(self.function, "reduction"):
+                return self
+            loss = copy.copy(self.function)
+            vars(loss)["reduction"] = "none"
+            return replace(self, function=loss)
+        try:
+            takes = "reduction" in inspect.signature(self.function).parameters
+        except ValueError:  # of C++
+            return self
+        return self.naming("reduction", "none") if takes else self
+
+    def result(self) -> Any:
+        """What it gives. Raises whatever it raises."""
+        try:
+            return self._result()
+        except (RuntimeError, NotImplementedError) as error:
+            if self.hollow and self.small and "meta" in str(error):  # it asks for the elements
+                return replace(self, hollow=False)._result()
+            raise
+
+    def _result(self) -> Any:
+        given, named = tree_map_only(torch.Tensor, self._copied, self.arguments)
+        with undisturbed():
+            if isinstance(self.function, nn.Module):
+                state = (*self.function.named_parameters(), *self.function.named_buffers())
+                held = {name: self._copied(one.detach()) for name, one in state}
+                return torch.func.functional_call(self.function, held, given, named)
+            return self.function(*given, **named)
+
+    def _copied(self, one: torch.Tensor) -> torch.Tensor:
+        if self.hollow:
+            return torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device="meta")
+        return one.detach().clone().requires_grad_(one.requires_grad and one.is_leaf)
+
+
+def failing(scene: Scene) -> Call | None:
+    """The call that fails again where it is made anew; None where that cannot be done."""
+    call = _called(scene)
+    if call is None:
+        return None
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
+    if isinstance(call.function, nn.Module):
+        tensors += call.function.parameters()
+    known = all(one.device.type == "cpu" and 0 not in one.stride()[:1] for one in tensors)
+    small = sum(one.numel() for one in tensors) <= _MOST
+    for hollow in (True, False) if known and small else (True,):
+        tried = replace(call, hollow=hollow, small=known and small)
+        try:
+            tried.result()
+        except NotImplementedError:
+            continue
+        except Exception as error:  # whatever torch says
+            if type(error) is type(scene.error) and _same(str(error), scene.message, hollow):
+                return tried
+    return None
+
+
+def _same(one: str, other: str, hollow: bool) -> bool:
+    """Whether two messages are of one error; those of tensors without elements may be worded otherwise."""
+    return one[:30] == other[:30] or (hollow and "meta" not in one)
+
+
+def _called(scene: Scene) -> Call | None:
+    """The outermost layer of torch that was being called, or the function in the program's expression."""
+    user = scene.user
+    if user is None:
+        return None
+    below = scene.frames[scene.frames.index(user) + 1 :]
+    for one in below:
+        owner = one.frame.f_locals.get("self")
+        if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
+            if not isinstance(owner, nn.Sequential | nn.ModuleList):
+                plain = all(type(part).__module__.startswith("torch.nn.") for part in owner.modules())
+                names = one.frame.f_locals
+                return Call(owner, *_flat(names["args"], names["kwargs"])) if plain else None
+    try:
+        return _Reader(user, below).call(node_at(user.site))
+    except LookupError:
+        return None
+
+
+def _flat(given: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    values, spec = tree_flatten((list(given), named))
+    return tuple(values), spec
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the call that an expression of a frame stands for. Its methods raise LookupError for an unknown value."""
+
+    user: Frame
+    below: list[Frame]
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def call(self, node: ast.AST | None) -> Call | None:
+        """The call of an expression or a statement."""
+        match node:
+            case (
+                ast.BinOp(left, kind, right)
+                | ast.Compare(left, [kind], [right])
+                | ast.AugAssign(left, kind, right)
+            ) if type(kind) in _OPERATORS:
+                return self._made(_OPERATORS[type(kind)], left, right)
+            case ast.UnaryOp(kind, operand) if type(kind) in _OPERATORS:
+                return self._made(_OPERATORS[type(kind)], operand)
+            case ast.Subscript(value, index):
+                return self._made(operator.getitem, value, index)
+            case ast.Assign([ast.Subscript(value, index)], source):
+                return self._made(operator.setitem, value, index, source)
+            case ast.Assign(_, value) | ast.Expr(value) | ast.Return(value) if value is not None:
+                return self.call(value)
+            case ast.Call(function, arguments, keywords):
+                return self._of_call(function, arguments, keywords)
+        return None
+
+    def _of_call(
+        self, function: ast.expr, arguments: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Call | None:
+        called = value_of(function, self.user.names)
+        if called is UNKNOWN and isinstance(function, ast.Attribute):
+            method = getattr(type(self.value(function.value)), function.attr, None)
+            arguments, called = [function.value, *arguments], method
+        if self.below and getattr(called, "__code__", None) is self.below[0].site.code:
+            names, more, _, values = inspect.getargvalues(self.below[0].frame)
+            if not more and _is_known(called):
+                return Call(called, *_flat([], {one: values[one] for one in names}))
+        named = {str(one.arg): one.value for one in keywords}
+        return self._made(called, *arguments, **named) if _is_known(called) else None
+
+    def _made(self, function: Callable[..., Any], *given: ast.expr, **named: ast.expr) -> Call:
+        parts = [self.value(one) for one in given], {key: self.value(one) for key, one in named.items()}
+        return Call(function, *_flat(*parts), self.texts, tuple(map(ast.unparse, given)))
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an operand, or a tensor like it."""
+        match node:
+            case ast.List(parts):
+                return [self.value(one) for one in parts]
+            case ast.Tuple(parts):
+                return tuple(self.value(one) for one in parts)
+            case ast.Slice(lower, upper, step):
+                return slice(*(None if one is None else self.value(one) for one in (lower, upper, step)))
+            case ast.Starred():
+                raise LookupError
+        found, text = value_of(node, self.user.names), ast.unparse(node)
+        if found is UNKNOWN:
+            found = deduced(node, self.user.names)
+            if found is None:
+                raise LookupError
+        self.texts[id(found)] = text
+        if isinstance(found, list | tuple):
+            self.texts.update({id(one): f"{text}[{place}]" for place, one in enumerate(found)})
+        return found
+
+
+def _is_known(called: Any) -> bool:
+    """Whether a callable of torch computes with tensors, or makes a layer, and does nothing else."""
+    if isinstance(called, type):
+        return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
+    if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):
+        return False  # backward, hooks, what is shared or saved
+    name = getattr(called, "__name__", "set_")
+    return called in _pure() or (is_builtin(called) and not name.startswith("set_"))
+
+
+@cache
+def _pure() -> frozenset[Any]:
+    """The functions and methods that torch names as those of tensors."""
+    found = torch.overrides.get_overridable_functions()
+    return frozenset(one for several in found.values() for one in several if callable(one))

@@ -1,0 +1,326 @@
+"""What would make a failed call pass: small changes of its arguments, each tried by making the call with it.
+
+Nothing is said that did not pass. Of several, those come first whose result looks most like what was meant: as large as
+an operand, by views before casts of sizes, by what stands in the call before what was set elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.crash.failing import Call
+from stablelint.runtime.tensors.measure import dtype_name, tensors_in
+
+_MOST_TRIED = 600
+_TOLD = 3
+_MOST_GROWN = 4  # times the elements of all operands that a result may have
+
+Name = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change with which the call passes, as it would be written, and the shape that comes of it."""
+
+    text: str
+    shape: tuple[int, ...] | None
+
+
+def repairs(call: Call, name: Name) -> list[Repair]:
+    """The changes that make a call pass, the likeliest first; `name` is what the value at a place is called."""
+    operands = [tuple(one.shape) for one in call.values if hasattr(one, "shape")]
+    largest = max((math.prod(one) for one in operands), default=1)
+    found: list[tuple[int, str, Repair]] = []
+    for kind, text, changed in islice(_changes(call, name), _MOST_TRIED):
+        same = [rank for rank, other, _ in found if other == kind]
+        if len(same) >= _OF_A_KIND.get(kind, 2) or (kind in _LAST and found):
+            continue
+        try:
+            shape = _shape(changed.unreduced().result())
+            told = _shape(changed.result())
+        except Exception:  # whatever torch says: then it does not pass
+            continue
+        if kind == "mean" and shape is not None:
+            continue
+        size = math.prod(shape or ())
+        rank = 3 if kind == "setting" else 0 if shape in operands else 1 if size <= largest else 2
+        if (size > _MOST_GROWN * largest and kind not in _GROWING) or (
+            kind == "wider" and _is_beaten(rank, found)
+        ):
+            continue
+        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in found):
+            found.append((rank, kind, Repair(text, told)))
+    return [one for _, _, one in sorted(found, key=lambda one: one[0])][:_TOLD]
+
+
+def _shape(result: Any) -> tuple[int, ...] | None:
+    if type(result).__name__ == "ndarray":
+        return tuple(result.shape)
+    return next((tuple(one.shape) for one in tensors_in(result)), None)
+
+
+def _is_beaten(rank: int, found: list[tuple[int, str, Repair]]) -> bool:
+    """Whether a view without a further dimension does as well."""
+    return any(other == "view" and best <= rank for best, other, _ in found)
+
+
+_GROWING = ("setting", "repeated")  # whose results may be much larger
+_OF_A_KIND = {"number": 1, "size": 1, "dimension": 1}
+_X = re.compile(r"\bx\b")  # in a template: the value that is changed
+_LAST = ("size", "both", "value", "mean")  # what is tried where nothing else has passed
+
+
+def _changes(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
+    """Changes of a call: their kind, how each is written, and the changed call."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    for place, one in enumerate(call.values):
+        for text in ("x.T", "x[:, None]", "x[None]") if type(one).__name__ == "ndarray" else ():
+            yield from _changed(call, place, one, "view", text, name)
+    for kind, templates in _KINDS.items():
+        for place, value in reversed(tensors):
+            others = [one for _, one in tensors if one is not value]
+            for text in templates(value, others, call):
+                yield from _changed(call, place, value, kind, text, name)
+        if kind == "view":
+            yield from _other_dimensions(call)
+        if kind == "cast":
+            yield from _made(call, name)
+    yield from _other_settings(call)
+    yield from _gathered(call)
+    yield from _repeated(call, name)
+    yield from _other_numbers(call)
+    for (place, one), (beside, two) in combinations(tensors, 2):
+        if one.dim() and one.numel() and two.numel():
+            flat = f"reshape(-1, {one.shape[-1]})"
+            changed = call.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
+            yield "both", f"{name(place)}.{flat} and {name(beside)}.reshape(-1)", changed
+
+
+def _changed(
+    call: Call, place: int, value: Any, kind: str, template: str, name: Name
+) -> Iterator[tuple[str, str, Call]]:
+    """The call with a value that a template makes of the one at a place."""
+    try:
+        made = eval(template, {"x": value, "torch": torch})  # a template of this file
+    except Exception:  # whatever torch says of it
+        return
+    text = name(place)
+    if " of " in text and template.startswith("x."):  # in words
+        yield kind, f"{template[2:]} of {text}", call.given(place, made)
+    else:
+        yield kind, _X.sub(lambda _: text, template), call.given(place, made)
+
+
+def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Other dtypes, and cuts of the graph."""
+    state = call.function.parameters() if isinstance(call.function, nn.Module) else ()
+    wanted = {one.dtype: None for one in (*state, *others) if one.dtype != value.dtype}
+    if value.requires_grad:
+        yield "x.detach()"
+    for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
+        if value.dtype != torch.bool or dtype.is_floating_point:
+            yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
+    for dtype, text in _CASTS.items():
+        if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
+            yield f"x.{text}"
+    if value.is_floating_point() and not value.requires_grad:
+        yield "x.requires_grad_()"
+
+
+_CASTS = {torch.float32: "float()", torch.int64: "long()", torch.bool: "bool()"}
+
+
+def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """The same elements in another shape."""
+    count = value.dim()
+    if not value.is_contiguous():
+        yield "x.contiguous()"
+    for start in range(1, count - 1):
+        yield f"x.flatten({start})"
+    for place, size in enumerate(value.shape):
+        if size == 1 and count > 1:
+            yield f"x.squeeze({place})"
+    if count == 4:
+        yield "x.permute(0, 3, 1, 2)"
+    if count == 2:
+        yield "x.T"
+    for one, other in reversed(list(combinations(range(count > 3, count), 2)) if count > 2 else []):
+        yield f"x.transpose({one}, {other})"
+    if count > 3:
+        yield "x.movedim(-1, 1)"
+
+
+def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Further dimensions of 1."""
+    count, most = value.dim(), max([4, *(one.dim() for one in others)])
+    for place in range(count + 1 if count else 0):
+        yield f"x.unsqueeze({place})"
+    if 0 < count < most - 1:
+        for places in combinations(range(most), count):
+            index = ", ".join(":" if one in places else "None" for one in range(most))
+            yield f"x[{index}]"
+
+
+def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Fewer elements by what they say."""
+    if value.dim() > 1 and any(one.shape == value.shape for one in others):
+        yield "x.argmax(1)"
+
+
+def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """The size of another operand: cut, repeated, or resized as an image."""
+    for other in others:
+        for place, size in enumerate(value.shape):
+            for wanted in other.shape:
+                if wanted < size:
+                    square = value.dim() == 2 and value.shape[0] == value.shape[1]
+                    yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
+        if value.dim() == other.dim() == 4 and value.shape[2:] != other.shape[2:]:
+            yield f"torch.nn.functional.interpolate(x, size={tuple(other.shape[2:])})"
+
+
+def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """One number of several."""
+    if value.numel() > 1 and len(call.values) == 1 and value.is_floating_point():
+        yield "x.mean()"
+
+
+def _values(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Numbers that begin elsewhere."""
+    if not call.hollow and value.dtype == torch.int64 and value.numel() and int(value.min()) == 1:
+        yield "x - 1"
+    if not call.hollow and value.is_floating_point() and not bool(value.isnan().any()):
+        yield from ("x.softmax(-1)", "x.sigmoid()")
+
+
+_KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[str]]] = {
+    "cast": _casts,
+    "reduction": _reductions,
+    "view": _views,
+    "wider": _wider,
+    "value": _values,
+    "size": _sizes,
+    "mean": _means,
+}
+
+
+def _made(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
+    """A tensor in place of a number or of None, and numbers in place of floats."""
+    for place, value in enumerate(call.values):
+        if isinstance(value, float) and value.is_integer():
+            yield "number", f"{int(value)} in place of {value}", call.given(place, int(value))
+        if isinstance(value, bool | int | float):
+            yield "made", f"torch.tensor({name(place)})", call.given(place, torch.tensor(value))
+
+
+def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
+    """A list in place of single arguments, single arguments or one in place of a list, and another function of its kind."""
+    given, named = call.arguments
+    for place, value in enumerate(given[: len(call.written)]):
+        if isinstance(value, list | tuple):
+            text, rest = call.written[place], given[place + 1 :]
+            yield "unpacked", f"*{text} in its place", call.with_arguments([*given[:place], *value, *rest])
+            for index, one in enumerate(value):
+                yield (
+                    "part",
+                    f"{text}[{index}] in its place",
+                    call.with_arguments([*given[:place], one, *rest]),
+                )
+    for key, value in named.items():
+        for index, one in enumerate(value if isinstance(value, list | tuple) else ()):
+            yield "part", f"{key}[{index}] in its place", call.naming(key, one)
+    if len(call.written) > 1:
+        yield "list", f"[{', '.join(call.written)}], one list,", call.with_arguments([list(given)])
+    for kin in _KIN:
+        for other in kin if call.function in kin else ():
+            yield "function", f"torch.{other.__name__}", replace(call, function=other)
+
+
+_KIN = ((torch.cat, torch.stack), (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul))
+
+
+def _repeated(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
+    """A tensor with a dimension of 1 put in, or further sizes, where a method takes a size for each dimension."""
+    (tensor, *sizes), _ = call.arguments if call.arguments[0] else ((None,), {})
+    if not isinstance(tensor, torch.Tensor) or not sizes or any(type(one) is not int for one in sizes):
+        return
+    missing, method = [1] * (tensor.dim() - len(sizes)), call.function.__name__
+    for wanted in ([*missing, *sizes], [*sizes, *missing]) if missing else ():
+        written = ", ".join(map(str, wanted))
+        yield "repeated", f"{name(0)}.{method}({written})", call.with_arguments([tensor, *wanted])
+    for place in range(tensor.dim()):
+        wanted = [-1] * tensor.dim()
+        wanted.insert(place, sizes[place] if place < len(sizes) else -1)
+        text = f"{name(0)}.unsqueeze({place}).{method}({', '.join(map(str, wanted))})"
+        yield "repeated", text, call.with_arguments([tensor.unsqueeze(place), *wanted])
+
+
+def _other_dimensions(call: Call) -> Iterator[tuple[str, str, Call]]:
+    """Another `dim`, where one is taken."""
+    most = max((one.dim() for one in call.values if isinstance(one, torch.Tensor)), default=0)
+    if "dim" not in call.arguments[1] and not isinstance(call.function, nn.Module):
+        for dim in range(most):
+            yield "dimension", f"dim={dim}", call.naming("dim", dim)
+
+
+def _other_numbers(call: Call) -> Iterator[tuple[str, str, Call]]:
+    """Another integer among the arguments: one that the rest leaves open, or the nearest that passes."""
+    sizes = {size for one in call.values if isinstance(one, torch.Tensor) for size in one.shape}
+    if call.function is operator.getitem:
+        return
+    for place, value in enumerate(call.values):
+        if type(value) is int:
+            near = sorted(
+                {*range(-4, 5), *sizes, *range(value - 4, value + 5)}, key=lambda one: abs(one - value)
+            )
+            open_size = (-1,) if sizes else ()
+            for other in (*open_size, *(one for one in near if one not in (value, *open_size))):
+                yield "number", f"{other} in place of {value}", call.given(place, other)
+
+
+def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
+    """The layer made with another size, of those that its operands have, or with a switch turned."""
+    layer = call.function
+    if not isinstance(layer, nn.Module):
+        return
+    given = {name: _setting(layer, name) for name in inspect.signature(type(layer)).parameters}
+    given = {name: value for name, value in given.items() if value is not inspect.Parameter.empty}
+    sizes = {
+        size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
+    }
+    if not call.hollow:
+        whole = (one for one in call.values if isinstance(one, torch.Tensor) and one.dtype == torch.int64)
+        sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
+    kind = f"nn.{type(layer).__name__}"
+    for name, value in given.items():
+        if type(value) is bool and name == "batch_first":
+            others: list[Any] = [not value]
+        elif type(value) is int or (isinstance(value, tuple) and name == "normalized_shape"):
+            others = [one for one in sizes if one != value]
+        else:
+            continue
+        for other in others:
+            try:
+                with torch.random.fork_rng():
+                    made = type(layer)(**{**given, name: other}).train(layer.training)
+            except Exception:  # whatever it says of such a setting
+                continue
+            yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+
+
+def _setting(layer: nn.Module, name: str) -> Any:
+    """What a layer was made with under a name; empty where it does not keep it."""
+    value = getattr(layer, name, inspect.Parameter.empty)
+    if name == "bias":
+        return value is not None and value is not False
+    return inspect.Parameter.empty if isinstance(value, torch.Tensor | nn.Module) else value

@@ -1,0 +1,151 @@
+"""Errors that no explainer knows: what the operands were, and the changes with which the call was seen to pass."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.runtime.crash.crashes import HEAD, TRAIN
+from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+
+DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset, random_split\n"
+
+CASES = (
+    (
+        HEAD + "w, k = torch.ones(6, 9), torch.ones(6, 9, 20)\ntorch.bmm(w, k)",
+        "w (6, 9)",
+        "w.unsqueeze(1) passes",
+    ),
+    (
+        HEAD + "a, b = torch.ones(4, 8), torch.ones(4, 8)\nnn.CosineEmbeddingLoss()(a, b, torch.ones(4, 1))",
+        "torch.ones(4, 1) (4, 1)",
+        "torch.ones(4, 1).squeeze(1) passes",
+    ),
+    (HEAD + "x = torch.ones(8)\nx.item()", "x (8,) is not one number", "x.mean() passes"),
+    (
+        HEAD
+        + "q, k = torch.ones(2, 10, 4, 8), torch.ones(2, 10, 4, 8)\ntorch.einsum('bqhd,bhkd->bhqk', q, k)",
+        "h of the subscripts is 4 in q (2, 10, 4, 8)",
+        "k.transpose(1, 2) passes",
+    ),
+    (HEAD + "x = torch.ones(2, 3)\nx.repeat(2)", "x (2, 3)", "x.repeat(1, 2) passes"),
+    (
+        HEAD + "p = torch.ones(10, 16)\np.expand(32, 16)",
+        "(10, 16)",
+        "p.unsqueeze(0).expand(32, -1, -1) passes",
+    ),
+    (
+        HEAD + "parts = [torch.ones(()), torch.ones(())]\ntorch.cat(parts)",
+        "parts is a list of 2",
+        "torch.stack passes",
+    ),
+    (
+        HEAD + "parts = [nn.Linear(2, 2), nn.ReLU()]\nnn.Sequential(parts)",
+        "parts is a list of 2",
+        "*parts in its place",
+    ),
+    (HEAD + "nn.MultiheadAttention(50, 8)", "50 features do not divide into 8 heads", "48 in place of 50"),
+    (HEAD + "nn.Linear(2, 3, use_bias=False)", "nn.Linear takes (in_features, out_features, bias=True", ""),
+    (HEAD + "nn.LSTM(2, 3, batchfirst=True)", "batch_first= in place of batchfirst=", ""),
+    (TRAIN + "o = torch.optim.LBFGS(model.parameters())\no.step()", "o is a LBFGS", "o.step takes (closure)"),
+    (HEAD + "count = 25 / 2\nrange(count)", "count is 12.5", "// in place of / in `count = 25 / 2`"),
+    (HEAD + "batch = {'label': 1}\nbatch['labels']", "the key 'label'|the keys 'label'", "batch['label']"),
+    (
+        HEAD + "batch = [{'x': torch.ones(2)}]\nbatch.to('cpu')",
+        "batch is a list",
+        "for key, value in one.items()",
+    ),
+    (HEAD + "x = torch.ones(3)\nx.size[0]", "x.size is the function size", "x.size() calls it"),
+    (HEAD + "optimzer = 1\noptimizer.step()", "optimzer is defined, and spelled much like optimizer", ""),
+    (
+        HEAD + "def run():\n    for i in []:\n        loss = i\n    return loss\nrun()",
+        "`loss = i`, which was not reached",
+        "",
+    ),
+    (
+        DATA + "whole = TensorDataset(torch.ones(10, 2))\nn = 7\nrandom_split(whole, [n, 2])",
+        "whole is a TensorDataset of length 10",
+        "[0.8, 0.2]",
+    ),
+    (
+        DATA
+        + "data = TensorDataset(torch.ones(4, 2), torch.ones(4), torch.ones(4))\nloader = DataLoader(data)\n"
+        "for x, y in loader:\n    pass",
+        "loader is a DataLoader of length 4",
+        "x, y, _ takes the 3 of it",
+    ),
+    (
+        HEAD + "class Block(nn.Module):\n    def __init__(self, down=None):\n        super().__init__()\n"
+        "        self.down = down\n    def forward(self, x):\n        return self.down(x)\nBlock()(torch.ones(2))",
+        "self.down is None",
+        "if self.down is not None",
+    ),
+    (
+        TRAIN + "scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=3)\n"
+        "for _ in range(9):\n    optimizer.step()\n    scheduler.step()",
+        "total_steps of OneCycleLR is 3",
+        "",
+    ),
+    (
+        HEAD
+        + "def check(x):\n    if x.dim() != 4:\n        raise ValueError('no images')\ncheck(torch.ones(2, 3))",
+        "x is a tensor (2, 3) of float32",
+        "",
+    ),
+    (
+        HEAD + "w = torch.ones(3, requires_grad=True)\nw.sum().backward()\nwith torch.no_grad():\n"
+        "    w = w - w.grad\n    w.grad.zero_()",
+        "`w = w - w.grad` gives w a new tensor",
+        "w -= …",
+    ),
+    (
+        HEAD
+        + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(2, 3)\n"
+        "    def forward(self, x):\n        return self.l(x).argmax(1).float()\nnet = Net()\n"
+        "loss = F.mse_loss(net(torch.ones(4, 2)), torch.ones(4))\nloss.backward()",
+        "`return self.l(x).argmax(1).float()`",
+        "return the scores",
+    ),
+    (
+        TRAIN + "a, b = model[0], model[2]\nloss = a(inputs).mean()\n"
+        "torch.autograd.grad(loss, [a.weight, b.weight])",
+        "loss was not computed from model.2.weight (3, 16)",
+        "allow_unused=True",
+    ),
+    (
+        TRAIN + "act = model.act = lambda x: x\nimport io\ntorch.save(model, io.BytesIO())",
+        "model.act is a lambda|act is a lambda",
+        "model.state_dict()",
+    ),
+    (
+        TRAIN + "model[2].weight = nn.Parameter(torch.ones(3, 16))\nmodel[0].tied = model[2].weight\n"
+        "torch.optim.SGD([{'params': [model[2].weight]}, {'params': model[0].parameters()}], 0.1)",
+        "model.0.tied is model.2.weight",
+        "leave it out of the later group",
+    ),
+)
+
+
+@pytest.mark.parametrize(("source", "says", "advice"), CASES, ids=lambda one: None)
+def test_names_the_operands_and_what_passes(source: str, says: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    text = " | ".join([found.summary, *found.because, *found.advice])
+    assert any(one in text for one in says.split("|")), text
+    assert advice in " | ".join(found.advice), found.advice
+
+
+def test_a_worker_explains_what_its_frames_hold(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        DATA + "class Rows(Dataset):\n    labels = {'a': 1}\n    def __len__(self):\n        return 3\n"
+        "    def __getitem__(self, index):\n        name = 'abc'[index]\n        return self.labels[name]\n"
+        "for batch in DataLoader(Rows(), num_workers=1):\n    pass\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert "name is the str 'b'" in " ".join(found.because)
+    assert "if name in self.labels" in " ".join(found.advice)
