@@ -1,8 +1,8 @@
 """Where the value of each expression of a file lies: what an editor tells at the cursor.
 
-The functions of the file are interpreted as a check interprets them, but all of them, each for any arguments, and
-every expression is looked at rather than the operations that a rule names. The one seam to the interpreter is
-`_watched`.
+The functions of the file, or those on the rows that are asked about, are interpreted as a check interprets them, but
+each for any arguments, and every expression is looked at rather than the operations that a rule names. The one seam to
+the interpreter is `_watched`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from stablelint.analysis.check import BUDGET
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
+from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.interpret import expressions
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.interpreter import INTERPRETER
@@ -31,6 +32,7 @@ from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.source import SourceError
 from stablelint.syntax.walk import descendants
 
+_BUDGET = 4 * BUDGET  # statements: few functions are looked at together
 _NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Evaluated = Callable[[ast.expr, Value, Frame], None]
@@ -73,15 +75,18 @@ class Ranges:
         return min(around, key=lambda item: _extent(item.span), default=None)
 
 
-def ranges_at(source: bytes, filename: str, root: Path | None = None) -> Ranges:
-    """The ranges of a file's text, which is read and never run; none where it does not parse."""
+def ranges_at(source: bytes, filename: str, root: Path | None = None, rows: range | None = None) -> Ranges:
+    """The ranges of a file's text, which is read and never run; none where it does not parse.
+
+    Of the functions, only those that stand on one of the `rows`, where they are given.
+    """
     seen: dict[Span, RangeAt] = {}
     try:
         with opened(source, filename, root) as (module, project):
             look(module)
             session = Session(observe=ignore, interpreter=INTERPRETER, project=project, home=module)
             with closing(session), _watched(_Recorder(module, seen)):
-                for body in _bodies(module, session):
+                for body in _bodies(module, session, rows):
                     body()
             return Ranges(seen, dict(_bound(module, seen)))
     except SourceError:
@@ -153,8 +158,8 @@ def _showing(
     return evaluate
 
 
-def _bodies(module: ModuleInfo, session: Session) -> Iterator[Callable[[], None]]:
-    """The body of the file, then each of its functions; one that is nested too deeply costs itself only."""
+def _bodies(module: ModuleInfo, session: Session, rows: range | None) -> Iterator[Callable[[], None]]:
+    """The body of the file, then its functions on these rows; one that is nested too deeply costs itself only."""
     graph = Graph()
 
     def run_module() -> None:
@@ -164,7 +169,7 @@ def _bodies(module: ModuleInfo, session: Session) -> Iterator[Callable[[], None]
             session.globals.setdefault((id(module), name), value)
 
     def run_function(function: FunctionInfo, outer: Frame | None = None) -> None:
-        session.budget = BUDGET
+        session.budget = _BUDGET
         around = outer or Frame(graph, module, None, State(), session)
         receiver = classes.self_of(function.owner, around) if function.owner is not None else None
         frame = inline.enter(function, inline.settings(function, around), receiver, around)
@@ -180,7 +185,12 @@ def _bodies(module: ModuleInfo, session: Session) -> Iterator[Callable[[], None]
     methods = (method for known in module.classes.values() for method in known.methods.values())
     yield _spared(run_module, session)
     for function in (*module.functions.values(), *methods):
-        yield _spared(lambda function=function: run_function(function), session)  # type: ignore[misc]
+        if rows is None or _stands_on(function.node, rows):
+            yield _spared(lambda function=function: run_function(function), session)  # type: ignore[misc]
+
+
+def _stands_on(function: FunctionNode, rows: range) -> bool:
+    return function.lineno < rows.stop and rows.start <= (function.end_lineno or 0)
 
 
 def _spared(step: Callable[[], None], session: Session) -> Callable[[], None]:

@@ -65,9 +65,9 @@ def _ranges(server: Server) -> None:
         known = await server.current(params.text_document.uri)
         if known is None:
             return None
-        uri = params.text_document.uri
-        ranges, seen = await server.ranges(known)
-        at = ranges.at(known.text.place(uri, params.position))
+        place = known.text.place(params.text_document.uri, params.position)
+        ranges, seen = await server.ranges(known, range(place.row, place.row + 1))
+        at = ranges.at(place)
         return None if at is None else speak.hover(at, seen.get(at.span), known.text)
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
@@ -75,8 +75,9 @@ def _ranges(server: Server) -> None:
         known = await server.current(params.text_document.uri) if server.hinting else None
         if known is None:
             return []
-        ranges, seen = await server.ranges(known)
-        return list(speak.hints(ranges, seen, known.text, params.text_document.uri, params.range))
+        shown = known.text.span(params.text_document.uri, params.range)
+        ranges, seen = await server.ranges(known, range(shown.start.row, shown.end.row + 1))
+        return list(speak.hints(ranges, seen, known.text, shown))
 
 
 def _actions(server: Server) -> None:

@@ -53,7 +53,7 @@ class Known:
     text: Text
     project: Project
     findings: tuple[Diagnostic, ...]
-    ranges: tuple[Ranges, Mapping[Span, Seen]] | None = None
+    ranges: dict[range, tuple[Ranges, Mapping[Span, Seen]]] = field(default_factory=dict)  # by rows
     fixable: tuple[Diagnostic, ...] | None = None
     uris: frozenset[str] = field(default_factory=frozenset)
     shown: dict[str, list[types.Diagnostic]] = field(default_factory=dict)  # by document
@@ -192,11 +192,12 @@ class Server(LanguageServer):
             task.cancel()
         self.publish({uri: [] for uri in uris})
 
-    async def ranges(self, known: Known) -> tuple[Ranges, Mapping[Span, Seen]]:
-        """The ranges of a text, and what runs have seen, worked out when they are first asked for."""
-        if known.ranges is None:
-            known.ranges = await self.aside(known.project.ranges, known.text.path, known.text.data)
-        return known.ranges
+    async def ranges(self, known: Known, rows: range) -> tuple[Ranges, Mapping[Span, Seen]]:
+        """The ranges around rows of a text, and what runs have seen, worked out when they are first asked for."""
+        if rows not in known.ranges:
+            text = known.text
+            known.ranges[rows] = await self.aside(known.project.ranges, text.path, text.data, rows)
+        return known.ranges[rows]
 
     async def fixable(self, known: Known) -> tuple[Diagnostic, ...]:
         """The findings of a text with their fixes, worked out when they are first asked for."""

@@ -83,13 +83,13 @@ class Project:
         received = self._received.get(path, NOTHING)
         return fix_text(data, path, self.request, Wanted(self.session.selection), received)
 
-    def ranges(self, path: str, data: bytes) -> tuple[Ranges, Mapping[Span, Seen]]:
-        """The range of every expression of the text, and where runs have seen some of them."""
+    def ranges(self, path: str, data: bytes, rows: range) -> tuple[Ranges, Mapping[Span, Seen]]:
+        """The ranges of the expressions around some rows of the text, and where runs have seen some of them."""
         from stablelint.analysis.ranges_at import ranges_at
         from stablelint.workspace.runs.seen import seen_in
 
         root = Path(self.session.settings.root)
-        return ranges_at(data, path, root), seen_in(data, path, root)
+        return ranges_at(data, path, root, rows), seen_in(data, path, root)
 
 
 class Projects:

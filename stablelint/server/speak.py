@@ -92,11 +92,8 @@ def hover(known: RangeAt, seen: Seen | None, text: Text) -> types.Hover:
 _GUARDS = {"branch": "a test on this path", "eps": "an offset", "nonempty": "a test that it holds an element"}
 
 
-def hints(
-    ranges: Ranges, seen: Mapping[Span, Seen], text: Text, uri: str, visible: types.Range
-) -> Iterator[types.InlayHint]:
+def hints(ranges: Ranges, seen: Mapping[Span, Seen], text: Text, shown: Span) -> Iterator[types.InlayHint]:
     """The range of each name that is bound to a tensor of which something is known."""
-    shown = text.span(uri, visible)
     for span, known in ranges.bound.items():
         told = known.kind == "tensor" and known.dtype != "bool" and known.is_bounded
         if not told or not shown.contains(span):

@@ -77,6 +77,14 @@ def test_paths_that_meet_are_joined() -> None:
     assert known.interval.hi > 3
 
 
+def test_of_the_functions_those_on_the_rows_are_looked_at() -> None:
+    program = "import torch\nhalf = 1 / 2\ndef f(x):\n    return x.exp()\ndef g(x):\n    return x.sigmoid() * half\n"
+    whole = ranges_at(program.encode(), "x.py")
+    part = ranges_at(program.encode(), "x.py", rows=range(6, 7))
+    assert {span.start.row for span in part.expressions} == {2, 6}
+    assert part.expressions.items() < whole.expressions.items()
+
+
 @pytest.mark.parametrize("program", ["def (:", "", "x = 1", "\x00"])
 def test_a_text_without_functions_or_sense_has_none(program: str) -> None:
     assert ranges_at(program.encode(), "x.py").at(Position(1, 1)) is None
