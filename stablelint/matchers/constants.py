@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.matching.sites import encloses
 from stablelint.analysis.matching.targets import operand_of
 from stablelint.analysis.values.families import LOGARITHMS
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.matchers.common import (
     Frame,
     Kind,
@@ -32,6 +32,9 @@ _BOUNDS = having("bound")
 # What has no pole, in its value or its gradient, at an operand of 1 or -1 or at what the others of them make of it.
 _POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_loss l1_loss index".split())
 _LEAVES = having("given")
+# What leaves the lowest number where it was, or puts it there; and what keeps a sum from falling below it.
+_FILLS = VIEWS | frozenset("add mul masked_fill where overwritten full triu tril phi".split())
+_FLOORS = frozenset("clamp clamp_min max maximum".split())
 _OPERATIONS = ("add", "sub", "clamp", "maximum", "minimum")  # a factor of nearly 1 may well be 1
 
 
@@ -173,3 +176,21 @@ def _array_of(component: Value) -> Value | None:
         array.dtype is None and array.op in _LEAVES and (is_plane or array.kind is Kind.TENSOR)
     )
     return array if own else None
+
+
+@observes("finfo + add")
+def added_masks(review: Review, rule: Rule) -> Sites:
+    """`scores + padding + causal`, both filled with the lowest number there is: where both are set, the sum is -inf."""
+    for pair in observed(review, "add"):
+        value, frame = pair
+        terms = list(value.operands.values())[:2]
+        if value.node is not None and all(map(_is_filled_with_lowest, terms)):
+            calls = around(value.node, scope_of(frame), ast.Call)[:1]
+            if not any(called(c) in _FLOORS for c in calls):
+                yield make_site(review, rule, pair)
+
+
+def _is_filled_with_lowest(term: Value) -> bool:
+    """Whether a mask, or what one was added to, holds `torch.finfo(dtype).min` where it is set."""
+    parts = behind(term, lambda v: v.op not in _FILLS)
+    return any(part.op == "finfo_field" and part.name == "min" for part in parts)
