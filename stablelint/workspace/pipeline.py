@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import is_project
@@ -15,7 +16,7 @@ from stablelint.workspace.answer import Answer, read
 from stablelint.workspace.cache import Cache
 from stablelint.workspace.codec import Json
 from stablelint.workspace.discover import Candidate, discover
-from stablelint.workspace.examine import prepare, setup, trivial_entry
+from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
 from stablelint.workspace.exchange import guesses_of, holds, read_entry, received_by_file
 from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult, collect
@@ -111,8 +112,6 @@ def check_text(
 
     `received` is what other files pass to it, `focus` what somebody waits for who types.
     """
-    from stablelint.workspace.examine import Examiner
-
     path = os.path.abspath(filename)
     entry = trivial_entry(data, path)
     if entry is None:
@@ -122,18 +121,11 @@ def check_text(
 
 
 def _split(
-    files: Iterable[Candidate], answer_of: Callable[[Candidate], Answer | None]
+    files: Sequence[Candidate], answer_of: Callable[[Candidate], Answer | None]
 ) -> tuple[dict[str, Answer], list[Candidate]]:
     """The answers that can be had by path, and the files for which there is none."""
-    answers: dict[str, Answer] = {}
-    missing: list[Candidate] = []
-    for file in files:
-        answer = answer_of(file)
-        if answer is None:
-            missing.append(file)
-        else:
-            answers[file.path] = answer
-    return answers, missing
+    answers = {file.path: answer for file in files if (answer := answer_of(file)) is not None}
+    return answers, [file for file in files if file.path not in answers]
 
 
 def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
@@ -146,8 +138,7 @@ def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:
     if file.path.endswith(NOTEBOOK):
         return None
     try:
-        with open(file.path, "rb") as stream:
-            data = stream.read()
+        data = Path(file.path).read_bytes()
     except OSError:
         return None  # the examiner meets the same error and reports it
     entry = trivial_entry(data, file.path)
