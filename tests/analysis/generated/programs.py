@@ -132,12 +132,12 @@ def _is_suited(value: Any) -> bool:
 
 
 def operand(rng: random.Random, kind: int) -> torch.Tensor:
-    """A tensor of 3 rows of 4: normal, wide, positive, whole, constant or zero."""
+    """A tensor of 4 rows of 4, which has its shape when it is turned: normal, wide, positive, whole, constant or zero."""
     generator = torch.Generator().manual_seed(rng.randrange(10**9))
-    normal = torch.randn(3, 4, generator=generator)
+    normal = torch.randn(4, 4, generator=generator)
     return (
-        normal, torch.zeros(3, 4), normal.abs(), normal * 30, -torch.ones(3, 4), normal.mul(2).round(),
-        torch.eye(4)[:3].clone(), torch.full((3, 4), 0.5),
+        normal, torch.zeros(4, 4), normal.abs(), normal * 30, -torch.ones(4, 4), normal.mul(2).round(),
+        torch.eye(4), torch.full((4, 4), 0.5),
     )[kind]  # fmt: skip
 
 

@@ -38,7 +38,7 @@ torch.xlogy({t}, {u}) | {t}.acos() | ({t} - {t}.max()).exp() | {t} / {t}.sum(-1,
 ({t} == {t}.max()).sum() | ({t} - {t}.amax(-1, keepdim=True)).exp().sum(-1) | 1 + {t}.relu() | 2 - torch.tanh({t})
 1.5 - torch.sigmoid({t}) | {t}.norm() + {k} | {t}.argsort() + 1 | {t}.var() + {k} | torch.maximum({t}, torch.tensor({k}))
 {t}.numel() + {t}.abs() | {t}.std(-1, keepdim=True).clamp_min({k}) | {t}.sum(0) / {t}.shape[0] | 1 - {t}.softmax(-1) / 2
-torch.zeros(3, 4).scatter(1, {t}.argsort(-1)[:, :1], {k}) | {t}.half().float() | ({t}.abs() + {k}).half()
+torch.zeros(4, 4).scatter(1, {t}.argsort(-1)[:, :1], {k}) | {t}.half().float() | ({t}.abs() + {k}).half()
 {t}.bfloat16() | {t}.to({u}.dtype) | {t}.type_as({u}) | {t}.to(torch.float16) | {t}.clamp(-100, 100).to(torch.int8)
 {t}.clamp(-9, 9).short() * {u}.clamp(-9, 9).short() | {t}.clamp(0, 9).long() ** 2 | {t}.clamp(-9, 9).int() // 2
 torch.matmul({t}, {u}.T) | torch.einsum('ij,ij->i', {t}, {u}) | torch.einsum('ij->j', {t}) | torch.outer({t}[0], {u}[0])
@@ -57,7 +57,7 @@ F.huber_loss({t}, {u})
 F.binary_cross_entropy_with_logits({t}, {u}.sigmoid()) | F.cross_entropy({t}, {u}.softmax(-1))
 F.kl_div({t}, {u}.softmax(-1))
 F.pairwise_distance({t}, {u}) | F.max_pool1d({t}, 2) | F.avg_pool1d({t}, 2) | F.interpolate({t}[None], scale_factor=2)
-{t}.real | {t}.mT | {t}.contiguous() | {t}.expand(3, -1) | {t}.movedim(0, -1) | {t}.narrow(0, 0, 1) | {t}.select(0, 0)
+{t}.real | {t}.mT | {t}.contiguous() | {t}.expand(4, -1) | {t}.movedim(0, -1) | {t}.narrow(0, 0, 1) | {t}.select(0, 0)
 {t}.repeat(2, 1) | {t}.tile(2) | torch.hstack([{t}, {u}]) | torch.block_diag({t}, {u}) | {t}.nansum(-1) | {t}.nanmean()
 {t}.aminmax()[0] | torch.std_mean({t})[0] | {t}.quantile(0.5) | {t}.mode(-1)[0] | {t}.kthvalue(1, -1)[0]
 torch.trace({t}) | torch.diff({t}.sort(-1)[0]) | torch.heaviside({t}, {u}) | torch.copysign({t}, {u})
@@ -68,6 +68,12 @@ torch.sgn({t})
 ({t} >= {t}.mean()).sum()
 max({t}.sum(), {u}.sum()) | max([{t}, {u}], key=torch.sum) | sum([{t}, {u}]) | abs({t}) | pow({t}, 2)
 [{t}, {u}][{n} > 0] | {t} if {n} > {k} else {u}
+{t}.t() | {t}.permute(1, 0) | {t}.amax(0) | {t}.unsqueeze(1) | {t}[:, None] | {t}.amax(-1).unsqueeze(0) | {t} / {t}.T
+({t} - {u}.amax(-1, keepdim=True)).exp() | ({t}.T - {t}.amax(-1, keepdim=True)).exp() | {t}.flip(-1) | {t}[..., None]
+({t} - {t}.amax(-1)).exp() | ({t} - {t}.amax(-1)[:, None]).exp() | ({t}.T - {t}.amax(0)).exp() | {t}.T * ({t} > 0)
+torch.where({t} > 0, {t}.T, {k}) | torch.where(({t} > {k}).all(0), {t}, {j}) | {t}[({t} > {k}).all(0)]
+{t}[({t} > {k}).all(-1)] | {t}.masked_fill(({t} <= 0).T, {k}) | {t}.amax(0) - {t}.amin(-1) | {t} - {t}.amin(-1)
+{t}.sort(0)[0].diff(dim=-1) | {t}.softmax(0).amax(-1) | {t}.softmax(0).sum(-1) | {t}.T + ({t} == 0) | {t} * {t}.T
 """
 
 NUMBERS = """
