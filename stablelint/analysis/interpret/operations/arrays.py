@@ -16,7 +16,8 @@ _SAME = frozenset(
     """
     log log2 log10 log1p exp exp2 expm1 sqrt square abs absolute sign sum nansum mean nanmean median prod max amax min
     amin maximum minimum std var where clip divide true_divide multiply add subtract dot matmul cumsum cumprod arccos
-    arcsin sin cos tanh floor ceil isnan isinf isfinite nan_to_num logical_not logical_and logical_or
+    arctanh arccosh arcsin sinh cosh reciprocal sin cos tanh floor ceil isnan isinf isfinite nan_to_num logical_not
+    logical_and logical_or
     """.split()
 )
 _COPIES = {"array": "clone", "asarray": "numpy"}  # of what is an array already, or a tensor
