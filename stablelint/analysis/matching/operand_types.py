@@ -37,6 +37,9 @@ _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of thes
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _PARTS = frozenset(("part", "index"))
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
+# What arrays compute with, by operators and methods of the same name, and what is handed over.
+_AS_ARRAYS = having("of-arrays") | {"amax", "amin", "neg", "sqrt", "norm", "phi"} | _PARTS | HANDED_OVER
+_OF_TENSORS = _TENSOR_ATTRIBUTES - {"dtype", "ndim"}
 # Results hold some of the first operand's elements, as they are.
 _PICKS = having("pick")
 _HANDS_ON = having("layout", "copy")
@@ -67,6 +70,8 @@ def misfit(template: str, site: Site) -> str | None:
         made = _made_elsewhere(site.match.bindings[name])
         if made is not None:
             return f"`{made}` need not make tensors, and the rewrite is one for tensors"
+        if _may_be_array(site.match.bindings[name], site):
+            return f"nothing shows that {_named(name, site)} is a tensor and no array of NumPy's"
     raised = _RAISED.match(template)
     if raised is not None and (number := _number(raised[1], site)) is not None:
         return number
@@ -163,6 +168,38 @@ def _is_array(value: Value, site: Site) -> bool:
         if part.kind is Kind.ARRAY or of_table or (part.op in HANDED_OVER and part.name in likes):
             return True
     return False
+
+
+def _may_be_array(value: Value, site: Site) -> bool:
+    """Whether a value is computed as arrays are, too, of what is handed over, by a function that names nothing of torch's.
+
+    So it is only in a file that imports NumPy.
+    """
+    function = site.frame.function
+    if (
+        function is None
+        or not _roots(function.module).get("numpy")
+        or _names_torch(function.node, function.module)
+    ):
+        return False
+    parts = [part for part in behind(value) if not part.is_constant]
+    return bool(parts) and all(part.op in _AS_ARRAYS and part.dtype is None for part in parts)
+
+
+@remembered
+def _names_torch(function: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a function names what was imported from torch, or what only tensors have."""
+    names = {one.id for one in descendants(function) if isinstance(one, ast.Name)}
+    attributes = {one.attr for one in descendants(function) if isinstance(one, ast.Attribute)}
+    return not names.isdisjoint(_roots(module).get("torch", ())) or not attributes.isdisjoint(_OF_TENSORS)
+
+
+def _roots(module: ModuleInfo) -> dict[str, set[str]]:
+    """The names that a file imports, by the package."""
+    found: dict[str, set[str]] = {}
+    for name, qualified in module.imports.items():
+        found.setdefault(qualified.partition(".")[0], set()).add(name)
+    return found
 
 
 def _hides_its_operands(value: Value) -> bool:

@@ -15,10 +15,12 @@ _METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.M
 
 
 def chained(source: SourceText, change: Change) -> Change:
-    """The change with a method that it appends to a chain on a line of its own, where the chain goes on so."""
+    """The change with a method that it appends to a chain on a line of its own, where the chain is written so."""
     start, end, text = change
     original = source.text[start:end]
-    following = _NEXT_LINK.match(source.text, end)
+    links = list(_NEXT_LINK.finditer(source.text, start, end))
+    own = links[-1] if links and "\n" not in source.text[links[-1].end() : end] else None
+    following = _NEXT_LINK.match(source.text, end) or own
     appended = text.removeprefix(original)
     if following is None or not text.startswith(original) or not appended.startswith("."):
         return change

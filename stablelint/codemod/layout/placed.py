@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stablelint.codemod.layout.arguments import as_it_stands
 from stablelint.codemod.layout.breaks import rebroken
 from stablelint.codemod.layout.chain import as_link, behind_brackets, chained, stacked
 from stablelint.codemod.templates.hoist import Hoisted
-from stablelint.codemod.templates.operand import parse_operand
+from stablelint.codemod.templates.operand import flat, parse_operand
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import replaced
 from stablelint.codemod.text.locate import Region, Tree
@@ -30,6 +31,7 @@ def placed(
     Raises Withheld where every way to write it would mean something else.
     """
     newline = tree.source.newline + region.indent
+    hoisted = [_on_one_line(tree.source, item) for item in hoisted]
     for template in ("{}", "({})"):
         before = [(item.offset, item.offset, item.line(template) + newline) for item in hoisted]
         for variant, value in _variants(tree, node, *new):
@@ -46,6 +48,13 @@ def placed(
                     return [*before, *lines]
             return changes
     raise Withheld("the rewritten expression would mean something else in its place")
+
+
+def _on_one_line(source: SourceText, item: Hoisted) -> Hoisted:
+    """The assignment with its value on one line, where it fits there."""
+    joined = replace(item, value=replace(item.value, text=flat(item.value.text)))
+    fits = len(item.indent + joined.line("{}")) <= draft.limit(source)
+    return joined if "\n" in item.value.text and "\n" not in joined.value.text and fits else item
 
 
 def _joined(

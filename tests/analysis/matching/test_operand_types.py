@@ -486,3 +486,19 @@ def test_what_a_mapping_of_arrays_holds_is_an_array(key: str) -> None:
             return data['x_train'][..., 0].std()
         """)
     assert not isinstance(written.get("SL107"), tuple)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_written"),
+    [("pass", False), ("y = np.abs(x)", False), ("x = x.detach()", True), ("x = torch.abs(x)", True)],
+)
+def test_a_function_that_speaks_of_numpy_alone_may_be_given_arrays(line: str, is_written: bool) -> None:
+    written = fixes(f"""
+        import numpy as np
+
+        def spread(x):
+            {line}
+            extent = x.max(0) - x.min(0)
+            return extent, x.std()
+        """)
+    assert isinstance(written.get("SL107"), tuple) is is_written

@@ -288,3 +288,10 @@ def test_the_second_of_two_operands_is_opened_where_it_ends_in_brackets() -> Non
         "    return scale.clamp(-20.0, 20.0).exp() * torch.cat(\n"
         "        [weights, weights.flip(0), weights], dim=1\n    )\n"
     )
+
+
+def test_a_method_behind_the_last_link_of_a_chain_is_a_link_of_it() -> None:
+    source = HEAD + "def f(x, m):\n    return (\n        x\n        / m.float()\n        .sum(0)\n    )\n"
+    value = "m.float()\n        .sum(0)"
+    change = proposal(source, value, "$s.clamp_min(1)", s=value)
+    assert rewritten(source, change).endswith("        .sum(0)\n        .clamp_min(1)\n    )\n")

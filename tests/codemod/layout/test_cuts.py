@@ -1,5 +1,7 @@
 """A line within brackets that gets too long is spread, one part a line."""
 
+import pytest
+
 from tests.codemod.support import proposal, rewritten
 
 HEAD = "import torch\n"
@@ -66,16 +68,20 @@ def test_operands_of_several_lines_are_spread_anew() -> None:
     )
 
 
-def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own() -> None:
-    source = (
-        HEAD
-        + "def f(a, b):\n    y = torch.log(\n        (\n            a.sum()\n            + b.sum()\n        )\n    )\n"
-    )
-    at = source.index("a.sum()")
-    value = source[at : source.index("b.sum()") + 7]
+@pytest.mark.parametrize("long", [True, False])
+def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own_where_it_does_not_fit(
+    long: bool,
+) -> None:
+    one, other = [
+        f"a{'_of_the_first_of_two_neural_networks' * long}.sum()",
+        f"b{'_of_the_second_of_two_neural_networks' * long}.sum()",
+    ]
+    value = f"{one}\n            + {other}"
+    source = f"{HEAD}def f(a, b):\n    y = torch.log(\n        (\n            {value}\n        )\n    )\n"
     change = proposal(source, value, "$s.clamp_min(torch.finfo($s.dtype).tiny)", s=value)
+    given = f"(\n        {one}\n        + {other}\n    )" if long else f"{one} + {other}"
     assert rewritten(source, change) == (
-        HEAD + "def f(a, b):\n    total = (\n        a.sum()\n        + b.sum()\n    )\n"
+        f"{HEAD}def f(a, b):\n    total = {given}\n"
         "    y = torch.log(total.clamp_min(torch.finfo(total.dtype).tiny))\n"
     )
 
