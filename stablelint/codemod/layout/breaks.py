@@ -253,6 +253,11 @@ def _scan(line: str) -> tuple[_Bracket, tuple[_Bracket, ...]] | None:
             elif token.type == tokenize.OP and token.string in ")]}":
                 one = closed(lead + token.start[1])
                 found += [one] if one.end - one.start > 1 else []
-    except (tokenize.TokenError, SyntaxError, IndexError):
+    except (SyntaxError, IndexError):
         return None
+    except tokenize.TokenError:  # a bracket that other lines close
+        if len(opened) == 1:
+            return None
+        del opened[1:]
+        return _Bracket(lead, code_end, 0), tuple(found)
     return closed(code_end), tuple(found)

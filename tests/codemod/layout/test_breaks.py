@@ -295,3 +295,32 @@ def test_a_method_behind_the_last_link_of_a_chain_is_a_link_of_it() -> None:
     value = "m.float()\n        .sum(0)"
     change = proposal(source, value, "$s.clamp_min(1)", s=value)
     assert rewritten(source, change).endswith("        .sum(0)\n        .clamp_min(1)\n    )\n")
+
+
+def test_a_line_whose_last_bracket_other_lines_close_is_broken_in_an_earlier_one() -> None:
+    start = "    first_result = first_operand / torch.norm(first_operand) + torch.exp2("
+    source = f"{HEAD}def f(first_operand, second):\n{start}\n        second\n    )\n"
+    change = proposal(
+        source,
+        "torch.norm(first_operand)",
+        "$n.clamp_min(torch.finfo(first_operand.dtype).tiny ** 0.5)",
+        n="torch.norm(first_operand)",
+    )
+    assert rewritten(source, change).endswith(
+        "    first_result = first_operand / torch.norm(first_operand).clamp_min(\n"
+        "        torch.finfo(first_operand.dtype).tiny ** 0.5\n    ) + torch.exp2(\n        second\n    )\n"
+    )
+
+
+def test_a_comment_in_a_column_of_comments_stays_there() -> None:
+    source = f"{HEAD}def f(x, y):\n    a = x.exp() - 1      # first\n    b = y                # second\n    return a, b\n"
+    change = proposal(source, "x.exp() - 1", "torch.expm1($x)", x="x")
+    assert "    a = torch.expm1(x)   # first\n    b = y                # second\n" in rewritten(
+        source, change
+    )
+
+
+def test_a_comment_of_its_own_stays_two_spaces_behind_the_code() -> None:
+    source = f"{HEAD}def f(x, y):\n    return y / x.sum()  # mean\n"
+    change = proposal(source, "x.sum()", "$n.clamp_min(1)", n="x.sum()")
+    assert "    return y / x.sum().clamp_min(1)  # mean\n" in rewritten(source, change)
