@@ -6,13 +6,19 @@ change: the finding must be gone, and no other may have come.
 
 from __future__ import annotations
 
+import ast
+import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
+from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Edit, Passes, Texts
 from stablelint.syntax.source import SourceError
+from stablelint.workspace.discover import discover
 from stablelint.workspace.examine import Scope, setup
 from stablelint.workspace.notebooks import python_at
 
@@ -56,10 +62,43 @@ def fix_across(found: Iterable[Diagnostic], scope: Scope, received: Mapping[str,
             reason = str(error)
         if reason is None:
             made, joint.texts = edits, texts
-            joint.applied += group
+            joint.applied += [_naming_takers(item, group, before, scope.root) for item in group]
         else:
             joint.withheld += [replace(item, fix=None, fix_withheld=reason) for item in group]
     return joint
+
+
+def _naming_takers(item: Diagnostic, group: Sequence[Diagnostic], texts: Texts, root: str) -> Diagnostic:
+    """The finding, whose fix says which files that have none of the group take what it changes in others."""
+    from stablelint.codemod.text.unread import is_taken_from
+
+    assert item.fix is not None
+    files = item.fix.by_file(item.filename)
+    names = {
+        path: _defined_around(texts[path], edits) for path, edits in files.items() if path != item.filename
+    }
+    known = {one.filename for one in group}.union(files)
+    takers: list[str] = []
+    for one in discover([root], Settings(root=Path(root))).files:
+        with suppress(OSError):
+            data = [Path(one.path).read_bytes()] if one.path not in known else []
+            if any(is_taken_from(path, of, data) for path, of in names.items() if of):
+                takers.append(os.path.relpath(one.path, root))
+    if not takers:
+        return item
+    what = " and ".join(f"`{name}`" for name in sorted(frozenset().union(*names.values())))
+    said = f"{', '.join(sorted(takers))}, too, {'takes' if len(takers) == 1 else 'take'} {what}"
+    caution = f"{item.fix.caution}; {said}" if item.fix.caution else said
+    return replace(item, fix=item.fix._replace(caution=caution))
+
+
+def _defined_around(text: bytes, edits: Iterable[Edit]) -> frozenset[str]:
+    """The names of the outermost functions and classes that edits change."""
+    rows = {edit.span.start.row for edit in edits}
+    defined = (one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef | ast.ClassDef))
+    return frozenset(
+        one.name for one in defined if rows & set(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    )
 
 
 def together(items: Iterable[T], parts: Callable[[T], frozenset[Hashable]]) -> Iterator[list[T]]:

@@ -131,6 +131,21 @@ def test_who_else_reads_the_result_is_told(project: Path) -> None:
     (finding,) = answers["model"].joint
     assert finding.fix is not None
     assert "in model.py, all who call `Net`, as on line 15" in (finding.fix.caution or "")
+    assert "too, take" not in (finding.fix.caution or "")
+
+
+def test_files_that_take_the_model_and_no_loss_are_told(project: Path) -> None:
+    serve = "from model import Net\n\n\ndef serve(x):\n    return Net()(x).max(1)\n"
+    answers = fixed(
+        project,
+        model=MODEL.format(last=SOFTMAX),
+        train=train("CrossEntropyLoss"),
+        serve=serve,
+        other="x = 1\n",
+    )
+    (finding,) = answers["model"].joint
+    assert finding.fix is not None
+    assert (finding.fix.caution or "").endswith("; serve.py, too, takes `Net`")
 
 
 def test_a_model_that_is_read_in_another_way_stays(project: Path) -> None:
