@@ -28,7 +28,7 @@ from stablelint.runtime.guard.reporting.cause import (
     cause_of_operands,
     explain,
 )
-from stablelint.runtime.guard.reporting.event import Event, Mechanism, NonFiniteError, Origin, Warned
+from stablelint.runtime.guard.reporting.event import Event, Mechanism, NonFiniteError, Origin, Phase, Warned
 from stablelint.runtime.guard.reporting.records import Records, Writer
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching import sight
@@ -235,8 +235,8 @@ class Guard:
         if len(self.reports) >= self._max_events:
             return
         report = self._report(watch, alarm)
-        if watch.state.let_pass is not None and report.event.origin is Origin.PARAMETERS:
-            return  # written by hand with what was let pass
+        if watch.state.let_pass is not None and self._is_written_with_it(report.event):
+            return
         with self._lock:
             if len(self.reports) >= self._max_events:
                 return
@@ -245,6 +245,12 @@ class Guard:
         self._react(report)
         if not watch.state.dropped:
             watch.state.let_pass = alarm.step
+
+    def _is_written_with_it(self, event: Event) -> bool:
+        """Whether an event comes of parameters that were written by hand with what was let pass."""
+        told = {one.parameter for one in self.events if one.phase is Phase.OPTIMIZER}
+        bad = {one.name for one in event.operands if one.nan or one.inf}
+        return event.origin is Origin.PARAMETERS or bool(told & bad)
 
     def _publish(self, report: Report) -> None:
         self._records.on_report(report.event, report.as_json())

@@ -156,9 +156,11 @@ def _update_by_hand(watch: Watch, target: Target, root: Root, chosen: Attempt) -
     The pass is repeated to its end with 0 in place of what is not finite in the parameter: its update, of gradients and
     of what the program keeps beside them, does the same again.
     """
-    if watch.optimizers or root.leaf is None or not naming.is_written_by_hand(root.leaf):
+    if watch.optimizers or root.leaf is None or not (root.leaf.is_leaf and root.leaf.requires_grad):
         return None
-    name = naming.parameter_name(root, {}) or "a parameter"
+    sites = root.fault.place.sites
+    operands = naming.named_operands(root, resolve(sites[0]) if sites else None)
+    name = next((one.name for one in operands if one.nan or one.inf), "a parameter")
     found = _made_before(watch, replace(target, updated={name: root.leaf}), [chosen])
     if found is None:
         return None

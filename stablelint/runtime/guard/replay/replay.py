@@ -181,7 +181,7 @@ class Replay(Follower):
             for name, tensor in tensors:
                 if not self.target.skips(name) and badness_of(tensor, nan_suffices=True):
                     self.outcome.parameter = self.outcome.parameter or name
-                    fault = self.trace.fault_of(tensor)
+                    fault = self.trace.fault_in(tensor)
                     if fault is not None:
                         faults.append(fault)
         self._arrive(faults)

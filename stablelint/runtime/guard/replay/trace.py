@@ -80,6 +80,7 @@ class Trace(Mode):
         self._places = Places(modules, backward_code)
         self._by_tensor: dict[int, tuple[weakref.ref[torch.Tensor], Fault, Badness]] = {}
         self._by_storage: dict[int, Fault] = {}
+        self._last_in: dict[int, Fault] = {}  # memory, whether or not it was another tensor's since
         self._casts: list[tuple[weakref.ref[torch.Tensor], weakref.ref[torch.Tensor]]] = []  # and of what
         self._resting = False
         self._writes = writes
@@ -139,6 +140,10 @@ class Trace(Mode):
             return known[1]
         return self._by_storage.get(storage_key(tensor) or id(tensor))
 
+    def fault_in(self, bad: torch.Tensor) -> Fault | None:
+        """The last operation that made a non-finite tensor in the memory of one that is known not to be finite."""
+        return self.fault_of(bad) or self._last_in.get(storage_key(bad))
+
     def _record(
         self,
         func: Any,
@@ -183,6 +188,7 @@ class Trace(Mode):
         self.faults.append(fault)
         for tensor, own in bad:
             self._by_tensor[id(tensor)] = (weakref.ref(tensor), fault, own)
+            self._last_in[storage_key(tensor)] = fault
             if in_place:
                 self._by_storage[storage_key(tensor) or id(tensor)] = fault
 
