@@ -173,7 +173,7 @@ def _update_by_hand(watch: Watch, target: Target, root: Root, chosen: Attempt) -
 def _by_generator(watch: Watch, target: Target, leaf: torch.Tensor) -> Finding | None:
     """The statement of a generator that has made a value which it handed out; None where that is none."""
     handed_out = replace(target, alarm=replace(target.alarm, shown=leaf))
-    found = _made_before(watch, handed_out, slices_of_generators(leaf))
+    found = _made_before(watch, handed_out, slices_of_generators())
     if found is None:
         return None
     note = "A generator has made the value: its statements were run again, with what its names hold."
@@ -184,7 +184,8 @@ def _made_before(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Findi
     """What made a value before the step that met it, by the first of the attempts that computes it anew."""
     for attempt in ways:
         outcome = run_attempt(watch, target, attempt)
-        if outcome.root is not None and outcome.root.leaf is None:
+        root = outcome.root
+        if root is not None and root.leaf is None and not root.fault.written:
             event = replace(_located(watch, target.alarm, outcome, target), exact=False, compared=())
             return Finding(event, attempt, target)
     return None

@@ -24,7 +24,7 @@ from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
-from stablelint.runtime.guard.source.slices import slices_at
+from stablelint.runtime.guard.source.slices import is_bad, slices_at
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
@@ -83,12 +83,13 @@ def slices(alarm: Alarm) -> Iterator[Attempt]:
     return _slices_of(step_frames(alarm.frame, _ATTEMPTS))
 
 
-def slices_of_generators(tensor: torch.Tensor) -> Iterator[Attempt]:
-    """The statements behind a tensor that generators of the program hold, and have handed out."""
-    holders = (one for one in gc.get_referrers(tensor) if isinstance(one, GeneratorType))
-    return _slices_of(
-        one.gi_frame for one in holders if one.gi_frame and not is_library(one.gi_code.co_filename)
-    )
+def slices_of_generators() -> Iterator[Attempt]:
+    """The statements behind values that are not finite and that generators of the program hold, which wait to go on."""
+    # Holding what another thread is just making breaks that thread.
+    known = [] if others_run_the_program() else gc.get_objects()
+    waiting = [one for one in known if type(one) is GeneratorType and one.gi_suspended]
+    frames = [one.gi_frame for one in waiting if not is_library(one.gi_code.co_filename)]
+    return _slices_of(one for one in frames if one and any(map(is_bad, one.f_locals.values())))
 
 
 def _slices_of(frames: Iterable[FrameType]) -> Iterator[Attempt]:

@@ -231,7 +231,7 @@ class Replay(Follower):
                 with self.modules.watching(), self.trace:
                     result = attempt.run()
                 if self.target.updated or (self.target.shown and result is not None):
-                    self._look_at(self.target.updated.items() or (("", one) for one in tensors_in(result)))
+                    self._look_at(self.target.updated.items() or self._handed_out(result))
                 if target_is_healthy := self.target.shown and self.target.proving:
                     outcome.reached, outcome.loss = True, 0.0
                 if not target_is_healthy:
@@ -244,6 +244,13 @@ class Replay(Follower):
                 self._writes.take_back()
         self._compare()
         return outcome
+
+    def _handed_out(self, result: object) -> Iterator[tuple[str, torch.Tensor]]:
+        """Those tensors of what a generator hands out that can be the one that was shown."""
+        shown = self.target.alarm.shown
+        for one in tensors_in(result):
+            if shown is not None and (one.shape, one.dtype) == (shown.shape, shown.dtype):
+                yield "", one
 
     def _compare(self) -> None:
         """Whether this was the same step: what it computed is what the step had computed, where that is finite."""

@@ -34,14 +34,15 @@ def slices_at(frame: FrameType) -> Iterator[Region]:
     Then, should a gradient be at fault, also those that made the graph which it came through: that graph is freed.
     """
     seen: set[tuple[ast.stmt, ...]] = set()
-    for is_anew in (_is_bad, _is_bad_or_has_graph):
+    for is_anew in (is_bad, _is_bad_or_has_graph):
         region = _slice_at(frame, is_anew)
         if region is not None and region.body not in seen:
             seen.add(region.body)
             yield region
 
 
-def _is_bad(value: object) -> bool:
+def is_bad(value: object) -> bool:
+    """Whether a value is a tensor that is not finite, or holds one."""
     return any(badness_of(one) for one in _held_by(value))
 
 

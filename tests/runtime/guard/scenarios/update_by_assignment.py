@@ -5,10 +5,11 @@ weights = {"w": torch.randn(3, 2, requires_grad=True)}
 squares = {"w": torch.zeros(3, 2)}
 
 
-def update(rate=0.1):
+def update():
     for name, one in weights.items():
         squares[name] = 0.9 * squares[name] + 0.1 * one.grad.square()
-        one.data = one.data - rate * one.grad / squares[name].sqrt()  # <- rate * one.grad / squares[name].sqrt() | function
+        root = squares[name].sqrt()
+        one.data = one.data - 0.1 * one.grad / root  # <- 0.1 * one.grad / root | function
         one.grad = None
 
 
