@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError
+from stablelint.syntax.names import dotted
 
 PREFIX = "__mv_"
 # Packages by the names that everybody gives them; any other stands under its own.
@@ -70,8 +71,8 @@ def metavariable(node: ast.AST) -> str | None:
 def modules_of(tree: ast.AST) -> Iterator[str]:
     """What stands before the dots of a dotted name, as written: `scipy.special` and `scipy`."""
     for node in ast.walk(tree):
-        text = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
-        if all(part.isidentifier() for part in text.split(".")) and not text.startswith(PREFIX):
+        text = dotted(node.value) if isinstance(node, ast.Attribute) else ""
+        if text and not text.startswith(PREFIX):
             yield text
 
 

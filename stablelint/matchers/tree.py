@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from stablelint.syntax.names import last_name, spelled
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import FIELDS, SCOPES, children, descendants, nodes_below, nodes_in
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -102,7 +103,7 @@ def end(node: ast.AST | None) -> tuple[int, int]:
     return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
-@lru_cache(maxsize=4)
+@remembered
 def parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """The parent of each node below `root`."""
     found: dict[ast.AST, ast.AST] = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stablelint.syntax.names import base_name, spelled
-from stablelint.syntax.walk import descendants
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
 """Methods by which something else may take the place of what a module takes or yields."""
@@ -51,9 +51,9 @@ def is_in_place(method: str) -> bool:
     return (method.endswith("_") and not method.endswith("__")) or method in _CHANGING
 
 
-def names_written(tree: ast.AST) -> frozenset[str]:
-    """The names of tensors or collections that a piece of text may change in place."""
-    return frozenset(filter(None, (written_name(n) for n in descendants(tree) if type(n) in WRITING)))
+def names_written(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names of tensors or collections that nodes of a text may change in place."""
+    return frozenset(filter(None, (written_name(n) for n in nodes if type(n) in WRITING)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class Touched:
     others: frozenset[str] = frozenset()  # attributes of other objects, or of the class, that it assigns
 
 
-def touched(function: ast.AST) -> Touched:
-    """What a method does to `self`, by its text."""
+def touched(nodes: Iterable[ast.AST]) -> Touched:
+    """What the nodes of a method do to `self`."""
     found: set[str] = set()
     called: set[str] = set()
     others: set[str] = set()
-    for node in descendants(function):
+    for node in nodes:
         if type(node) is ast.Attribute or type(node) is ast.Subscript:
             if type(node.ctx) is ast.Store:
                 found.add(written_attribute(node))

@@ -68,7 +68,7 @@ class FunctionInfo:
     @cached_property
     def changed(self) -> frozenset[str]:
         """The names of what its text may change in place."""
-        return names_written(self.node)
+        return names_written(descendants(self.node))
 
     @cached_property
     def touches(self) -> Touched:
@@ -76,7 +76,7 @@ class FunctionInfo:
         owner = self.owner
         if owner is not None and owner.methods.get(self.name) is self:
             return owner.touches(self.name)
-        return touched(self.node)
+        return touched(descendants(self.node))
 
     @cached_property
     def writes(self) -> frozenset[str]:
@@ -106,14 +106,19 @@ class FunctionInfo:
 
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
-        self.changed = frozenset(seen.changed - {""})
-        self.touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
-        if self.owner is not None and self.owner.methods.get(self.name) is self:
-            self.owner.touched.setdefault(self.name, self.touches)
+        touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
+        self._keep(frozenset(seen.changed - {""}), touches)
 
     def outlive(self) -> None:
         """Keeps what its body writes into, for when that is dropped."""
-        _ = self.writes, self.touches
+        nodes = descendants(self.node)
+        self._keep(names_written(nodes), touched(nodes))
+        _ = self.writes
+
+    def _keep(self, changed: frozenset[str], touches: Touched) -> None:
+        self.changed, self.touches = changed, touches
+        if self.owner is not None and self.owner.methods.get(self.name) is self:
+            self.owner.touched.setdefault(self.name, touches)
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
@@ -195,7 +200,7 @@ class ClassInfo:
         """What a method does to `self`."""
         known = self.touched.get(method)
         if known is None:
-            known = self.touched[method] = touched(self.methods[method].node)
+            known = self.touched[method] = touched(descendants(self.methods[method].node))
         return known
 
 
@@ -244,7 +249,7 @@ class ModuleInfo:
     @cached_property
     def _changed(self) -> frozenset[str]:
         statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
-        return frozenset().union(*map(names_written, statements))
+        return frozenset().union(*(names_written(descendants(s)) for s in statements))
 
     def is_lent(self, name: str) -> bool:
         """Whether the object of a name gets another name, or is handed to a call, that may write into it."""

@@ -20,6 +20,8 @@ _LONGEST = 40
 
 def leaves(value: Value) -> list[Value]:
     """What a value is on one path or another, each once: paths part and meet again and again."""
+    if value.op != "phi":
+        return [value]
     found, pending, seen = [], [value], {id(value)}
     while pending:
         known = pending.pop()

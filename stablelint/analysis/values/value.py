@@ -105,7 +105,9 @@ class Value:
     @property
     def first(self) -> Value | None:
         """The first operand."""
-        return next(iter(self.operands.values()), None)
+        for operand in self.operands.values():
+            return operand
+        return None
 
     def constant(self) -> Any:
         """The literal, or None."""

@@ -31,6 +31,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.content import NOTEBOOK
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having, method
 from stablelint.syntax.walk import nodes_in
 
@@ -149,5 +150,8 @@ def data_attribute(review: Review, rule: Rule) -> Sites:
 
 def _is_object(owner: ast.expr, root: ast.AST) -> bool:
     """Whether a function reads of something what no tensor has: `args.epochs` beside `args.data`."""
-    attributes = {n.attr for n in nodes_in(root, ast.Attribute) if ast.dump(n.value) == ast.dump(owner)}
-    return any(method(name) is None and name not in _ATTRIBUTES for name in attributes)
+    foreign = (
+        n for n in nodes_in(root, ast.Attribute) if n.attr not in _ATTRIBUTES and method(n.attr) is None
+    )
+    text = spelled(owner)
+    return any(spelled(n.value) == text for n in foreign)

@@ -26,6 +26,8 @@ from stablelint.analysis.values.value import Attributes, Kind, Value, join
 from stablelint.syntax.names import spelled
 from stablelint.syntax.writes import HOOKS
 
+_PERHAPS_BOUND = frozenset({"attribute", "phi"})
+
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
     """The value of a call."""
@@ -83,7 +85,8 @@ def _let_run(given: list[Value], frame: Frame) -> None:
 
 def _let_bound_write(given: list[Value], frame: Frame) -> None:
     """Lets methods that change what they belong to, `x.mul_` and `found.append`, be called by whoever has them."""
-    for bound in (leaf for value in given for leaf in lists.leaves(value) if leaf.op == "attribute"):
+    seen = (leaf for value in given if value.op in _PERHAPS_BOUND for leaf in lists.leaves(value))
+    for bound in (leaf for leaf in seen if leaf.op == "attribute"):
         thing = bound.operands["input"]
         if thing.kind in STORED and changes(bound.name):
             let_write(bound.name, [thing], frame, in_place=True)

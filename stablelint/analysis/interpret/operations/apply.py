@@ -176,6 +176,8 @@ def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dic
 
 
 def _folded(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value | None:
+    if op not in _FOLD and op not in ("neg", "logical_not"):
+        return None
     data: list[Any] = []
     named = op in ("eq", "ne")
     if op in _TRUTHS and any(v.assumed for v in operands.values()):
@@ -220,8 +222,10 @@ def _huge(op: str, data: list[Any]) -> bool:
 
 def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
     values = list(operands.values())
-    assumed = [v for v in values if v.assumed]
-    held = [v for v in values if v.belief is not None]
+    assumed = held = False
+    for operand in values:
+        assumed = assumed or operand.assumed
+        held = held or operand.belief is not None
     kind = kind_of(op, [v for name, v in operands.items() if name not in _MODES])
     if kind is Kind.UNKNOWN and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         kind = Kind.TENSOR  # `torch.remainder(x, n)`, `x.abs()`: what operators yield may be a number
