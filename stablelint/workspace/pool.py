@@ -102,10 +102,11 @@ class Workers:
             workers = min(self._jobs, len(chunks))
             self._executor = self._stack.enter_context(_executor(self._setup, workers, self._prepare))
         try:
-            futures: list[Future[Results]] = [self._executor.submit(_run_chunk, chunk) for chunk in chunks]
+            futures: set[Future[Results]] = {self._executor.submit(_run_chunk, chunk) for chunk in chunks}
         except BrokenProcessPool:
             return
         for future in as_completed(futures):
+            futures.discard(future)  # with what it holds
             try:
                 yield from future.result()
             except BrokenProcessPool:
