@@ -243,7 +243,7 @@ class _Analysis:
         callers = self._session.callers.get(id(function.node), [])
         private = function.is_private and not self._is_called_elsewhere(function)
         felt = not private or not (root.ungraded or (callers and not any(c.gradient for c in callers)))
-        frame.state.gradient = felt and not function.without_gradient
+        frame.state.gradient = felt and not (function.without_gradient or self._module.is_of_arrays)
         if self._is_seen_whole(root):
             if private:
                 hand_over(callers, frame.state)

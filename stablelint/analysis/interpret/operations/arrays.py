@@ -26,7 +26,12 @@ _WRITING = frozenset(
 )
 # Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
 _MADE = frozenset(
-    "array asarray load zeros ones full zeros_like ones_like ptp average percentile quantile bincount".split()
+    """
+    array asarray load zeros ones full zeros_like ones_like ptp average percentile quantile bincount concatenate stack
+    vstack hstack repeat tile roll sort diff gradient cumsum cross outer inner vdot einsum tensordot kron convolve interp
+    cov corrcoef nanmax nanmin nanmedian nanstd nanvar trace diag linalg.inv linalg.pinv linalg.solve linalg.det
+    linalg.eigvals linalg.eigvalsh fft.fft fft.rfft
+    """.split()
 )
 _SPREADS = frozenset({"std", "var", "ptp"})  # not negative, and over the whole count
 _FROM_NUMBERS = {
