@@ -49,6 +49,12 @@ def test_a_mask_tells_of_the_elements_beneath_it(code: str) -> None:
 
 
 CUT = {
+    "what is written into whole numbers on one path": (
+        "def f(x, n):\n"
+        "    v = x.abs() + 1 if n == 0 else (x > 0).sum()\n"
+        "    v[v > -1] = 1e-3\n"
+        "    return v**-0.5"
+    ),
     "a test of what was cut to whole numbers": (
         "def f(x):\n    if x.to(torch.long) >= 0:\n        return torch.log(x + 0.9)"
     ),

@@ -26,7 +26,7 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, of_any
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP
@@ -168,10 +168,12 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
 
 
 def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
-    """A value as the elements of `base` take it: cut to whole numbers by integers."""
-    if base.dtype in (None, *FORMATS) or held_in(base.dtype, value.interval) == value.interval:
+    """A value as the elements of `base` take it: cut to whole numbers by integers, on each path."""
+    whole = [leaf for leaf in lists.leaves(base) if leaf.dtype not in (None, *FORMATS)]
+    if all(held_in(leaf.dtype, value.interval) == value.interval for leaf in whole):
         return value
-    return apply("to", {"input": value, "dtype": base}, node, frame)
+    cut = [apply("to", {"input": value, "dtype": leaf}, node, frame) for leaf in whole]
+    return join(frame.graph, cut if len(cut) == len(lists.leaves(base)) else [value, *cut])
 
 
 def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
