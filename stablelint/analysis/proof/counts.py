@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from stablelint.analysis.values.relations.maxima import extreme_of, rows_of, runs_over
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import behind, stripped
-from stablelint.syntax.operations import having
+from stablelint.analysis.values.views import behind, recast, stripped
+from stablelint.syntax.operations import VIEWS, having
 
 _REACHED = {
     "ge": frozenset("max amax mean median quantile".split()),
@@ -16,6 +19,7 @@ _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
+_MOVING = frozenset({"flip", "roll"})
 _LENGTH = 8  # operations looked through
 
 
@@ -41,7 +45,7 @@ def counts_its_extreme(operand: Value) -> bool:
             return False
         total = stripped(vanishing[0])
     test = _summed(total)
-    return test is not None and meets_its_extreme(test)
+    return test is not None and runs_over(rows_of(total.operands), _rows_met(test))
 
 
 def _summed(total: Value) -> Value | None:
@@ -51,36 +55,38 @@ def _summed(total: Value) -> Value | None:
 
 def meets_its_extreme(mask: Value) -> bool:
     """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
-    test = stripped(mask)
-    if test.op in ("gt", "ge") and _is_below_its_extreme(test.operands["input"]):
-        return test.operands["other"].interval.hi < 0
+    return _rows_met(stripped(mask)) is not None
+
+
+def _rows_met(test: Value) -> Hashable:
+    """The rows in each of which a test holds for some element, the extreme of that row; None where none need."""
+    if test.op in ("gt", "ge") and test.operands["other"].interval.hi < 0:
+        return _rows_below(recast(test.operands["input"]))
     if test.op not in _MIRRORED or len(test.operands) < 2:
-        return False
+        return None
     left, right = (test.operands[name] for name in ("input", "other"))
-    return _reaches(left, test.op, right) or _reaches(right, _MIRRORED[test.op], left)
+    return _reached(left, test.op, right) or _reached(right, _MIRRORED[test.op], left)
 
 
-def _reaches(value: Value, comparison: str, bound: Value) -> bool:
-    """Whether an element of `value` meets a comparison with a bound that is made of its own maximum or minimum."""
-    inner = stripped(bound)
+def _reached(value: Value, comparison: str, bound: Value) -> Hashable:
+    """The rows in which an element of `value` meets a comparison with a bound that is made of its own extremes."""
+    inner = recast(bound)
     if inner.op in ("mul", "div") and comparison == "ge" and value.interval.lo >= 0:
         factor = inner.operands["other"].constant()
         number = factor if isinstance(factor, int | float) else 0.0
         if not 0 < (1 / number if inner.op == "div" and number else number) <= 1:
-            return False
-        inner = stripped(inner.operands["input"])
-    while inner.op in ("part", "index") and inner.first is not None:
-        inner = stripped(inner.first)
-    return inner.op in _REACHED[comparison] and inner.first is not None and _is_same(inner.first, value)
+            return None
+        inner = recast(inner.operands["input"])
+    while inner.op == "part" and inner.first is not None:
+        inner = inner.first
+    found = (extreme_of(op, inner) for op in _REACHED[comparison])
+    return next((one.attained for one in found if one is not None and one.is_of(value)), None)
 
 
-def _is_below_its_extreme(value: Value) -> bool:
-    """Whether a value is a tensor less its own maximum, `x - x.max()`, and 0 at the largest element."""
-    difference = stripped(value)
-    largest = stripped(difference.operands["other"]) if difference.op == "sub" else difference
-    if difference.op != "sub" or largest.op not in _REACHED["ge"] or largest.first is None:
-        return False
-    return largest.op in ("amax", "max") and _is_same(largest.first, difference.operands["input"])
+def _rows_below(difference: Value) -> Hashable:
+    """The rows in which some element of a tensor less its own maximum, `x - x.max()`, is 0."""
+    largest = extreme_of("amax", difference.operands["other"]) if difference.op == "sub" else None
+    return largest.attained if largest is not None and largest.is_of(difference.operands["input"]) else None
 
 
 def _number(value: Value | None) -> object:
@@ -96,12 +102,20 @@ def counts_its_support(operand: Value) -> bool:
 
     So the support of a projection on the simplex is found, and the largest element is always in it.
     """
-    test = _summed(stripped(operand))
+    total = stripped(operand)
+    test = _summed(total)
     if test is None or test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
         return False
     parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
-    running = {stripped(v.first).key for v in parts if v.op == "cumsum" and v.first is not None}
-    return any(v.op in _ORDERED and v.key in running for v in parts)
+    along = [v for v in parts if v.op == "cumsum" and rows_of(v.operands) == rows_of(total.operands)]
+    running = {stripped(v.first).key for v in along if v.first is not None}
+    ordered = (v for v in parts if v.op in _ORDERED and v.key in running)
+    return any(_ordered_along(v) == rows_of(total.operands) for v in ordered)
+
+
+def _ordered_along(value: Value) -> Hashable:
+    """The rows that are sorted: those of the last dimension unless another is named."""
+    return rows_of(value.operands) if "dim" in value.operands else frozenset({-1})
 
 
 def counts_itself(operand: Value) -> bool:
@@ -123,4 +137,9 @@ def counts_itself(operand: Value) -> bool:
     if test.op != "eq" or len(test.operands) < 2:
         return False
     one, other = test.operands.values()
-    return _is_same(one, other)
+    return _is_same(one, other) and not any(map(_moves, (one, other)))
+
+
+def _moves(value: Value) -> bool:
+    """Whether a view takes elements away from their places along the same dimension."""
+    return value.op in _MOVING or (value.op in VIEWS and value.first is not None and _moves(value.first))

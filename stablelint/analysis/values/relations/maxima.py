@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.analysis.values.indexing import parts_of
+from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
@@ -18,6 +18,7 @@ Ranges = Mapping[str, Interval]
 
 _RAISED = having("raise")  # a maximum that is raised is attained by no element
 _FINITE = having("replace", "raise")  # a shift made finite for empty rows
+_WIDENING = frozenset({"unsqueeze", "index"})
 _ALONG = frozenset({"expand", "view"})  # may leave a column a column
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
@@ -191,7 +192,7 @@ class Extreme:
 def extreme_of(op: str, value: Value) -> Extreme | None:
     """The maximum (`amax`), or more, or the minimum that a value is, where it can be taken out of its operand row by row."""
     views: list[Value] = []
-    while value.op in VIEWS and value.first is not None:
+    while _shows_all(value) and value.first is not None:
         views += [] if value.op in COPIES else [value]
         value = value.first
     grouped = _group_maximum(value) if op == "amax" else None
@@ -215,20 +216,26 @@ def extreme_of(op: str, value: Value) -> Extreme | None:
 
 def _lies_beside(reduction: Value, rows: Hashable, views: Sequence[Value]) -> bool:
     """Whether what a reduction yields of each row is laid along that row, as far as the text shows."""
-    if any(v.op not in _ALONG and v.op != "unsqueeze" for v in views):
+    if any(v.op not in _ALONG and v.op not in _WIDENING for v in views):
         return False
-    added = [place for v in views if v.op == "unsqueeze" for place in _places_added(v)]
+    added = [place for v in views if v.op in _WIDENING for place in _places_added(v)]
     keeps = reduction.operands.get("keepdim")
     if keeps is not None and keeps.constant() is not False:
         return not added and all(map(_may_be_column, views))
     if rows == frozenset({0}):
-        return set(added) <= {0} and all(v.op == "expand" for v in views if v.op != "unsqueeze")
+        return set(added) <= {0} and all(v.op == "expand" for v in views if v.op not in _WIDENING)
     return bool(views) and 0 not in added and (bool(added) or all(map(_may_be_column, views)))
+
+
+def _shows_all(value: Value) -> bool:
+    """Whether a value is another in another shape: `x.unsqueeze(1)`, `x[:, None]`."""
+    index = value.operands.get("index")
+    return value.op in VIEWS or (value.op == "index" and index is not None and keeps_all(index))
 
 
 def _places_added(view: Value) -> list[object]:
     """The dimensions that a view adds: 1 of `x.unsqueeze(1)` and of `x[:, None]`, -1 of `x[..., None]`."""
-    given = view.operands.get("dim")
+    given = view.operands.get("dim") or view.operands.get("index")
     if given is None or given.kind is Kind.NUMBER:
         return [given.constant() if given is not None else None]
     parts = parts_of(given)
