@@ -26,6 +26,7 @@ LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 # Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
 _NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "eps": "1e-6"}
+_OF_DOUBLE = {"tiny": "1e-300", "tiny ** 0.5": "1e-150", "eps": "1e-12"}
 _ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
 _LIMIT = re.compile(r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
@@ -69,8 +70,9 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
             if kind in _HALF:
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return sum_ + _SCRIPTED[limit]
-        numbers = _ADDENDS if sum_ and kind == "float32" else _NUMBERS if not sum_ else {}
-        return sum_ + numbers[limit] if limit in numbers and kind in ("float32", "float64") else found[0]
+        of_single, of_double = (_ADDENDS, {}) if sum_ else (_NUMBERS, _OF_DOUBLE)
+        numbers = of_single if kind == "float32" else of_double if kind == "float64" else {}
+        return sum_ + numbers[limit] if limit in numbers else found[0]
 
     def exponent(found: re.Match[str]) -> str:
         largest = FORMATS[known(found) or "float32"].max

@@ -48,12 +48,13 @@ def test_an_exponent_has_a_round_bound_of_its_type(dtype: str | None) -> None:
     ("dtype", "bound"),
     [
         ("float32", "1e-30"),
+        ("float64", "1e-300"),
         ("float16", "torch.finfo(x.dtype).tiny"),
         ("upcast", "torch.finfo(x.dtype).tiny"),
         (None, "torch.finfo(x.dtype).tiny"),
     ],
 )
-def test_single_precision_gets_a_number_and_half_its_limit(dtype: str, bound: str) -> None:
+def test_single_and_double_precision_get_a_number_and_half_its_limit(dtype: str, bound: str) -> None:
     source = f"{HEAD}def f(x):\n    return torch.log(x)\n"
     x = Binding("x", span_of(source, "x", start=source.index("log(")), dtype)
     fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x=x))
