@@ -16,6 +16,7 @@ from stablelint.runtime.program.nodes import call_that_ends_at, operands_of
 from stablelint.syntax.operations import having, method
 
 UNKNOWN = object()
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "len": len}
 _CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Methods of tensors that compute hardly more than a view.
 _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
@@ -69,6 +70,11 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             return value
         case ast.UnaryOp(ast.USub(), ast.Constant(value)) if isinstance(value, (int, float)):
             return -value
+        case ast.Call(ast.Name("float" | "int" | "len" as name), [argument], []) if name not in scope:
+            given = value_of(argument, scope)
+            if isinstance(given, int | float | str) or (name == "len" and type(given) in _CONTAINERS):
+                with suppress(TypeError, ValueError, OverflowError):
+                    return _NUMBERS[name](given)
         case ast.Attribute(value, name):
             return _attribute(value_of(value, scope), name)
         case ast.Subscript(value, index):

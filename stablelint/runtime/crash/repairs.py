@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
+from time import monotonic
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from stablelint.runtime.crash.failing import Call
 from stablelint.runtime.tensors.measure import dtype_name, tensors_in
 
 _MOST_TRIED = 600
+_SECONDS = 5.0
 _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
 
@@ -40,27 +42,45 @@ def repairs(call: Call, name: Name) -> list[Repair]:
     """The changes that make a call pass, the likeliest first; `name` is what the value at a place is called."""
     operands = [tuple(one.shape) for one in call.values if hasattr(one, "shape")]
     largest = max((math.prod(one) for one in operands), default=1)
+    most = math.inf if isinstance(call.function, nn.Module) else _MOST_GROWN * largest
     found: list[tuple[int, str, Repair]] = []
+    until = monotonic() + _SECONDS
     for kind, text, changed in islice(_changes(call, name), _MOST_TRIED):
+        if monotonic() > until:
+            break
         same = [rank for rank, other, _ in found if other == kind]
-        if len(same) >= _OF_A_KIND.get(kind, 2) or (kind in _LAST and found):
+        if len(same) >= _OF_A_KIND.get(kind, 2) or (
+            kind in _LAST and any(other not in _LAST for _, other, _ in found)
+        ):
             continue
         try:
             shape = _shape(changed.unreduced().result())
             told = _shape(changed.result())
+            if changed.small:  # kernels ask for more than what is known of shapes
+                replace(changed, hollow=False).result()
         except Exception:  # whatever torch says: then it does not pass
             continue
         if kind == "mean" and shape is not None:
             continue
         size = math.prod(shape or ())
-        rank = 3 if kind == "setting" else 0 if shape in operands else 1 if size <= largest else 2
-        if (size > _MOST_GROWN * largest and kind not in _GROWING) or (
-            kind == "wider" and _is_beaten(rank, found)
-        ):
+        rank = (
+            3
+            if kind == "setting"
+            else 0
+            if told == ()
+            else 0
+            if shape in operands
+            else 1
+            if size <= largest
+            else 2
+        )
+        if (size > most and kind not in _GROWING) or (kind == "wider" and _is_beaten(rank, found)):
             continue
         if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in found):
             found.append((rank, kind, Repair(text, told)))
-    return [one for _, _, one in sorted(found, key=lambda one: one[0])][:_TOLD]
+    best = min((rank for rank, _, _ in found), default=0)
+    kept = [(rank, one) for rank, _, one in found if rank != 2 or best == 2]  # what grows is seldom meant
+    return [one for _, one in sorted(kept, key=lambda one: one[0])][:_TOLD]
 
 
 def _shape(result: Any) -> tuple[int, ...] | None:
@@ -77,7 +97,7 @@ def _is_beaten(rank: int, found: list[tuple[int, str, Repair]]) -> bool:
 _GROWING = ("setting", "repeated")  # whose results may be much larger
 _OF_A_KIND = {"number": 1, "size": 1, "dimension": 1}
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
-_LAST = ("size", "both", "value", "mean")  # what is tried where nothing else has passed
+_LAST = ("size", "both", "value", "shape", "mean", "function")  # what is tried where nothing else has passed
 
 
 def _changes(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
@@ -111,11 +131,15 @@ def _changed(
 ) -> Iterator[tuple[str, str, Call]]:
     """The call with a value that a template makes of the one at a place."""
     try:
-        made = eval(template, {"x": value, "torch": torch})  # a template of this file
+        made = eval(
+            template, {"x": value, "torch": torch, "F": torch.nn.functional}
+        )  # a template of this file
     except Exception:  # whatever torch says of it
         return
     text = name(place)
-    if " of " in text and template.startswith("x."):  # in words
+    if kind == "shape":
+        yield kind, f"{text} of shape {tuple(made.shape)}", call.given(place, made)
+    elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.given(place, made)
     else:
         yield kind, _X.sub(lambda _: text, template), call.given(place, made)
@@ -166,7 +190,7 @@ def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     for place in range(count + 1 if count else 0):
         yield f"x.unsqueeze({place})"
     if 0 < count < most - 1:
-        for places in combinations(range(most), count):
+        for places in sorted(combinations(range(most), count), key=lambda one: -one[-1]):
             index = ", ".join(":" if one in places else "None" for one in range(most))
             yield f"x[{index}]"
 
@@ -178,15 +202,26 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """The size of another operand: cut, repeated, or resized as an image."""
+    """The size of another operand: cut, or resized as an image."""
     for other in others:
-        for place, size in enumerate(value.shape):
-            for wanted in other.shape:
-                if wanted < size:
+        images = value.dim() == other.dim() == 4
+        if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
+            yield f"F.interpolate(x, size={list(other.shape[2:])})"
+        first = (
+            0 if value.dim() < other.dim() or call.function is operator.getitem else 1
+        )  # samples are not cut off
+        for place in range(first, value.dim() if call.function not in _PRODUCTS else 0):
+            for wanted in sorted({*other.shape}, reverse=True):
+                if wanted < value.shape[place]:
                     square = value.dim() == 2 and value.shape[0] == value.shape[1]
                     yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
-        if value.dim() == other.dim() == 4 and value.shape[2:] != other.shape[2:]:
-            yield f"torch.nn.functional.interpolate(x, size={tuple(other.shape[2:])})"
+
+
+def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """An operand that was made in another size."""
+    for place, size in enumerate(value.shape):
+        for wanted in dict.fromkeys(one for other in others for one in other.shape if one != size):
+            yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
 
 
 def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -210,6 +245,7 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
     "wider": _wider,
     "value": _values,
     "size": _sizes,
+    "shape": _shapes,
     "mean": _means,
 }
 
@@ -237,7 +273,7 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
                     call.with_arguments([*given[:place], one, *rest]),
                 )
     for key, value in named.items():
-        for index, one in enumerate(value if isinstance(value, list | tuple) else ()):
+        for index, one in enumerate(value if isinstance(value, tuple) else ()):
             yield "part", f"{key}[{index}] in its place", call.naming(key, one)
     if len(call.written) > 1:
         yield "list", f"[{', '.join(call.written)}], one list,", call.with_arguments([list(given)])
@@ -246,7 +282,8 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
             yield "function", f"torch.{other.__name__}", replace(call, function=other)
 
 
-_KIN = ((torch.cat, torch.stack), (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul))
+_PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
+_KIN = ((torch.cat, torch.stack), _PRODUCTS)
 
 
 def _repeated(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
@@ -313,6 +350,7 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
             try:
                 with torch.random.fork_rng():
                     made = type(layer)(**{**given, name: other}).train(layer.training)
+                    made = made.to(next(layer.parameters(), torch.empty(0)).dtype)
             except Exception:  # whatever it says of such a setting
                 continue
             yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)

@@ -28,14 +28,12 @@ def class_labels(loss: Loss, _: re.Match[str]) -> Explanation:
     given, target, labels = loss.given, loss.target, loss.labels
     values = target.detach().flatten()
     whole = bool((values == values.round()).all())
-    advice = f"{labels.owner}.long()" if whole else "a loss of differences, if these are quantities"
     summary = f"cross entropy takes class numbers of dtype int64, and {labels.name} is {labels.dtype}"
-    if given.shape == target.shape and target.dim() > 1 and whole:
-        advice = f"{labels.owner}.argmax(1), if rows are one-hot; float targets of {labels.shape} are allowed"
     if given.shape == target.shape and not target.is_floating_point():
         shape = f"{labels.name} has the shape of the scores, {labels.shape}"
         summary = f"{shape}, and is {labels.dtype}: cross entropy takes probabilities in that shape"
-    return loss.explained("dtype", summary, advice)
+    quantities = [] if whole else ["a loss of differences, if these are quantities"]
+    return loss.explained("dtype", summary, *quantities)
 
 
 @explains(_DTYPES)
@@ -46,6 +44,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     kinds = list(dict.fromkeys(one.dtype for one in operands))
     advice: list[str] = []
+    because: tuple[str, ...] = ()
     if (frame := scene.called("embedding")) is not None:
         indices = scene.operand(frame.frame.f_locals["input"], "input")
         summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
@@ -55,29 +54,9 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     else:
         first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
         summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
-        advice += _cast(operands)
-    return Explanation(
-        "dtype", summary, advice=tuple(advice), operands=operands, layers=shapes_through_layers(scene)
-    )
-
-
-def _cast(operands: tuple[Operand, ...]) -> list[str]:
-    """Bring the other operands to the dtype of the parameters, or double down to single."""
-    weight = next((one for one in operands if one.held), None)
-    for one in operands:
-        if weight is not None and one is not weight and one.dtype != weight.dtype:
-            text = f"{one.owner}.to(torch.{weight.dtype})"
-            why = (
-                "; NumPy arrays are float64 unless they are told otherwise" if one.dtype == "float64" else ""
-            )
-            return [text + why]
-    double = next((one for one in operands if one.dtype == "float64"), None)
-    if double is not None:
-        return [f"{double.owner}.float(); NumPy arrays are float64 unless they are told otherwise"]
-    whole = next((one for one in operands if not getattr(torch, one.dtype).is_floating_point), None)
-    if whole is not None:
-        return [f"{whole.owner}.float()"]
-    return [f"{operands[1].owner}.to(torch.{operands[0].dtype})"]
+        if "float64" in kinds:
+            because = ("NumPy arrays are float64 unless they are told otherwise",)
+    return Explanation("dtype", summary, because, tuple(advice), operands, shapes_through_layers(scene))
 
 
 @explains(

@@ -99,12 +99,9 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
 @explains_loss(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", *_ENTROPIES)
 def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
     """As many rows of scores as labels."""
-    given, target, scores, labels = loss[:4]
+    scores, labels = loss.scores, loss.labels
     summary = f"{scores.name} {scores.shape} has {match[1]} rows, {labels.name} {labels.shape} has {match[2]}"
-    advice = "the first dimension of both counts samples"
-    if target.numel() and given.shape[-1] * target.numel() == given.numel():
-        advice = f"{scores.owner}.reshape(-1, {given.shape[-1]}) and {labels.owner}.reshape(-1) fit"
-    return loss.explained("target", summary, advice)
+    return loss.explained("target", f"{summary}: the first dimension of both counts samples")
 
 
 @explains_loss(
@@ -113,17 +110,10 @@ def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
 )
 def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels with a dimension too many."""
-    given, target, scores, labels = loss[:4]
-    name, wanted = labels.name, (given.shape[0], *given.shape[2:])
+    scores, labels = loss.scores, loss.labels
+    name, wanted = labels.name, (scores.shape[0], *scores.shape[2:])
     summary = f"{name} is {labels.shape}; beside scores of {scores.shape} it must be {wanted}"
-    advice = "see how the labels are made"
-    if target.shape == given.shape:
-        advice = f"{name}.argmax(1)"
-        if loss.function == "cross_entropy":
-            advice += f", or {name}.float() as probabilities"
-    elif target.dim() > 1 and target.shape[1] == 1:
-        advice = f"{name}.squeeze(1)"
-    return loss.explained("target", summary, advice)
+    return loss.explained("target", summary)
 
 
 @explains_loss(
@@ -132,13 +122,10 @@ def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
 )
 def places(loss: Loss, _: re.Match[str]) -> Explanation:
     """Labels of the places of a sequence or an image, beside scores whose classes stand elsewhere or of other places."""
-    given, target, scores, labels = loss[:4]
+    scores, labels = loss.scores, loss.labels
     summary = f"{labels.name} {labels.shape} does not fit {scores.name} {scores.shape}: "
     summary += "cross entropy takes classes in dimension 1"
-    advice = f"as many places in both: {labels.name} must be {(given.shape[0], *given.shape[2:])}"
-    if given.shape[:-1] == target.shape:
-        advice = f"{scores.owner}.movedim(-1, 1), if the classes come last"
-    return loss.explained("target", summary, advice)
+    return loss.explained("target", summary)
 
 
 @explains_loss(r"all elements of (input|target) should be between 0 and 1", "binary_cross_entropy")
@@ -164,12 +151,9 @@ def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
     given, target, scores, labels = loss[:4]
     ours, theirs = scores.name, labels.name
     summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
-    advice = ["give both one shape"]
+    advice = []
     if target.shape == given.shape[:-1] and not target.is_floating_point():
         advice = ["cross_entropy takes class numbers", f"F.one_hot({theirs}, {given.shape[-1]}).float()"]
-    if given.numel() == target.numel():
-        longer = given.dim() > target.dim()
-        advice = [f"{ours}.squeeze(-1)", f"{theirs}.unsqueeze(-1)"] if longer else [f"{ours}.unsqueeze(-1)"]
     return loss.explained("target", summary, *advice)
 
 
