@@ -115,7 +115,7 @@ def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
 def variable(review: Review, rule: Rule) -> Sites:
     """`Variable(x)`, with whatever keywords."""
     for call, _ in _variables(review):
-        yield site_at(review, rule, call, {"x": call.args[0]})
+        yield site_at(review, rule, call, {"x": call.args[0]}, shown=False)
 
 
 @observes()

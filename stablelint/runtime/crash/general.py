@@ -25,7 +25,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs import repairs
-from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.crash.scene import Scene, assigned, kind_of
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of, owner_of
@@ -287,6 +287,8 @@ class Failed:
             value, text = self.value(one), ast.unparse(one)
             if inspect.isroutine(value) and "not subscriptable" in self.scene.message:
                 yield f"{text}() calls it"
+            elif isinstance(value, type) and "argument: 'self'" in self.scene.message:
+                yield f"{text}(…) makes one, of which to ask it"
             elif "not callable" in self.scene.message and hasattr(type(value), "__getitem__"):
                 yield f"{text}[…], with brackets"
             elif "not iterable" in self.scene.message and isinstance(value, nn.Module):
@@ -449,8 +451,7 @@ def described(value: Any) -> str:
                 f"the {kind} {value!r}" if len(value) < _LONGEST else f"a {kind} of {len(value)} characters"
             )
         case nn.Module():
-            text = str(value)
-            return f"a {text}" if "\n" not in text and len(text) < _LONGEST else f"a {kind}"
+            return f"a {kind_of(value, _LONGEST)}"
         case type():
             return f"the class {value.__name__}"
         case dict():

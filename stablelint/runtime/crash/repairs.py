@@ -79,7 +79,7 @@ def repairs(call: Call, name: Name) -> list[Repair]:
         if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in found):
             found.append((rank, kind, Repair(text, told)))
     best = min((rank for rank, _, _ in found), default=0)
-    kept = [(rank, one) for rank, _, one in found if rank != 2 or best == 2]  # what grows is seldom meant
+    kept = [(rank, one) for rank, kind, one in found if kind != "wider" or rank <= best]
     return [one for _, one in sorted(kept, key=lambda one: one[0])][:_TOLD]
 
 

@@ -82,7 +82,7 @@ class Scene:
     def module(self) -> nn.Module | None:
         """The innermost module of torch that was being called from the program's expression."""
         for one in reversed(self.frames):
-            if one.mine:
+            if one.mine or one.site.code.co_name == "__init__":  # nothing is called while it is made
                 return None
             owner = one.frame.f_locals.get("self")
             if isinstance(owner, nn.Module) and type(owner).__module__.startswith("torch.nn.modules"):
@@ -101,7 +101,7 @@ class Scene:
     def module_name(self) -> str:
         """What the program calls `module`, and its kind."""
         path, module = self.module_path(), self.module
-        return path if module is None or path == _kind(module) else f"{path} ({_kind(module)})"
+        return path if module is None or path == kind_of(module) else f"{path} ({kind_of(module)})"
 
     def module_path(self) -> str:
         """What the program calls `module`: its path in the model, or a name."""
@@ -118,7 +118,7 @@ class Scene:
             for name, value in one.names.items() if one.mine else ():
                 if value is module:
                     return name
-        return _kind(module)
+        return kind_of(module)
 
     def operands(self) -> tuple[Operand, ...]:
         """The tensors of the failing operation, named as the program names them."""
@@ -298,9 +298,13 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
 
 
-def _kind(module: nn.Module) -> str:
-    text = str(module)
-    return text if "\n" not in text and len(text) < 80 else type(module).__name__
+def kind_of(module: nn.Module, longest: int = 80) -> str:
+    """What a module says of itself in a line, or its class: one that is half made may not know more."""
+    try:
+        text = str(module)
+    except Exception:  # whatever is missing
+        return type(module).__name__
+    return text if "\n" not in text and len(text) < longest else type(module).__name__
 
 
 def _frames(trace: TracebackType | None) -> Iterator[Frame]:

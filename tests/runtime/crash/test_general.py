@@ -124,6 +124,33 @@ CASES = (
         "model.0.tied is model.2.weight",
         "leave it out of the later group",
     ),
+    (
+        HEAD + "layer = nn.Linear\nlayer(torch.ones(2, 3), torch.ones(3))",
+        "layer is a class: this builds a module",
+        "first, of its sizes",
+    ),
+    (HEAD + "kind = nn.Linear\nkind.parameters()", "kind is the class Linear", "kind(…) makes one"),
+    (
+        HEAD
+        + "scores, mask = torch.ones(4, 2, 7, 7), torch.ones(4, 7) > 0\nscores.masked_fill(mask, float('-1e9'))",
+        "mask (4, 7) differ",
+        "mask[:, None, None, :] passes",
+    ),
+    (
+        HEAD + "layer, x = nn.Conv2d(3, 4, 3).half(), torch.ones(1, 3, 8, 8)\nlayer(x)",
+        "x is float32",
+        "x.to(torch.float16) passes",
+    ),
+    (
+        HEAD + "with torch.inference_mode():\n    x = torch.ones(2, 3)\nnn.Linear(3, 1)(x)",
+        "x (2, 3) was computed under torch.inference_mode()",
+        "torch.no_grad() in place of",
+    ),
+    (
+        HEAD + "class Block(nn.Module):\n    def foward(self, x):\n        return x\nBlock()(torch.ones(2))",
+        "Block has no method `forward`; it has foward",
+        "def forward in place of def foward",
+    ),
 )
 
 
