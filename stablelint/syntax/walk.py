@@ -60,14 +60,20 @@ def _below(node: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> li
 
 def nodes_below(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     """The nodes of these kinds below `tree`, in the order of `descendants`."""
+    if _are_statements(kinds):
+        return _chosen(_table(tree, "_statements_below", lambda: statements_below(tree)), kinds)
     return _chosen(_table(tree, "_below", lambda: descendants(tree)[1:]), kinds)
 
 
 def nodes_in(tree: ast.AST, *kinds: type[_Node]) -> list[_Node]:
     """The nodes of these kinds below `tree`, without those of functions and classes defined in it."""
-    if all(issubclass(kind, ast.stmt) for kind in kinds):
+    if _are_statements(kinds):
         return _chosen(_table(tree, "_statements", lambda: _within(tree, BLOCKS)), kinds)
     return _chosen(_table(tree, "_within", lambda: _within(tree, FIELDS)), kinds)
+
+
+def _are_statements(kinds: tuple[type[ast.AST], ...]) -> bool:
+    return all(issubclass(kind, ast.stmt) for kind in kinds)
 
 
 def statements_below(tree: ast.AST) -> list[ast.AST]:

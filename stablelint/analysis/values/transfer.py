@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
@@ -48,6 +48,11 @@ def is_complex(value: Value) -> bool:
     return value.dtype is not None and value.dtype.startswith("complex")
 
 
+def _hold_complex(values: Iterable[Value]) -> bool:
+    typed = [value for value in values if value.dtype is not None]  # few are
+    return bool(typed) and any(map(is_complex, typed))
+
+
 def format_of(value: Value) -> FloatFormat:
     """The float format of a value; float32 where unknown, float64 for Python numbers."""
     if value.dtype is not None and value.dtype in FORMATS:
@@ -59,7 +64,7 @@ def result_interval(
     op: str, operands: Mapping[str, Value], ranges: Mapping[str, Interval], fmt: FloatFormat
 ) -> Interval:
     """Where the result lies, given where the operands lie."""
-    if op not in _REAL and any(map(is_complex, operands.values())):
+    if op not in _REAL and _hold_complex(operands.values()):
         return TOP
     if op == "index":
         found = gathered_sum(operands)
@@ -203,7 +208,7 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
     fixed = _DTYPES.get(op)
     if fixed is not None:
         return fixed
-    if any(map(is_complex, operands)):
+    if _hold_complex(operands):
         return None if op in _REAL else "complex64"
     tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     if None in tensors or not tensors:
