@@ -92,7 +92,7 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
             if isinstance(owner, torch.Tensor):
                 return getattr(owner, function.attr)(*given, **named)
     called = value_of(function, scope)
-    if isinstance(called, nn.Module) and all(map(_is_plain, called.modules())):
+    if isinstance(called, nn.Module) and all(map(is_plain, called.modules())):
         held = {key: one.to("meta") for key, one in called.state_dict().items()}
         return torch.func.functional_call(called, held, tuple(given), named)
     home, name = getattr(called, "__module__", ""), getattr(called, "__name__", "_")
@@ -102,7 +102,7 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
     return called(*given, **(named if tensors else {**named, "device": "meta"}))
 
 
-def _is_plain(module: nn.Module) -> bool:
+def is_plain(module: nn.Module) -> bool:
     """Whether a module is one of torch, and calls no hook of the program."""
     hooked = module._forward_hooks or module._forward_pre_hooks
     return type(module).__module__.startswith("torch.nn.") and not hooked

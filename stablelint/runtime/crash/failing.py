@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 from stablelint.runtime.audit.replayed import undisturbed
-from stablelint.runtime.crash.deduced import deduced, is_builtin
+from stablelint.runtime.crash.deduced import deduced, is_builtin, is_plain
 from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
 from stablelint.runtime.crash.scene import Frame, Scene
 
@@ -141,7 +141,7 @@ def _called(scene: Scene) -> Call | None:
         owner = one.frame.f_locals.get("self")
         if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
             if not isinstance(owner, nn.Sequential | nn.ModuleList):
-                plain = all(type(part).__module__.startswith("torch.nn.") for part in owner.modules())
+                plain = all(map(is_plain, owner.modules()))
                 names = one.frame.f_locals
                 return Call(owner, *_flat(names["args"], names["kwargs"])) if plain else None
     try:

@@ -37,12 +37,13 @@ _SHOWN = 6
 
 def tried(scene: Scene) -> tuple[str, ...]:
     """The changes that make the failed call pass, as the program would write them."""
-    call = failing(scene)
-    if call is None:
+    try:
+        call = failing(scene)
+        found = repairs(call, lambda place: named(scene, call, place).owner) if call is not None else []
+    except Exception:  # a search that fails must not cost what is known
         return ()
     return tuple(
-        f"{one.text} passes" + (f", and gives {one.shape}" if one.shape is not None else "")
-        for one in repairs(call, lambda place: named(scene, call, place).owner)
+        f"{one.text} passes" + (f", and gives {one.shape}" if one.shape is not None else "") for one in found
     )
 
 
