@@ -52,7 +52,7 @@ class History:
 
     def way(self, least: float) -> float:
         """How far the remembered steps may have gone at a learning rate of 1: `least`, and the norm of each."""
-        norms = (norm for _, _, norm, _ in self._entries if norm is not None and math.isfinite(norm))
+        norms = (norm for _, _, norm, _ in self._entries if norm is not None and not math.isnan(norm))
         return least * len(self._entries) + sum(norms)
 
     def is_exploding(self) -> bool:
