@@ -264,7 +264,7 @@ class Failed:
             yield each
         if isinstance(owner, nn.Module):
             yield from (f"{text}.{key}.{name}" for key, one in owner._modules.items() if hasattr(one, name))
-        elif hasattr(torch.Tensor, name) and type(owner).__name__ in ("ndarray", "list", "float", "int"):
+        elif hasattr(torch.Tensor, name) and type(owner).__name__ in ("ndarray", "list"):
             yield f"torch.as_tensor({text}).{name}"
         elif inspect.isroutine(owner):
             yield f"{text}() calls it"
@@ -423,7 +423,7 @@ def _each(value: Any, text: str, name: str) -> str | None:
     if isinstance(value, list | tuple) and value:
         inner = _each(value[0], "one", name)
         return f"[{inner}(…) for one in {text}]".replace("}(…)", "}").replace("](…)", "]") if inner else None
-    return f"{text}.{name}" if hasattr(value, name) else None
+    return f"{text}.{name}" if callable(getattr(type(value), name, None)) else None
 
 
 def _file(path: str) -> Iterator[str]:

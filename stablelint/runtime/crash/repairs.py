@@ -266,15 +266,13 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
         if isinstance(value, list | tuple):
             text, rest = call.written[place], given[place + 1 :]
             yield "unpacked", f"*{text} in its place", call.with_arguments([*given[:place], *value, *rest])
-            for index, one in enumerate(value):
-                yield (
-                    "part",
-                    f"{text}[{index}] in its place",
-                    call.with_arguments([*given[:place], one, *rest]),
-                )
+        for index, one in _parts(value):
+            text = f"{call.written[place]}[{index}] in its place"
+            yield "part", text, call.with_arguments([*given[:place], one, *given[place + 1 :]])
     for key, value in named.items():
-        for index, one in enumerate(value if isinstance(value, tuple) else ()):
-            yield "part", f"{key}[{index}] in its place", call.naming(key, one)
+        yield from (
+            ("part", f"{key}[{index}] in its place", call.naming(key, one)) for index, one in _parts(value)
+        )
     if len(call.written) > 1:
         yield "list", f"[{', '.join(call.written)}], one list,", call.with_arguments([list(given)])
     for kin in _KIN:
@@ -284,6 +282,12 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
 
 _PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
 _KIN = ((torch.cat, torch.stack), _PRODUCTS)
+
+
+def _parts(value: Any) -> list[tuple[int, torch.Tensor]]:
+    """The tensors of a tuple, such as a recurrent layer gives, with their places."""
+    parts = enumerate(value) if isinstance(value, tuple) else ()
+    return [(index, one) for index, one in parts if isinstance(one, torch.Tensor)]
 
 
 def _repeated(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
