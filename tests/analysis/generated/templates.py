@@ -73,6 +73,8 @@ max({t}.sum(), {u}.sum()) | max([{t}, {u}], key=torch.sum) | sum([{t}, {u}]) | a
 ({t} - {t}.amax(-1)).exp() | ({t} - {t}.amax(-1)[:, None]).exp() | ({t}.T - {t}.amax(0)).exp() | {t}.T * ({t} > 0)
 torch.where({t} > 0, {t}.T, {k}) | torch.where(({t} > {k}).all(0), {t}, {j}) | {t}[({t} > {k}).all(0)]
 {t}[({t} > {k}).all(-1)] | {t}.masked_fill(({t} <= 0).T, {k}) | {t}.amax(0) - {t}.amin(-1) | {t} - {t}.amin(-1)
+({t} == {t}.amax(0, keepdim=True)).sum(-1) | ({t} == {t}.max()).sum(0) | ({t} == {t}.flip(0)).sum(0)
+({t} >= {t}.amax(-1)[:, None]).sum(-1) | ({t}[None] == {t}[:, None]).sum(-1) | ({t} > {k}).any(0).sum()
 {t}.sort(0)[0].diff(dim=-1) | {t}.softmax(0).amax(-1) | {t}.softmax(0).sum(-1) | {t}.T + ({t} == 0) | {t} * {t}.T
 """
 

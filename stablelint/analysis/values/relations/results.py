@@ -13,6 +13,7 @@ from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
+_TURNING = COPIES | {"transpose", "expand"}
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 
 
@@ -27,14 +28,19 @@ def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 
 def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
     """The diagonal of a Cholesky factor is positive."""
-    if "offset" in operands or stripped(operands["input"]).op != "cholesky":
-        return None
-    return POSITIVE
+    return POSITIVE if "offset" not in operands and _turned(operands["input"]).op == "cholesky" else None
+
+
+def _turned(matrix: Value) -> Value:
+    """A matrix without what leaves its diagonal where it is."""
+    while matrix.op in _TURNING and matrix.first is not None:
+        matrix = matrix.first
+    return matrix
 
 
 def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
     """The matrix whose diagonal is taken of one of its triangles, which keeps it."""
-    triangle = stripped(operands["input"])
+    triangle = _turned(operands["input"])
     if triangle.op not in ("tril", "triu") or "offset" in operands or "diagonal" in triangle.operands:
         return None
     return triangle.first

@@ -18,6 +18,8 @@ ELSEWHERE = {
     "minima of rows, made a row": "torch.sqrt(x - x.min(1)[0].unsqueeze(0))",
     "a maximum of columns less a minimum of rows": "torch.sqrt(x.max(0)[0] - x.min(1)[0])",
     "a test of another element": "torch.sqrt(x.t() * (x > 0))",
+    "another diagonal of a factor": "torch.log(torch.linalg.cholesky(x).flip(0).diagonal())",
+    "another diagonal of a triangle": "torch.log(torch.tril(x.abs() + 1).roll(1, 0).diagonal())",
     "a rectified value times another": "torch.sqrt(torch.relu(x) * torch.relu(x).t())",
 }
 BESIDE = {
@@ -56,3 +58,8 @@ def test_a_maximum_bounds_its_own_rows(expression: str) -> None:
 def test_a_quotient_by_other_elements_may_be_infinite() -> None:
     code = "r = x.t() / x\n    r[torch.isnan(r)] = 0\n    return r"
     assert open_(f"@torch.no_grad()\ndef f(x: torch.Tensor):\n    {code}")
+
+
+def test_the_diagonal_of_a_factor_is_the_same_when_it_is_turned() -> None:
+    code = "torch.log(torch.linalg.cholesky(x).t().diagonal())"
+    assert (3, "SL101") in proved(_function(code, gradient=False))
