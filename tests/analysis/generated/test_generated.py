@@ -15,7 +15,7 @@ from tests.analysis.generated.tried import falsified, proofs_of
 def test_no_proof_in_a_drawn_program_is_falsified(seed: int) -> None:
     rng, catalog = random.Random(seed), load_catalog(entry_points=False)
     asked = 0
-    for _ in range(12):
+    for _ in range(16):
         program = draw(rng)
         proofs = proofs_of(program, catalog)
         asked += len(proofs)

@@ -220,7 +220,8 @@ def _lies_beside(reduction: Value, rows: Hashable, views: Sequence[Value]) -> bo
         return False
     added = [place for v in views if v.op in _WIDENING for place in _places_added(v)]
     keeps = reduction.operands.get("keepdim")
-    if keeps is not None and keeps.constant() is not False:
+    kept = keeps.constant() if keeps is not None else False  # None where callers say so
+    if kept is True or (kept is None and not added):
         return not added and all(map(_may_be_column, views))
     if rows == frozenset({0}):
         return set(added) <= {0} and all(v.op == "expand" for v in views if v.op not in _WIDENING)

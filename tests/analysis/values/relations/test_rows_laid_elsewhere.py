@@ -60,6 +60,13 @@ def test_a_quotient_by_other_elements_may_be_infinite() -> None:
     assert open_(f"@torch.no_grad()\ndef f(x: torch.Tensor):\n    {code}")
 
 
+@pytest.mark.parametrize(("keeps", "met"), [("keep", True), ("False", True), ("True", False)])
+def test_a_dimension_is_added_where_none_is_kept(keeps: str, met: bool) -> None:
+    maxima = f"x.max(dim, keepdim={keeps})[0].unsqueeze(dim)"
+    code = f"@torch.no_grad()\ndef f(x, dim: int, keep: bool):\n    return torch.exp(x - {maxima})"
+    assert bool(proved(code)) is met
+
+
 def test_the_diagonal_of_a_factor_is_the_same_when_it_is_turned() -> None:
     code = "torch.log(torch.linalg.cholesky(x).t().diagonal())"
     assert (3, "SL101") in proved(_function(code, gradient=False))
