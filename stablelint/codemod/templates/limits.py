@@ -26,7 +26,7 @@ LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 # Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
 _NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "eps": "1e-6"}
-_OF_DOUBLE = {"tiny": "1e-300", "tiny ** 0.5": "1e-150", "eps": "1e-12"}
+_OF_DOUBLE = {"tiny": "1e-307", "tiny ** 0.5": "1e-150", "eps": "1e-12"}
 _ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
 _LIMIT = re.compile(r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
