@@ -264,7 +264,7 @@ class Failed:
             yield each
         if isinstance(owner, nn.Module):
             yield from (f"{text}.{key}.{name}" for key, one in owner._modules.items() if hasattr(one, name))
-        elif hasattr(torch.Tensor, name) and type(owner).__name__ in ("ndarray", "list"):
+        elif hasattr(torch.Tensor, name) and _makes_tensor(owner):
             yield f"torch.as_tensor({text}).{name}"
         elif inspect.isroutine(owner):
             yield f"{text}() calls it"
@@ -409,6 +409,12 @@ def given_by_name(call: ast.Call, names: dict[str, Any]) -> dict[str, ast.expr]:
         return named
     placed = [one.name for one in taken if one.kind is not one.VAR_POSITIONAL]
     return {**dict(zip(placed, call.args, strict=False)), **named}
+
+
+def _makes_tensor(value: Any) -> bool:
+    """Whether an array or a list of numbers becomes a tensor."""
+    numbers = isinstance(value, list) and bool(value) and all(type(one) in (int, float) for one in value)
+    return numbers or (type(value).__name__ == "ndarray" and value.dtype.kind in "biuf")
 
 
 def _each(value: Any, text: str, name: str) -> str | None:

@@ -95,7 +95,7 @@ def _is_beaten(rank: int, found: list[tuple[int, str, Repair]]) -> bool:
 
 
 _GROWING = ("setting", "repeated")  # whose results may be much larger
-_OF_A_KIND = {"number": 1, "size": 1, "dimension": 1}
+_OF_A_KIND = {"number": 1, "size": 1, "dimension": 1, "shape": 1}
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
 _LAST = ("size", "both", "value", "shape", "mean", "function")  # what is tried where nothing else has passed
 

@@ -176,3 +176,12 @@ def test_a_worker_explains_what_its_frames_hold(tmp_path: Path) -> None:
     assert found is not None
     assert "name is the str 'b'" in " ".join(found.because)
     assert "if name in self.labels" in " ".join(found.advice)
+
+
+def test_only_numbers_are_said_to_become_a_tensor(tmp_path: Path) -> None:
+    for count, held in enumerate(("[{'x': torch.ones(2)}]", "['a']", "[1, 2]")):
+        path = tmp_path / f"train{count}.py"
+        path.write_text(f"{HEAD}batch = {held}\nbatch.float()\n")
+        found, _ = explained(path)
+        assert found is not None
+        assert any("as_tensor" in one for one in found.advice) == (held == "[1, 2]")
