@@ -16,5 +16,4 @@ FINITE_TESTS = having("finite-test")
 # One number of a whole.
 MEASURES = having("total", "spread", "norm", "extreme") | {"median", "logsumexp", "count_nonzero"}
 # Flat where it underflows.
-SQUASHING = having("squash")
 PICKING = having("pick", "extreme") | {"part"}  # elements of what they are given

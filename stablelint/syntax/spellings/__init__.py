@@ -43,7 +43,6 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "log": "logarithms",
         "wave": "sine and cosine",
         "odd": "functions that are 0 where the operand is, and there alone",
-        "squash": "functions that go flat where they saturate or underflow",
         "singular": "functions with a pole at 0, in their value or their gradient",
         "compare": "comparisons",
         "logic": "truth values of truth values",

@@ -10,8 +10,8 @@ log1p           input                     torch.log1p .log1p S.log1p +odd +float
 xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real
 xlog1py         input,other               S.xlog1py +saves-operand +real
 entr            input                     S.entr +saves-operand +real
-exp             input                     torch.exp .exp +squash +floating +saves-result +widened
-exp2            input                     torch.exp2 .exp2 S.exp2 +squash +floating +saves-result
+exp             input                     torch.exp .exp +floating +saves-result +widened
+exp2            input                     torch.exp2 .exp2 S.exp2 +floating +saves-result
 expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened
 sqrt            input                     torch.sqrt .sqrt +singular +floating +saves-result
 rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
@@ -43,22 +43,22 @@ atan            input                     torch.atan torch.arctan .atan .arctan 
 atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent +real
 sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened
 cosh            input                     torch.cosh .cosh +floating +saves-operand +widened
-tanh            input                     torch.tanh .tanh F.tanh +odd +squash +floating +saves-result +extent
+tanh            input                     torch.tanh .tanh F.tanh +odd +floating +saves-result +extent
 asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
 acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
 atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand
-erf             input                     torch.erf .erf S.erf +odd +squash +floating +saves-operand +saturate +real
-erfc            input                     torch.erfc .erfc S.erfc +squash +floating +saves-operand +saturate +real
+erf             input                     torch.erf .erf S.erf +odd +floating +saves-operand +saturate +real
+erfc            input                     torch.erfc .erfc S.erfc +floating +saves-operand +saturate +real
 erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand +widened +real
-ndtr            input                     S.ndtr +squash +saturate +real
+ndtr            input                     S.ndtr +saturate +real
 log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate +real
 ndtri           input                     S.ndtri +saves-result +real
 logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real
 lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand +real
 digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand +real
-sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +squash +floating +saves-result +saturate
+sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +floating +saves-result +saturate
 logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate +real
-softplus        input,beta,threshold      F.softplus +squash +floating +saves-operand +saturate +widened +real
+softplus        input,beta,threshold      F.softplus +floating +saves-operand +saturate +widened +real
 relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
 relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
 leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand +real

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 OPERATIONS = """
-softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +squash +row +floating +saves-result +saturate +widened +real
+softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +row +floating +saves-result +saturate +widened +real
 log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate +widened +real
-softmin         input,dim                 F.softmin +squash +row +floating +saves-result +saturate +widened +real
-gumbel_softmax  input,tau,hard            F.gumbel_softmax +squash +row +saves-result +saturate +real +acts
+softmin         input,dim                 F.softmin +row +floating +saves-result +saturate +widened +real
+gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +saturate +real +acts
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand

@@ -20,7 +20,6 @@ def facts_of(code: str, root: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("fact", "holds", "fails"),
     [
-        ("tensor", "return a / b.sum()", "return a / b"),
         ("made_of_call", "return a / (b.weigh() - both)", "return a / (b - both)"),
         ("union", "return both / (a + b - both)", "return both / (a + b - a * b)"),
         ("drawn", "return torch.rand(3).log()", "return a.log()"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.families import SQUASHING
 from stablelint.analysis.values.masks import DRAWN
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Value
 
 
 def _name(value: Value | None) -> str:
@@ -22,12 +21,6 @@ def _names(subject: Subject) -> list[str]:
         subject.site.texts.get(subject.site.judgement.operand) or "",
     ]
     return [name.rpartition(".")[2] for name in found if name]
-
-
-@raises
-def squashed(s: Subject) -> bool:
-    """is made by a sigmoid, softmax or exponential"""
-    return any(v.op in SQUASHING for v in s.chain)
 
 
 @lowers
@@ -58,12 +51,6 @@ def returned_by_call(s: Subject) -> bool:
 def made_of_call(s: Subject) -> bool:
     """is computed from what a call that was not followed returns"""
     return any(v.op.startswith(("call.", "method.")) for v in s.behind_operand)
-
-
-@raises
-def tensor(s: Subject) -> bool:
-    """is known to be a tensor"""
-    return s.operand is not None and s.operand.kind is Kind.TENSOR
 
 
 @lowers
