@@ -29,6 +29,7 @@ _MULTIPLYING = frozenset({"mul", "pow"})
 _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
+_FLOATING = having("floating", "real")
 # What is real of complex numbers.
 _REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
@@ -218,7 +219,7 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
         return floats.pop()
     if len(floats) > 1:
         return "float32" if floats != {"float64"} and "float64" not in floats else "float64"
-    if op in ("div", "mean", "sqrt", "exp", "log", "sigmoid", "softmax"):
+    if op in _FLOATING:
         return "float32"
     if tensors[0] != "bool":
         fractions = (v for v in operands if v.kind is Kind.NUMBER and not v.interval.integral)

@@ -26,12 +26,12 @@ sub             input,other,alpha         torch.sub torch.subtract .sub .subtrac
 rsub            input,other               torch.rsub .rsub +keep-sort +linear +promote
 mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays
 div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
-floor_divide    input,other               torch.floor_divide .floor_divide
-remainder       input,other               torch.remainder .remainder
-fmod            input,other               torch.fmod .fmod
-addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv
-addcmul         input,tensor1,tensor2     torch.addcmul .addcmul
-lerp            input,end,weight          torch.lerp .lerp
+floor_divide    input,other               torch.floor_divide .floor_divide +promote
+remainder       input,other               torch.remainder .remainder +promote
+fmod            input,other               torch.fmod .fmod +promote
+addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv +promote
+addcmul         input,tensor1,tensor2     torch.addcmul .addcmul +promote
+lerp            input,end,weight          torch.lerp .lerp +promote
 angle           input                     torch.angle .angle +saves-operand +real-part +real
 hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand +real
 sin             input                     torch.sin .sin +wave +odd +floating +saves-operand +extent
