@@ -145,5 +145,7 @@ def test_a_double_beside_a_number_of_unknown_sort_stays_a_double(dtype: str, fou
     ["m % -0.5", "torch.fmod(m, -0.5)", "m // -0.5", "torch.tanh(m)", "torch.lerp(m, m, 0.5)"],
 )
 def test_what_a_fraction_or_a_function_makes_of_truth_values_holds_fractions(made: str) -> None:
-    code = f"def f(x: torch.Tensor):\n    m = x > 0\n    s = {made}\n    s[0] = -1\n    return torch.log1p(s)\n"
+    code = (
+        f"def f(x: torch.Tensor):\n    m = x > 0\n    s = {made}\n    s[0] = -1\n    return torch.log1p(s)\n"
+    )
     assert unmet(code)
