@@ -1,7 +1,9 @@
 """Small programs that go wrong, each with the expression at fault marked in its source.
 
 A mark reads `# <- EXPRESSION | ORIGIN` (and `| in-place`): the guard must name that expression by its exact
-columns and that origin. `?` stands for any expression. A program named `benign_…` must run through unnoticed.
+columns and that origin. `?` stands for any expression, and `| alone` says that the guard looks for it only where no other
+thread may run code of the program, as one that another test has left may. A program named `benign_…` must run through
+unnoticed.
 """
 
 import contextlib
@@ -16,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 import stablelint  # noqa: E402
 from stablelint.runtime.guard import Event, Guard, NonFiniteError  # noqa: E402
+from stablelint.runtime.program.threads import others_run_the_program  # noqa: E402
 
 FOLDER = Path(__file__).parent / "scenarios"
 FAULTY = sorted(path for path in FOLDER.glob("*.py") if not path.stem.startswith("benign_"))
@@ -29,6 +32,7 @@ class Expected:
     text: str
     origin: str
     in_place: bool
+    alone: bool
 
 
 def expected_in(path: Path) -> Expected:
@@ -37,7 +41,7 @@ def expected_in(path: Path) -> Expected:
         if mark:
             text, origin, *flags = [part.strip() for part in rest.split(" | ")]
             start = None if text == "?" else code.index(text) + 1
-            return Expected(row, start, text, origin, "in-place" in flags)
+            return Expected(row, start, text, origin, "in-place" in flags, "alone" in flags)
     raise AssertionError(f"{path.name} has no mark")
 
 
@@ -51,6 +55,8 @@ def watch(path: Path) -> Event | None:
 @pytest.mark.parametrize("path", FAULTY, ids=lambda path: path.stem)
 def test_names_the_expression_at_fault(path: Path) -> None:
     expected = expected_in(path)
+    if expected.alone and others_run_the_program():
+        pytest.skip("another test has left a thread")
     event = watch(path)
     assert event is not None
     assert event.location is not None

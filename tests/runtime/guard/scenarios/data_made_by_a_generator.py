@@ -8,7 +8,7 @@ def pieces():
     for start in range(0, 9, 4):
         piece = data[start : start + 4]
         piece = piece - piece.mean(0)
-        piece = piece / piece.std(0)  # <- piece.std(0) | function
+        piece = piece / piece.std(0)  # <- piece.std(0) | function | alone
         yield piece, piece.sum(1)
 
 
