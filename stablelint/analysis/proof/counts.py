@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from stablelint.analysis.values.relations.maxima import extreme_of, rows_of, runs_over
+from stablelint.analysis.values.relations.maxima import extreme_of, own_maximum, rows_of, runs_over
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, recast, stripped
@@ -80,13 +80,13 @@ def _reached(value: Value, comparison: str, bound: Value) -> Hashable:
     while inner.op == "part" and inner.first is not None:
         inner = inner.first
     found = (extreme_of(op, inner) for op in _REACHED[comparison])
-    return next((one.attained for one in found if one is not None and one.is_of(value)), None)
+    return next((one.attained for one in found if one is not None and not one.on and one.is_of(value)), None)
 
 
 def _rows_below(difference: Value) -> Hashable:
     """The rows in which some element of a tensor less its own maximum, `x - x.max()`, is 0."""
-    largest = extreme_of("amax", difference.operands["other"]) if difference.op == "sub" else None
-    return largest.attained if largest is not None and largest.is_of(difference.operands["input"]) else None
+    largest = own_maximum(difference.operands) if difference.op == "sub" else None
+    return largest.attained if largest is not None and not largest.on else None
 
 
 def _number(value: Value | None) -> object:

@@ -1,33 +1,10 @@
-"""What tests find in a result that is not finite, and which operands vanish together."""
+"""Which operands vanish together."""
 
 from __future__ import annotations
-
-import math
 
 from stablelint.analysis.values.relations.maxima import rows_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import laid_alike, recast, stripped
-
-_FOUND: dict[str, frozenset[object]] = {
-    "isnan": frozenset({"nan"}),
-    "isinf": frozenset({math.inf, -math.inf}),
-    "isfinite": frozenset({"nan", math.inf, -math.inf}),
-}
-
-
-def found_by(test: Value, result: Value) -> frozenset[object]:
-    """What a test finds in a result: NaN, or an infinity."""
-    test, own = stripped(test), stripped(result).key
-    if test.op == "logical_not" and test.first is not None:
-        return found_by(test.first, result)
-    if test.op == "logical_or":
-        return frozenset().union(*(found_by(part, result) for part in test.operands.values()))
-    if test.first is None or stripped(test.first).key != own:
-        return frozenset()
-    if test.op in ("eq", "ne"):
-        other = test.operands["other"]
-        return frozenset({"nan" if stripped(other).key == own else other.constant()})
-    return _FOUND.get(test.op, frozenset())
 
 
 def vanishes_with(numerator: Value | None, divisor: Value | None) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
-from stablelint.analysis.proof.produced import found_by, vanishes_with
+from stablelint.analysis.proof.produced import vanishes_with
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.lists import leaves
+from stablelint.analysis.values.masks import found_by
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval

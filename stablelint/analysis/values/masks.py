@@ -1,6 +1,8 @@
-"""Masks without what is laid around them, and the draws that some are made of."""
+"""Masks without what is laid around them, the draws that some are made of, and what tests find that is not finite."""
 
 from __future__ import annotations
+
+import math
 
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
@@ -8,6 +10,11 @@ from stablelint.analysis.values.views import stripped
 from stablelint.syntax.operations import SELECTIONS, having
 
 DRAWN = having("draw")
+_FOUND: dict[str, frozenset[object]] = {
+    "isnan": frozenset({"nan"}),
+    "isinf": frozenset({math.inf, -math.inf}),
+    "isfinite": frozenset({"nan", math.inf, -math.inf}),
+}
 
 
 def truth_of(value: Value) -> Value:
@@ -39,3 +46,40 @@ def _negates(value: Value) -> bool:
         return True
     other = value.operands.get("other")
     return value.op in ("eq", "ne") and other is not None and other.constant() in (0, 1)
+
+
+def found_by(test: Value, result: Value) -> frozenset[object]:
+    """What a test finds in a result: NaN, or an infinity."""
+    test, own = stripped(test), stripped(result).key
+    if test.op == "logical_not" and test.first is not None:
+        return found_by(test.first, result)
+    if test.op == "logical_or":
+        return frozenset().union(*(found_by(part, result) for part in test.operands.values()))
+    if test.first is None or stripped(test.first).key != own:
+        return frozenset()
+    if test.op in ("eq", "ne"):
+        other = test.operands["other"]
+        return frozenset({"nan" if stripped(other).key == own else other.constant()})
+    return _FOUND.get(test.op, frozenset())
+
+
+def made_finite(value: Value) -> Value | None:
+    """What is left of a value where a replacement took out only what is not finite; None of any other replacement."""
+    kept, test = value.operands.get("input"), value.operands.get("mask")
+    if value.op == "nan_to_num":
+        return kept
+    if value.op == "where" and kept is not None:
+        test = value.operands.get("condition")
+        kept = kept if test is not None and _holds_of_finite(test) else value.operands.get("other")
+    elif test is not None and _holds_of_finite(test):
+        return None
+    found = found_by(test, kept) if test is not None and kept is not None else frozenset()
+    return kept if found and found <= _FOUND["isfinite"] else None
+
+
+def _holds_of_finite(test: Value) -> bool:
+    """Whether a test for what is not finite, as `found_by` knows them, holds of all else: `isfinite(x)`, `x != inf`."""
+    test = stripped(test)
+    if test.op == "logical_not" and test.first is not None:
+        return not _holds_of_finite(test.first)
+    return test.op in ("isfinite", "ne")

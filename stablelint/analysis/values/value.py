@@ -62,6 +62,7 @@ class Belief:
     zero: Attained
     ends: Attained
     on: tuple[Assumption, ...]
+    peak: Hashable = None  # as in a value
 
 
 @dataclass(slots=True, eq=False)
@@ -134,7 +135,7 @@ def believed(value: Value) -> Value:
         return value
     return Value(
         value.op, value.key, value.kind, value.operands, belief.interval, belief.zero, belief.ends, value.dtype,
-        value.node, value.module, value.data, value.name, value.peak, False, value.guard, value.link,
+        value.node, value.module, value.data, value.name, belief.peak or value.peak, False, value.guard, value.link,
     )  # fmt: skip
 
 

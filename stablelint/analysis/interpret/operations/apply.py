@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stablelint.analysis.interpret.operations.beliefs import belief_of, smoothed
@@ -242,9 +243,11 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     value.peak = peaks(op, sound)
     value.guard = transfer.guard_of(op, operands, interval)
     if held:
-        extent = _extent(op, {name: believed(v) for name, v in operands.items()}, frame, fmt)
+        taken = {name: believed(v) for name, v in operands.items()}
+        extent = _extent(op, taken, frame, fmt)
         within = not transfer.wraps(op, dtype, extent[0])
-        value.belief = belief_in(*extent, value, values) if within else None
+        belief = belief_in(*extent, value, values) if within else None
+        value.belief = replace(belief, peak=peaks(op, taken)) if belief is not None else None
     if value.belief is None or value.belief.interval.contains(0.0):
         value.belief = belief_of(value, operands, frame.state) or value.belief
     if op in _ADDING and not interval.contains(0.0):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.increasing import grown_between
+from stablelint.analysis.values.relations.maxima import beside_extreme, own_maximum
 from stablelint.analysis.values.relations.results import in_matrix
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
@@ -84,6 +85,18 @@ def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
     numbers = grown_between(operands)
     text = "no step is smaller than the rounding of the sums"
     return _assumed(POSITIVE, value, text, *numbers) if numbers is not None else None
+
+
+def _difference(value: Value, operands: Operands, state: State) -> Belief | None:
+    """A difference of steps, or of a value and its own maximum or minimum where that lies along its rows."""
+    if not {"input", "other"} <= operands.keys():
+        return None
+    beside = beside_extreme(operands)
+    if beside is None or not beside[1]:
+        return _of_step(value, operands, state)
+    taken = own_maximum(operands)
+    peak = taken.attained if taken is not None else None
+    return Belief(beside[0], Attained.NONE, Attained.COINCIDENCE, beside[1], peak)
 
 
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -229,7 +242,7 @@ _LAWS: Mapping[str, Law] = {
     "clamp": _between_bounds,
     **dict.fromkeys(("sum", "matmul"), _of_matrix),
     "add": _lifted,
-    "sub": _of_step,
+    "sub": _difference,
     **dict.fromkeys(("prod", "cumprod"), _product),
     "floor_divide": _quotient,
 }

@@ -12,7 +12,7 @@ from stablelint.analysis.proof.judge import CUT, TRAINED, differentiable
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.sorts import is_floating
-from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
@@ -87,7 +87,7 @@ def _is_tensor(value: Value) -> bool:
 def _shifted(predicate: Predicate, context: Context) -> bool:
     """At most 0, because a maximum (or something as large) was subtracted."""
     value = value_of(predicate, context)
-    return value.peak is not None or context.ranges[str(predicate.args[0])].hi <= 0
+    return believed(value).peak is not None or context.ranges[str(predicate.args[0])].hi <= 0
 
 
 def _differentiable(predicate: Predicate, context: Context) -> Truth:

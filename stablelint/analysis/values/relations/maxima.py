@@ -6,8 +6,10 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.analysis.values.indexing import keeps_all, parts_of
-from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.indexing import keeps_all
+from stablelint.analysis.values.masks import made_finite
+from stablelint.analysis.values.paths import Assumption, Paths
+from stablelint.analysis.values.relations.alignment import alignment
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
@@ -17,9 +19,8 @@ Operands = Mapping[str, Value]
 Ranges = Mapping[str, Interval]
 
 _RAISED = having("raise")  # a maximum that is raised is attained by no element
-_FINITE = having("replace", "raise")  # a shift made finite for empty rows
-_WIDENING = frozenset({"unsqueeze", "index"})
-_ALONG = frozenset({"expand", "view"})  # may leave a column a column
+_REPLACING = having("replace")
+NONPOSITIVE = Interval(-math.inf, 0.0, lo_open=True)
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
 
@@ -35,13 +36,15 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if is_same(operands["input"], operands["other"]):
         return Interval.point(0.0) if _are_cast_alike(operands["input"], operands["other"]) else None
     if _are_ordered(left, right):
-        return Interval(-math.inf, 0.0, lo_open=True)
+        return NONPOSITIVE
     if _are_ordered(right, left):
         return NONNEGATIVE
-    given, taken = operands["input"], operands["other"]
-    if _is_extreme("amax", taken, given) or _is_extreme("amin", given, taken) or _is_larger_of(right, left):
-        return Interval(-math.inf, 0.0, lo_open=True)
-    if _is_extreme("amin", taken, given) or _is_extreme("amax", given, taken) or _is_spread(left, right):
+    beside = beside_extreme(operands)
+    if beside is not None and not beside[1]:
+        return beside[0]
+    if _is_larger_of(right, left):
+        return NONPOSITIVE
+    if _is_spread(left, right):
         return NONNEGATIVE
     lowered = (
         one.is_of(above) for one in _taken_out(operands["other"]) for above in _above(operands["input"])
@@ -49,10 +52,19 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return Interval(-math.inf, 0.0) if any(lowered) else None
 
 
-def _is_extreme(op: str, extreme: Value, value: Value) -> bool:
-    """Whether a value is the maximum, or the minimum, of another, beside each of its rows."""
-    found = extreme_of(op, extreme)
-    return found is not None and found.is_of(value)
+def beside_extreme(operands: Operands) -> tuple[Interval, tuple[Assumption, ...]] | None:
+    """Where a difference of a value and its own extreme lies, and what must hold for that."""
+    given, taken = operands["input"], operands["other"]
+    for op, extreme, value, interval in (
+        ("amax", taken, given, NONPOSITIVE),
+        ("amin", given, taken, NONPOSITIVE),
+        ("amin", taken, given, NONNEGATIVE),
+        ("amax", given, taken, NONNEGATIVE),
+    ):
+        found = extreme_of(op, extreme)
+        if found is not None and found.is_of(value):
+            return interval, found.on
+    return None
 
 
 def _is_spread(top: Value, bottom: Value) -> bool:
@@ -63,7 +75,14 @@ def _is_spread(top: Value, bottom: Value) -> bool:
     (one, along), (other, over) = ends
     if "all" in (along, over):
         return stripped(one).key == stripped(other).key
-    return along == over and recast(one).key == recast(other).key
+    alike = _keeps(top) == _keeps(bottom) and along == over
+    return alike and recast(one).key == recast(other).key
+
+
+def _keeps(reduction: Value) -> Hashable:
+    """Whether a reduction keeps its dimensions, or what says so."""
+    keeps = reduction.operands.get("keepdim")
+    return False if keeps is None else keeps.constant() if keeps.is_constant else keeps.key
 
 
 def _are_cast_alike(one: Value, other: Value) -> bool:
@@ -95,7 +114,7 @@ def _above(value: Value) -> Iterator[Value]:
 def _taken_out(value: Value) -> Iterator[Extreme]:
     """The maxima that a value is at least: `max(x)` of `max(x) + y` where no y is negative."""
     top = extreme_of("amax", value)
-    if top is not None:
+    if top is not None and not top.on:
         yield top
     for part, beside in _summands(recast(value)):
         if beside.lo >= 0:
@@ -175,18 +194,17 @@ def runs_over(along: Hashable, rows: Hashable) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A maximum, or more, or a minimum, that lies beside each of the rows that it was taken of."""
+    """A maximum, or more, or a minimum, that lies beside each of the rows that it was taken of if `on` holds."""
 
     operand: Value
     attained: Hashable  # the rows in each of which some element attains it; None where none need
     of_all: bool = False  # wherever an element stands
+    on: tuple[Assumption, ...] = ()
 
     def is_of(self, value: Value) -> bool:
-        """Whether it is an extreme of a value, or of what is that value on one of its paths."""
+        """Whether it is an extreme of a value."""
         bare = stripped if self.of_all else recast
-        whole, part = bare(self.operand), bare(value)
-        paths = whole.operands.values() if whole.op == "phi" else ()
-        return whole.key == part.key or any(bare(path).key == part.key for path in paths)
+        return bare(self.operand).key == bare(value).key
 
 
 def extreme_of(op: str, value: Value) -> Extreme | None:
@@ -195,62 +213,42 @@ def extreme_of(op: str, value: Value) -> Extreme | None:
     while _shows_all(value) and value.first is not None:
         views += [] if value.op in COPIES else [value]
         value = value.first
+    views.reverse()
     grouped = _group_maximum(value) if op == "amax" else None
     if grouped is not None:
         return Extreme(grouped, ("group", stripped(value.operands["index"]).key), of_all=True)
-    if value.op in _FINITE and value.first is not None and "max" not in value.operands:
-        found = next(filter(None, (extreme_of(op, v) for v in value.operands.values())), None)
-        if found is None or not (found.of_all or all(v.op in _ALONG for v in views)):
-            return None
-        return found if value.op not in _RAISED else replace(found, attained=None)
+    if value.op in _REPLACING or (op == "amax" and value.op in _RAISED):
+        return _changed(op, value, views)
     if op == "amax" and _is_global_maximum(value):
         return Extreme(value.operands["input"], "pool", of_all=True)
     if value.op not in (op, "logsumexp" if op == "amax" else op) or "input" not in value.operands:
         return None
     rows = rows_of(value.operands)
-    if rows != "all" and not _lies_beside(value, rows, views):
+    on = () if rows == "all" else alignment(value, views)
+    if on is None:
         return None
     # A log-sum-exp is not below the maximum.
-    return Extreme(value.operands["input"], rows if value.op == op else None, of_all=rows == "all")
+    return Extreme(value.operands["input"], rows if value.op == op else None, rows == "all", on)
 
 
-def _lies_beside(reduction: Value, rows: Hashable, views: Sequence[Value]) -> bool:
-    """Whether what a reduction yields of each row is laid along that row, as far as the text shows."""
-    if any(v.op not in _ALONG and v.op not in _WIDENING for v in views):
-        return False
-    added = [place for v in views if v.op in _WIDENING for place in _places_added(v)]
-    keeps = reduction.operands.get("keepdim")
-    kept = keeps.constant() if keeps is not None else False  # None where callers say so
-    if kept is True or (kept is None and not added):
-        return not added and all(map(_may_be_column, views))
-    if rows == frozenset({0}):
-        return set(added) <= {0} and all(v.op == "expand" for v in views if v.op not in _WIDENING)
-    return bool(views) and 0 not in added and (bool(added) or all(map(_may_be_column, views)))
+def _changed(op: str, value: Value, views: Sequence[Value]) -> Extreme | None:
+    """The extreme that is raised, or of which what is not finite is replaced, and then laid out by `views`."""
+    found = None
+    if value.op in _REPLACING:
+        kept = made_finite(value)
+        found = extreme_of(op, kept) if kept is not None else None
+    elif "max" not in value.operands:
+        found = next(filter(None, (extreme_of(op, v) for v in value.operands.values())), None)
+    if found is None or not (found.of_all or all(v.op == "expand" for v in views)):
+        return None
+    infinite = found.operand.interval.contains(-math.inf)
+    return replace(found, attained=None) if value.op in _RAISED or infinite else found
 
 
 def _shows_all(value: Value) -> bool:
     """Whether a value is another in another shape: `x.unsqueeze(1)`, `x[:, None]`."""
     index = value.operands.get("index")
     return value.op in VIEWS or (value.op == "index" and index is not None and keeps_all(index))
-
-
-def _places_added(view: Value) -> list[object]:
-    """The dimensions that a view adds: 1 of `x.unsqueeze(1)` and of `x[:, None]`, -1 of `x[..., None]`."""
-    given = view.operands.get("dim") or view.operands.get("index")
-    if given is None or given.kind is Kind.NUMBER:
-        return [given.constant() if given is not None else None]
-    parts = parts_of(given)
-    shift = len(parts) if parts[0].constant() is Ellipsis else 0
-    return [place - shift for place, part in enumerate(parts) if part.kind is Kind.NONE]
-
-
-def _may_be_column(view: Value) -> bool:
-    """Whether sizes of a view, as far as they are written, end in 1: not so of `view(-1)` and `view(1, -1)`."""
-    sizes = list(view.operands.values())[1:]
-    if view.op != "view" or not sizes:
-        return True
-    last = (sizes[0].data if sizes[0].kind is Kind.SEQUENCE else sizes)[-1:]
-    return all(size.constant() in (None, 1) for size in last)
 
 
 def _group_maximum(value: Value) -> Value | None:
@@ -270,14 +268,20 @@ def _is_global_maximum(value: Value) -> bool:
     return value.op.startswith("adaptive_max_pool") and size is not None and size.constant() == 1
 
 
+def own_maximum(operands: Operands) -> Extreme | None:
+    """The maximum of a value that is subtracted from the value."""
+    taken = extreme_of("amax", operands["other"])
+    return taken if taken is not None and taken.is_of(operands["input"]) else None
+
+
 def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
     """The rows of the result in each of which some element attains the upper end of its interval; None where none are."""
     first = next(iter(operands.values()), None)
     if op == "one_hot":
         return frozenset({-1})
     if op == "sub" and {"input", "other"} <= operands.keys():
-        taken = extreme_of("amax", operands["other"])
-        return taken.attained if taken is not None and taken.is_of(operands["input"]) else None
+        taken = own_maximum(operands)
+        return taken.attained if taken is not None and not taken.on else None
     if first is None:
         return None
     other = operands.get("other")
