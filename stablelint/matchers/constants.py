@@ -80,12 +80,7 @@ def _texts(value: Value, frame: Frame) -> dict[str, str]:
 def _is_absorbed(constant: Value) -> bool:
     """A float next to a nonzero integer that float32 rounds to that integer."""
     number = constant.constant()
-    if (
-        constant.assumed
-        or not isinstance(number, float)
-        or number.is_integer()
-        or not 0.5 < abs(number) < 1e6
-    ):
+    if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
         return False
     node = constant.node
     written = isinstance(node, ast.Constant) or (
@@ -161,7 +156,7 @@ def _factored(value: Value) -> tuple[Value, object]:
     if value.op == "mul" and len(value.operands) == 2:
         a, b = value.operands.values()
         if a.is_constant or b.is_constant:
-            return (b, a.constant()) if a.is_constant else (a, b.constant())
+            return (b, a.default()) if a.is_constant else (a, b.default())
     return value, 1
 
 

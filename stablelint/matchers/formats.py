@@ -51,7 +51,7 @@ def half_normalize(review: Review, rule: Rule) -> Sites:
         if owner is None or not _NORM.search(owner.name) or not casts_up_and_back(frame.module):
             continue
         vectors, given = value.first, value.operands.get("eps")
-        eps = given.constant() if given is not None else _EPS
+        eps = given.default() if given is not None else _EPS
         if vectors is None or not isinstance(eps, int | float) or round_to(float(eps), FLOAT16) != 0:
             continue
         if vectors.dtype in (None, "float16") and not is_upcast(vectors):
@@ -64,7 +64,7 @@ def _tiny_eps(review: Review, rule: Rule) -> Sites:
         value, frame = pair
         layer, x = value.operands.get("layer"), value.first
         given = layer.data.arguments.get("eps") if layer is not None else value.operands.get("eps")
-        eps = given.constant() if given is not None else None
+        eps = given.default() if given is not None else None
         if x is None or not isinstance(eps, float) or round_to(eps, FLOAT16) != 0:
             continue
         if is_under_autocast(value, frame):

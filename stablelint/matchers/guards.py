@@ -63,7 +63,7 @@ def _adds_constant(total: Value, quotient: Value) -> bool:
 
 
 def _is_small(value: Value) -> bool:
-    number = value.constant()
+    number = value.default()
     return isinstance(number, float) and 0 < number <= _LARGEST
 
 

@@ -122,7 +122,7 @@ def _text(value: Value) -> str:
 
 
 def _is_nan(value: Value) -> bool:
-    number = value.constant()
+    number = value.default()
     return isinstance(number, float) and math.isnan(number)
 
 

@@ -36,7 +36,7 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
         call, values = pair[0], list(pair[0].operands.values())
         given, anywhere = call.first, _RATES[call.op]
         rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
-        number = rate.constant() if rate is not None and not rate.assumed else None
+        number = rate.constant() if rate is not None else None
         if given is None or not isinstance(number, int | float) or _is_alone(given):
             continue
         of_model = _is_of_model(given)
@@ -81,7 +81,7 @@ def half_optimizer(review: Review, rule: Rule) -> Sites:
 
 def _eps_vanishes(call: Value) -> bool:
     given = call.operands.get("eps")
-    eps = given.constant() if given is not None else _EPS
+    eps = given.default() if given is not None else _EPS
     return isinstance(eps, int | float) and round_to(float(eps), FLOAT16) == 0
 
 

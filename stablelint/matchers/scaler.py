@@ -109,7 +109,7 @@ def _no_scaler(steps: list[Step], review: Review, rule: Rule) -> Sites:
 def _is_float16(context: Value) -> bool:
     """Whether an autocast is known to run, in float16: named, or by default on CUDA."""
     enabled = context.operands.get("enabled")
-    if enabled is not None and enabled.constant() is not True:
+    if enabled is not None and enabled.default() is not True:
         return False
     named = context.operands.get("dtype")
     if named is not None:
@@ -117,7 +117,7 @@ def _is_float16(context: Value) -> bool:
     device = context.operands.get("argument0") or context.operands.get("device_type")
     if context.op == "torch.cuda.amp.autocast":
         return device is None
-    return device is not None and device.constant() == "cuda"
+    return device is not None and device.default() == "cuda"
 
 
 def _is_scaled(backward: Value) -> bool:

@@ -90,7 +90,7 @@ def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, fra
 
 
 def _is_fraction(exponent: Value) -> bool:
-    number = exponent.constant()
+    number = exponent.default()
     return isinstance(number, float) and not number.is_integer()
 
 

@@ -137,11 +137,11 @@ def _lower(node: ast.expr, frame: Frame) -> Value:
 def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) -> bool:
     """Whether `value` is an instance of `shape`; extends `found` where it is, and leaves it alone where it is not."""
     if shape.op == "metavariable":
-        if shape.data == _LITERAL and not isinstance(value.constant(), int | float):
+        if shape.data == _LITERAL and not isinstance(value.default(), int | float):
             return False
         return _bind(shape.name, value, found)
     if shape.op == "const":
-        constant = value.constant()
+        constant = value.default()
         same = value.is_constant and type(constant) in (int, float, bool, str) and constant == shape.data
         if same:
             found.literals.append(value)

@@ -111,7 +111,11 @@ class Value:
         return None
 
     def constant(self) -> Any:
-        """The literal, or None."""
+        """The literal, or None; None also of a number that a caller may override."""
+        return self.data if self.op == "const" and not self.assumed else None
+
+    def default(self) -> Any:
+        """The literal, or what a caller who may override it leaves; None of all else."""
         return self.data if self.op == "const" else None
 
 

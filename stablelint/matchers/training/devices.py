@@ -139,7 +139,7 @@ def _made(value: Value) -> str:
         device, known = given["device"], value.operands.get("device")
         if isinstance(device, ast.Constant):
             return "cpu" if device.value in ("cpu", None) else "moved"
-        named = known is not None and not known.assumed and known.constant() == "cpu"
+        named = known is not None and known.constant() == "cpu"
         return "cpu" if named else "moved"
     # `as_tensor` of a tensor leaves it where it is
     return "cpu" if name != "as_tensor" else ""

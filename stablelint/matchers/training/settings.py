@@ -49,7 +49,7 @@ def anomaly_detection(review: Review, rule: Rule) -> Sites:
     for value, frame in observed(review, "set_detect_anomaly"):
         node, root = value.node, scope_of(frame)
         mode = value.operands.get("mode") or value.operands.get("check_nan")
-        switched_on = mode is not None and mode.constant() is True and not mode.assumed
+        switched_on = mode is not None and mode.constant() is True
         begun = mode is None and called(node) != "set_detect_anomaly"  # `with detect_anomaly()`
         if (begun or switched_on) and not around(node, root, ast.If, ast.IfExp):
             if not any(_is_one_pass(block, root) for block in around(node, root, ast.With)):

@@ -132,7 +132,7 @@ def _size(layer: Layer, *names: str) -> Dim:
 
 def _number(value: Value | None) -> Dim:
     """A number that is written out: not a default, which callers may override."""
-    known = value is not None and type(value.constant()) is int and not value.assumed
+    known = value is not None and type(value.constant()) is int
     return value.data if known and value is not None else None
 
 

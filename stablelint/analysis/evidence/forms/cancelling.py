@@ -120,7 +120,7 @@ def _fused_factors(value: Value) -> tuple[float, float]:
     after = [value.operands.get(name) for name in ("beta", "alpha")]
     before = list(value.operands.values())[1:3]
     old = len(before) == 2 and all(v.kind is Kind.NUMBER for v in before)
-    beta, alpha = (1.0 if v is None else v.constant() for v in (before if old else after))
+    beta, alpha = (1.0 if v is None else v.default() for v in (before if old else after))
     known = isinstance(beta, int | float) and isinstance(alpha, int | float)
     return (float(beta), float(alpha)) if known else (math.nan, math.nan)
 
@@ -131,7 +131,7 @@ def _scaled(value: Value) -> tuple[float, Value] | None:
     if value.op != "mul" or first is None or other is None:
         return None
     for constant, rest in ((first, other), (other, first)):
-        number = constant.constant()
+        number = constant.default()
         if isinstance(number, int | float) and not isinstance(number, bool):
             return float(number), rest
     return None
@@ -139,7 +139,7 @@ def _scaled(value: Value) -> tuple[float, Value] | None:
 
 def is_scaled_down(cosine: Value) -> bool:
     """Whether a cosine was brought inside by a factor just below 1, which rounding does not outgrow."""
-    scale = next((v.constant() for v in cosine.operands.values() if v.is_constant), None)
+    scale = next((v.default() for v in cosine.operands.values() if v.is_constant), None)
     if not isinstance(scale, int | float) or cosine.op not in ("mul", "div"):
         return False
     if cosine.op == "div":

@@ -53,7 +53,7 @@ def _magnifies(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
 def is_variance_by_difference(value: Value) -> bool:
     """`a - mean ** 2`: a variance made of two moments, which rounding carries below 0 where the data are constant."""
     # A total starts at 0.
-    parts = [(factor, term) for factor, term in summands(value) if term.constant() != 0]
+    parts = [(factor, term) for factor, term in summands(value) if term.default() != 0]
     taken = [term for factor, term in parts if factor == -1.0]
     others = [term for factor, term in parts if factor > 0 and not term.is_constant]
     if len(taken) != 1 or not others or len(others) + 1 != len(parts):

@@ -191,5 +191,5 @@ def _obliged(subject: Subject, *operations: str) -> Value | None:
 def _radicand(subject: Subject) -> Value | None:
     """What the square root of an obligation is taken of."""
     exponent = subject.site.value.operands.get("exponent")
-    half = exponent is not None and exponent.constant() == 0.5
+    half = exponent is not None and exponent.default() == 0.5
     return _obliged(subject, "sqrt", "rsqrt", *(["pow"] if half else []))

@@ -289,7 +289,7 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
     if value.kind in (Kind.SEQUENCE, Kind.MAPPING) and value.data:
         return opened(value, frame.graph.key("elements", instance.key, attr), f"self.{attr}", frame)
     numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
-    if not numeric or isinstance(value.constant(), bool) or (value.interval == TOP and value.belief is None):
+    if not numeric or isinstance(value.default(), bool) or (value.interval == TOP and value.belief is None):
         return value
     if is_written(instance.data[0], attr):
         return _reassigned(instance, attr, value, node, frame)

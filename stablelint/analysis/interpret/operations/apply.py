@@ -165,7 +165,7 @@ def _is_operand(second: Value) -> bool:
 
 def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
     base, exponent = operands["input"], operands["exponent"].constant()
-    if operands["exponent"].assumed or base.kind is Kind.NUMBER:
+    if base.kind is Kind.NUMBER:
         return "pow", operands
     if exponent == 0.5:
         return "sqrt", {"input": base}

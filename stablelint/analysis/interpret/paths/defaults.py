@@ -47,7 +47,7 @@ def _truth(test: Value, depth: int) -> bool | None:
     if test.op in _QUANTIFIERS:
         return _quantified(test.op, [_truth(part, depth - 1) for part in parts])
     if test.op in _COMPARISONS and len(parts) == 2 and any(part.assumed for part in parts):
-        return _compared(test.op, parts[0].constant(), parts[1].constant())
+        return _compared(test.op, parts[0].default(), parts[1].default())
     if test.op == "python.is" and len(parts) == 2 and parts[1].kind is Kind.NONE:
         default = default_of(parts[0])
         return default.value is None if default is not None else None

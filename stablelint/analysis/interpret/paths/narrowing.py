@@ -35,7 +35,7 @@ def opened(value: Value, key: int, said: str, frame: Frame) -> Value:
         return holding(
             value, {p: opened(v, key_at("element", key, p), f"{said}[{p!r}]", frame) for p, v in parts}, key
         )
-    if type(value.constant()) in (int, float):
+    if type(value.default()) in (int, float):
         return open_to_callers(value, key, f"{said}={value.data!r}", ())
     if value.kind not in _NUMERIC or value.is_constant or value.interval == TOP:
         return value
@@ -70,7 +70,7 @@ def open_to_callers(
     ends = known.ends if interval == known.interval else min(known.ends, Attained.COINCIDENCE)
     belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
     if (
-        others is None and type(value.constant()) is int and value.data >= 1
+        others is None and type(value.default()) is int and value.data >= 1
     ):  # a count, of whatever a caller counts
         counted = Assumption(f"{name} is positive")
         belief = Belief(AT_LEAST_ONE, Attained.NONE, Attained.COINCIDENCE, (counted,))

@@ -78,7 +78,7 @@ def _keep_apart(index: Value, end: Value, least: int, after: bool, frame: Frame)
     """Records that a loop variable is at least so far after an end of its range, or before it: `range(m + 2, n)`."""
     ends = [(end, least)]
     other = end.operands.get("other")
-    shift = other.constant() if other is not None and end.op in ("add", "sub") and not other.assumed else None
+    shift = other.constant() if other is not None and end.op in ("add", "sub") else None
     if isinstance(shift, int):
         ends.append((end.operands["input"], least + (shift if (end.op == "add") is after else -shift)))
     for place, distance in ends:

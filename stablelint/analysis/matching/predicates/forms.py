@@ -31,7 +31,7 @@ def form(predicate: Predicate, context: Context) -> Truth:
 
 def _chosen(value: Value, context: Context) -> Truth:
     """A caller may choose any number: the default is whole, but it is written, or annotated, as a float."""
-    number = value.constant()
+    number = value.default()
     if number is not None and (not value.assumed or not isinstance(number, int | float) or number % 1):
         return Truth.NO
     if isinstance(number, float):
@@ -47,7 +47,7 @@ def _free(value: Value, context: Context) -> Truth:
     """A tensor or an attribute that nothing shows to hold whole numbers; an argument without annotation mostly is one."""
     inner = stripped(value)
     named = inner.kind is Kind.TENSOR or inner.op != "argument"
-    handed = inner.constant() is None and inner.op in HANDED_OVER - {"foreign"}
+    handed = not inner.is_constant and inner.op in HANDED_OVER - {"foreign"}
     return Truth.MAYBE if handed and named and not is_integral(value) else Truth.NO
 
 

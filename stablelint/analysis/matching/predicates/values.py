@@ -56,7 +56,7 @@ def _reaches(predicate: Predicate, context: Context) -> Truth:
     value = value_of(predicate, context)
     point = float(predicate.args[-1])
     if len(predicate.args) > 2:
-        number = value.constant()
+        number = value.default()
         known = isinstance(number, int | float)
         return rounds_to(number, point, value_of(predicate, context, 1), context) if known else Truth.NO
     if not context.ranges[str(predicate.args[0])].contains(point):
@@ -103,7 +103,7 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "range": _range,
     "nonnegative": _nonnegative,
     "reaches": _reaches,
-    "literal": lambda p, context: isinstance(value_of(p, context).constant(), int | float),
+    "literal": lambda p, context: isinstance(value_of(p, context).default(), int | float),
     "truth": _truth,
     "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
     "tensor": lambda p, context: _is_tensor(value_of(p, context)),

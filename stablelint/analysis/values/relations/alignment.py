@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from stablelint.analysis.values.indexing import parts_of
+from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import recast
+from stablelint.analysis.values.views import COPIES, recast
+from stablelint.syntax.operations import VIEWS
 
 Shape = Sequence[int | None]  # which dimension of the operand each one is; None where it is a single place
 
@@ -25,7 +26,7 @@ def alignment(reduction: Value, views: Sequence[Value]) -> tuple[Assumption, ...
     """
     keeps = reduction.operands.get("keepdim")
     kept = keeps.constant() if keeps is not None else False
-    if keeps is None or (isinstance(kept, int) and not keeps.assumed):
+    if keeps is None or isinstance(kept, int):
         return _alignment(reduction, views, bool(kept))
     name = keeps.name or "keepdim"
     for either in (True, False):
@@ -33,6 +34,20 @@ def alignment(reduction: Value, views: Sequence[Value]) -> tuple[Assumption, ...
         if found is not None:
             return (*found, Assumption(f"{name} is {either}"))
     return None
+
+
+def unlaid(value: Value) -> tuple[Value, list[Value]]:
+    """What a value shows in another shape, and the views that do so, innermost first: `x.unsqueeze(1)`, `x[:, None]`."""
+    views: list[Value] = []
+    while _shows_all(value) and value.first is not None:
+        views += [] if value.op in COPIES else [value]
+        value = value.first
+    return value, views[::-1]
+
+
+def _shows_all(value: Value) -> bool:
+    index = value.operands.get("index")
+    return value.op in VIEWS or (value.op == "index" and index is not None and keeps_all(index))
 
 
 def _alignment(reduction: Value, views: Sequence[Value], kept: bool) -> tuple[Assumption, ...] | None:
@@ -81,13 +96,13 @@ def _tried(dims: list[Value], views: Sequence[Value], kept: bool, rank: int) -> 
 
 
 def _is_number(dim: Value) -> bool:
-    return isinstance(dim.constant(), int) and not dim.assumed
+    return isinstance(dim.constant(), int)
 
 
 def _place(dim: Value, places: Mapping[int, int]) -> int | None:
     """The dimension that a value names, where it is known what it stands for."""
     number = dim.constant()
-    return number if isinstance(number, int) and not dim.assumed else places.get(dim.key)
+    return number if isinstance(number, int) else places.get(dim.key)
 
 
 def _reduced(dims: Sequence[int | None], kept: bool, rank: int) -> Shape | None:

@@ -78,7 +78,7 @@ def _is_symmetric(taps: Value) -> bool:
 def _is_odd(count: Value) -> bool:
     known = count.constant()
     if type(known) is int:
-        return known % 2 == 1 and not count.assumed
+        return known % 2 == 1
     parts = list(count.operands.values()) if count.op == "add" else []
     for one, other in (parts, parts[::-1]) if len(parts) == 2 else ():
         doubled = one.op == "mul" and any(v.constant() == 2 for v in one.operands.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stablelint.analysis.values.indexing import keeps_all, parts_of
+from stablelint.analysis.values.relations.alignment import alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import recast
 from stablelint.numerics.formats import FLOAT32, FORMATS
@@ -120,13 +121,13 @@ def _length_below(quotient: Value) -> Value | None:
         raised = [v for name, v in divisor.operands.items() if name != "input"]
         if "max" in divisor.operands or not all(v.interval.lo >= 0 for v in raised):
             return None
-        divisor = recast(divisor.first)
-    kept, order = divisor.operands.get("keepdim"), divisor.operands.get("p")
-    own = (
-        divisor.op == "norm"
-        and recast(divisor.operands["input"]).key == recast(quotient.operands["input"]).key
-    )
-    return divisor if own and kept is not None and (order is None or order.constant() == 2) else None
+        divisor = divisor.first
+    length, views = unlaid(divisor)
+    order = length.operands.get("p")
+    if length.op != "norm" or not (order is None or order.constant() == 2):
+        return None
+    own = recast(length.operands["input"]).key == recast(quotient.operands["input"]).key
+    return length if own and alignment(length, views) == () else None
 
 
 def _keeps_last(index: Value) -> bool:

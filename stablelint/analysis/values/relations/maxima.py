@@ -6,10 +6,9 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.analysis.values.indexing import keeps_all
 from stablelint.analysis.values.masks import made_finite
 from stablelint.analysis.values.paths import Assumption, Paths
-from stablelint.analysis.values.relations.alignment import alignment
+from stablelint.analysis.values.relations.alignment import alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
@@ -82,7 +81,7 @@ def _is_spread(top: Value, bottom: Value) -> bool:
 def _keeps(reduction: Value) -> Hashable:
     """Whether a reduction keeps its dimensions, or what says so."""
     keeps = reduction.operands.get("keepdim")
-    return False if keeps is None else keeps.constant() if keeps.is_constant else keeps.key
+    return False if keeps is None else keeps.key if keeps.constant() is None else keeps.constant()
 
 
 def _are_cast_alike(one: Value, other: Value) -> bool:
@@ -179,8 +178,8 @@ def rows_of(reduction: Mapping[str, Value]) -> Hashable:
     if dim is None or dim.kind is Kind.NONE:
         return "all"
     parts = dim.data if dim.kind is Kind.SEQUENCE else [dim]
-    numbers = [part.constant() for part in parts if not part.assumed]
-    if len(numbers) == len(parts) and all(isinstance(n, int) for n in numbers):
+    numbers = [part.constant() for part in parts]
+    if all(isinstance(number, int) for number in numbers):
         return frozenset(numbers)
     return ("dim", dim.key)
 
@@ -209,11 +208,7 @@ class Extreme:
 
 def extreme_of(op: str, value: Value) -> Extreme | None:
     """The maximum (`amax`), or more, or the minimum that a value is, where it can be taken out of its operand row by row."""
-    views: list[Value] = []
-    while _shows_all(value) and value.first is not None:
-        views += [] if value.op in COPIES else [value]
-        value = value.first
-    views.reverse()
+    value, views = unlaid(value)
     grouped = _group_maximum(value) if op == "amax" else None
     if grouped is not None:
         return Extreme(grouped, ("group", stripped(value.operands["index"]).key), of_all=True)
@@ -243,12 +238,6 @@ def _changed(op: str, value: Value, views: Sequence[Value]) -> Extreme | None:
         return None
     infinite = found.operand.interval.contains(-math.inf)
     return replace(found, attained=None) if value.op in _RAISED or infinite else found
-
-
-def _shows_all(value: Value) -> bool:
-    """Whether a value is another in another shape: `x.unsqueeze(1)`, `x[:, None]`."""
-    index = value.operands.get("index")
-    return value.op in VIEWS or (value.op == "index" and index is not None and keeps_all(index))
 
 
 def _group_maximum(value: Value) -> Value | None:

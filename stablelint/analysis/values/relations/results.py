@@ -94,9 +94,7 @@ def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | No
     if shares is None or shares.op != "softmax":
         return None
     along, over = operands.get("dim"), shares.operands.get("dim")
-    if along is not None and (
-        over is None or along.constant() is None or along.constant() != over.constant()
-    ):
+    if along is not None and not _are_one(along, over):
         return None
     return Interval(0.0, 1.0, lo_open=True)
 
@@ -114,9 +112,16 @@ def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | No
     shares = recast(operands["input"]) if "input" in operands else None
     along = operands.get("dim")
     over = shares.operands.get("dim") if shares is not None and shares.op == "softmax" else None
-    if along is None or over is None or along.constant() is None or along.constant() != over.constant():
+    if along is None or not _are_one(along, over):
         return None
     return Interval(0.5, 2.0, nan=ranges["input"].nan)
+
+
+def _are_one(along: Value, over: Value | None) -> bool:
+    """Whether two dimensions are the same, by their number or by what names both."""
+    if over is None:
+        return False
+    return along.key == over.key or (along.constant() is not None and along.constant() == over.constant())
 
 
 def _product_of_units(op: str, operands: Operands, ranges: Ranges) -> Interval | None:

@@ -67,7 +67,7 @@ def _orthonormal(vectors: Value) -> tuple[bool, bool]:
     if source is None or source.op != "svd":
         return source is not None and source.op == "eigh", True
     full = source.operands.get("full_matrices")
-    is_square = full is None or (full.constant() is True and not full.assumed)
+    is_square = full is None or full.constant() is True
     is_right = vectors.data == 2
     return is_square or is_right, is_square or not is_right
 
