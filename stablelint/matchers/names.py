@@ -23,6 +23,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.operations import function, having, method
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
@@ -94,8 +95,18 @@ def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
 
 def assigned_in(name: str, tree: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
     """The plain assignments of a name or attribute below a node."""
-    plain = nodes_in(tree, ast.Assign, ast.AnnAssign)
-    return [n for n in plain if isinstance(n, ast.Assign | ast.AnnAssign) and name in assigned(n)[0]]
+    return _assignments(tree).get(name, [])
+
+
+@remembered
+def _assignments(tree: ast.AST) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
+    """The plain assignments below a node, by what they bind."""
+    found: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
+    plain: list[ast.Assign | ast.AnnAssign] = nodes_in(tree, ast.Assign, ast.AnnAssign)
+    for node in plain:
+        for name in dict.fromkeys(assigned(node)[0]):
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
