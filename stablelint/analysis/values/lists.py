@@ -36,7 +36,9 @@ def leaves(value: Value) -> list[Value]:
 
 def is_list(value: Value) -> bool:
     """Whether a value is a list on every path."""
-    return all(leaf.kind is Kind.SEQUENCE or leaf.op == "list_of" for leaf in leaves(value))
+    if value.op != "phi":
+        return value.kind is Kind.SEQUENCE or value.op == "list_of"
+    return all(map(is_list, leaves(value)))
 
 
 def held_by(value: Value) -> dict[object, Value]:

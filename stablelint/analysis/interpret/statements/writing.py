@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
@@ -225,19 +225,25 @@ def _held_in(value: Value, frame: Frame) -> list[Value]:
 
 def _sources(value: Value) -> list[Value]:
     """The value, and what it shows the elements of: itself in another shape, or one of several."""
+    shown = _shown(value)
+    if not shown:
+        return [value]
     found, seen = [value], {value.key}
     for one in found:  # grows while it is walked
-        shown: Iterable[Value] = ()
-        if one.op in _CHOOSING:
-            shown = one.operands.values()
-        elif one.first is not None and (
-            one.op in _SHARING or (one.op == "attribute" and one.name in VIEWING)
-        ):
-            shown = [one.first]
-        new = [v for v in shown if v.key not in seen]
-        seen.update(v.key for v in new)
-        found += new
+        for other in _shown(one):
+            if other.key not in seen:
+                seen.add(other.key)
+                found.append(other)
     return found
+
+
+def _shown(value: Value) -> Collection[Value]:
+    """The operands of which a value may show the very elements."""
+    if value.op in _CHOOSING:
+        return value.operands.values()
+    shares = value.op in _SHARING or (value.op == "attribute" and value.name in VIEWING)
+    first = value.first if shares else None
+    return () if first is None else (first,)
 
 
 def _is_shown(value: Value) -> bool:
