@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from stablelint.workspace.runs.seen import Seen
 
 _PAUSE = 0.003  # seconds: keystrokes of one burst, and the changes of one command, are answered once
-LONG = 500  # lines: from here on the function that is typed in is answered ahead of the rest
 _STACK_BYTES = 64 << 20  # nested expressions go deeper than a thread's own stack on some systems
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [
@@ -143,9 +142,9 @@ class Server(LanguageServer):
         return known
 
     async def _glance(self, text: Text, project: Project, abandoned: threading.Event) -> None:
-        """Shows what is found in the function that is typed in, ahead of the rest of a long text."""
+        """Shows what is found in the function that is typed in, ahead of the rest where that takes long."""
         known = self.known.get(text.path)
-        if known is None or text.is_notebook or len(text.lines) < LONG:
+        if known is None or text.is_notebook or not project.is_slow(text.path):
             return
         typed = await self.aside(change, known.text.lines, text.lines, text.data)
         if typed is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
     from stablelint.workspace.runs.seen import Seen
 
+PROMPT = 0.1  # seconds: what is answered by then is answered at once
 Stamp = tuple[tuple[str, int], ...]
 
 
@@ -34,6 +36,7 @@ class Project:
     _wanted: dict[str, bool] = field(default_factory=dict)
     # What others passed to a file when it was last on disk.
     _received: dict[str, Passes] = field(default_factory=dict)
+    _took: dict[str, float] = field(default_factory=dict)  # seconds of the processor for a whole text
 
     @property
     def request(self) -> Request:
@@ -64,10 +67,17 @@ class Project:
             self._received.update(result.received)
             return result
         received = self._received.get(path, NOTHING)
-        focus = Focus(rows, abandoned)
-        return check_text(
+        focus, begun = Focus(rows, abandoned), time.thread_time()
+        result = check_text(
             data, path, self.request, self.session.catalog, fixes=False, received=received, focus=focus
         )
+        if rows is None:
+            self._took[path] = time.thread_time() - begun
+        return result
+
+    def is_slow(self, path: str) -> bool:
+        """Whether a person would notice how long a check of what is typed takes; so while that is not known."""
+        return self._took.get(path, PROMPT) >= PROMPT
 
     def fixable(self, path: str, data: bytes) -> CheckResult:
         """What a check of the text finds, with fixes."""

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import atexit
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -39,12 +40,14 @@ class Editor:
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
         self.answers: dict[str, int] = {}  # how often the newest text of a document was answered
+        self.answered: dict[str, float] = {}  # and when the last time
 
         @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(params: types.PublishDiagnosticsParams) -> None:
             if params.version is None or params.version == self._versions.get(params.uri, params.version):
                 self.shown[params.uri] = list(params.diagnostics)
                 self.answers[params.uri] = self.answers.get(params.uri, 0) + 1
+                self.answered[params.uri] = time.perf_counter()
                 self._news.set()
 
         @self.client.feature(types.WINDOW_SHOW_DOCUMENT)
