@@ -26,7 +26,8 @@ def is_integral(value: Value, depth: int = _DEPTH) -> bool:
     if value.op in _MAKES_INTEGERS:
         return True
     if value.kind is Kind.NUMBER:
-        return isinstance(value.constant(), int) or (value.constant() is None and value.interval.integral)
+        whole = not value.is_constant and value.interval.integral and not is_floating(value, depth)
+        return whole or isinstance(value.constant(), int)
     if depth == 0 or value.op not in KEEPS_SORT:
         return False
     cast = next((operand.dtype for operand in value.operands.values() if operand.op == "dtype"), None)
@@ -40,7 +41,7 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is known to hold floating-point numbers, by its type or by where it comes from."""
     if value.dtype is not None:
         return value.dtype.startswith(("float", "bfloat"))
-    if value.op in MAKES_FLOATS or isinstance(value.constant(), float):
+    if value.op in MAKES_FLOATS or isinstance(value.default(), float):
         return True
     if depth == 0 or value.op not in KEEPS_SORT:
         return False

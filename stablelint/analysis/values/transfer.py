@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
+from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, INTEGERS, FloatFormat
 from stablelint.numerics.interval import BOOLEAN, NONNEGATIVE, TOP, Interval
@@ -30,6 +31,9 @@ _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 _FLOATING = having("floating", "real")
+_TRAINED = having("trained")
+_LONG = having("long")
+_SIGNED = ("int8", "int16", "int32", "int64")
 # What is real of complex numbers.
 _REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
@@ -47,6 +51,14 @@ _DTYPES = {
 def is_complex(value: Value) -> bool:
     """Whether a value is known to hold complex numbers, of which no interval tells: their squares may be -1."""
     return value.dtype is not None and value.dtype.startswith("complex")
+
+
+def _promoted_integer(types: Sequence[str]) -> str | None:
+    """The type of whole numbers that several lead to: the widest, and one that is signed where one of them is."""
+    signed = sorted((d for d in types if d in _SIGNED), key=_SIGNED.index)
+    if not signed or len(signed) == len(types):
+        return signed[-1] if signed else types[0] if len(set(types)) == 1 else None
+    return max(signed[-1], "int16", key=_SIGNED.index) if set(types) <= {*_SIGNED, "uint8"} else None
 
 
 def _hold_complex(values: Iterable[Value]) -> bool:
@@ -171,6 +183,7 @@ _OPERAND_NAMES: dict[str, frozenset[str]] = {
     "masked_fill": frozenset({"input", "mask", "value"}),
     "clamp": frozenset({"input"}),
     "linear": frozenset({"input"}),
+    "embedding": frozenset({"weight"}),
     "softmax": frozenset({"input"}),
     "log_softmax": frozenset({"input"}),
     "cross_entropy": frozenset({"input", "target"}),
@@ -204,8 +217,8 @@ def guard_of(op: str, operands: Mapping[str, Value], interval: Interval) -> str 
     return first.guard if first is not None and inherits else None
 
 
-def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
-    """Element type of the result, where it is known."""
+def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> str | None:
+    """Element type of the result, where it is known; `default` is that of functions of whole numbers."""
     fixed = _DTYPES.get(op)
     if fixed is not None:
         return fixed
@@ -219,11 +232,18 @@ def promoted_dtype(op: str, operands: Sequence[Value]) -> str | None:
         return floats.pop()
     if len(floats) > 1:
         return "float32" if floats != {"float64"} and "float64" not in floats else "float64"
+    if op in _TRAINED:
+        return None  # that of the weights
     if op in _FLOATING:
-        return "float32"
-    if tensors[0] != "bool":
-        fractions = (v for v in operands if v.kind is Kind.NUMBER and not v.interval.integral)
-        return None if op in _PROMOTING and any(fractions) else tensors[0]
+        return default or "float32"
+    if op in _LONG:
+        return "int64"
+    whole = _promoted_integer([d for d in tensors if d is not None and d != "bool"])
+    if whole is not None:
+        fractions = (v for v in operands if v.kind is Kind.NUMBER and not is_integral(v))
+        return None if op in _PROMOTING and any(fractions) else whole
+    if any(d != "bool" for d in tensors):
+        return None
     if op in _PROMOTING and any(v.kind is Kind.NUMBER for v in operands):
         return None  # a truth value and a number make a number of that sort
-    return "int64" if op == "sum" else "bool"
+    return "bool"

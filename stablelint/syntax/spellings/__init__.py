@@ -79,6 +79,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "default-type": "of the default type where none is given",
         "like": "of the shape of the operand",
         "whole": "integers",
+        "long": "int64, of integers and truth values of any width",
         "truth": "truth values, of no comparison",
         "floating": "of a floating-point type, whatever goes in",
         "real": "of real floating-point numbers, whatever goes in",

@@ -10,10 +10,10 @@ gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +s
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +add-up +widened +of-arrays
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +long +add-up +widened +of-arrays
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating +of-arrays
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
-prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +saves-result +saves-operand +widened +of-arrays
+prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +long +saves-result +saves-operand +widened +of-arrays
 var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact +real +of-arrays
 std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact +real +of-arrays
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
@@ -28,8 +28,8 @@ amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduc
 aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
 median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
 quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
-cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +widened +of-arrays
-cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +saves-result +saves-operand +widened +of-arrays
+cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +long +widened +of-arrays
+cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +long +saves-result +saves-operand +widened +of-arrays
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
 argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact +of-arrays
 argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact +of-arrays

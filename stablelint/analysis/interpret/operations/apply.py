@@ -299,7 +299,8 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
         return named
     if op in CREATIONS:
         return frame.session.default_dtype
-    promoted = transfer.promoted_dtype(op, [v for name, v in operands.items() if name not in _SELECTORS])
+    given = [v for name, v in operands.items() if name not in _SELECTORS]
+    promoted = transfer.promoted_dtype(op, given, frame.session.default_dtype)
     if frame.state.autocast is not None and promoted != "float64":
         if op in _NARROWED:
             return frame.state.autocast

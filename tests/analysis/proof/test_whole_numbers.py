@@ -1,0 +1,47 @@
+"""Of which type what is computed of whole numbers is: none of theirs where a layer, a fraction or a sum decides."""
+
+import pytest
+
+from tests.analysis.support import open_, proved
+
+WIDER = {
+    "bytes and numbers with a sign": "x.byte() - y.int()",
+    "short numbers and bytes": "x.char() * y.byte()",
+    "a sum of bytes": "x.byte().sum(1) - 300",
+    "a running total of bytes": "x.byte().cumsum(1) - 300",
+    "a product of bytes": "x.byte().prod(1) - 300",
+    "a fraction that is whole": "x.byte() - 300.0",
+    "a size as a fraction": "x.byte() - x.size(0) * 1.0",
+    "a fraction by default": "x.byte() - setting",
+    "rows of a table": "F.embedding(x.byte(), y)",
+    "rows of a layer": "layer(x.byte())",
+}
+KEPT = {
+    "bytes": "x.byte() - y.byte()",
+    "bytes and a whole number": "x.byte() - 300",
+    "bytes and truth values": "x.byte() - (y > 0)",
+    "bytes and a size": "x.byte() - len(y)",
+    "a product of matrices of bytes": "x.byte() @ y.byte() - 300",
+}
+
+
+def _root(operand: str) -> str:
+    head = "layer = nn.Embedding(9, 3)\n@torch.no_grad()\ndef f(x: torch.Tensor, y: torch.Tensor, setting=300.0):\n"
+    return f"{head}    return torch.sqrt({operand})"
+
+
+@pytest.mark.parametrize("operand", WIDER.values(), ids=WIDER)
+def test_what_leaves_the_type_of_its_operands_may_be_negative(operand: str) -> None:
+    assert (4, "SL103") in open_(_root(operand))
+
+
+@pytest.mark.parametrize("operand", KEPT.values(), ids=KEPT)
+def test_bytes_stay_bytes_and_wrap_around(operand: str) -> None:
+    assert (4, "SL103") in proved(_root(operand))
+
+
+@pytest.mark.parametrize(("dtype", "is_safe"), [("float32", True), ("float16", False)])
+def test_functions_of_whole_numbers_are_of_the_type_that_the_file_sets(dtype: str, is_safe: bool) -> None:
+    code = f"torch.set_default_dtype(torch.{dtype})\n@torch.no_grad()\ndef f(x: torch.Tensor):\n"
+    code += "    return torch.exp(torch.sigmoid(x.long()) * 50)"
+    assert ((4, "SL201") in proved(code)) is is_safe
