@@ -11,7 +11,7 @@ from pathlib import Path
 from stablelint.config import ConfigError, load
 from stablelint.report.style import is_terminal
 from stablelint.runtime.plain import plural
-from stablelint.workspace.discover import discover
+from stablelint.workspace.files.discover import discover
 
 _PAUSE = 0.4  # seconds between two looks
 Stamps = dict[str, int]

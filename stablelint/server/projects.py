@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load
 from stablelint.diagnostic import NOTHING, Passes, Problem, Span
-from stablelint.workspace.discover import discover
+from stablelint.workspace.files.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check, check_text
 from stablelint.workspace.request import Request

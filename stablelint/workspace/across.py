@@ -18,8 +18,8 @@ from typing import TypeVar
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Edit, Passes, Texts
 from stablelint.syntax.source import SourceError
-from stablelint.workspace.discover import discover
 from stablelint.workspace.examine import Scope, setup
+from stablelint.workspace.files.discover import discover
 from stablelint.workspace.notebooks import python_at
 
 T = TypeVar("T")

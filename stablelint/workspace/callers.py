@@ -18,10 +18,11 @@ from stablelint.syntax.content import digest
 from stablelint.syntax.precision import shows, speaks_for
 from stablelint.syntax.relevance import concerns
 from stablelint.syntax.source import SourceError
-from stablelint.workspace import codec, pool
-from stablelint.workspace.answer import GLIMPSE, read_passes
-from stablelint.workspace.cache import Cache
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace import pool
+from stablelint.workspace.files.discover import Candidate
+from stablelint.workspace.kept import codec
+from stablelint.workspace.kept.answer import GLIMPSE, read_passes
+from stablelint.workspace.kept.cache import Cache
 from stablelint.workspace.notebooks import python_of
 
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import concerns
-from stablelint.workspace import codec
-from stablelint.workspace.codec import Json
+from stablelint.workspace.kept import codec
+from stablelint.workspace.kept.codec import Json
 from stablelint.workspace.notebooks import python_at, python_of
 from stablelint.workspace.runs.observed import informed
 from stablelint.workspace.suppress import mentions, suppress

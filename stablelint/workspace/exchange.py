@@ -11,10 +11,10 @@ from pathlib import Path
 from stablelint.diagnostic import WHOLE, Passed, Passes, Place
 from stablelint.syntax.precision import FACTS, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
-from stablelint.workspace.answer import Answer, DamagedError, read
-from stablelint.workspace.cache import Cache
-from stablelint.workspace.codec import Json
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace.files.discover import Candidate
+from stablelint.workspace.kept.answer import Answer, DamagedError, read
+from stablelint.workspace.kept.cache import Cache
+from stablelint.workspace.kept.codec import Json
 
 
 def received_by_file(answers: Mapping[str, Answer], around: Iterable[Passes] = ()) -> dict[str, Passes]:

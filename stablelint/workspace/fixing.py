@@ -18,8 +18,8 @@ from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
 from stablelint.workspace.across import Joint, files_of, fix_across
 from stablelint.workspace.baseline import unknown
-from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
+from stablelint.workspace.files.discover import Candidate, discover
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection

@@ -12,12 +12,12 @@ from stablelint.config import is_project
 from stablelint.diagnostic import NOTHING, Passes, Problem
 from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.workspace import pool
-from stablelint.workspace.answer import Answer, read
-from stablelint.workspace.cache import Cache
-from stablelint.workspace.codec import Json
-from stablelint.workspace.discover import Candidate, discover
 from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
 from stablelint.workspace.exchange import guesses_of, holds, read_entry, received_by_file
+from stablelint.workspace.files.discover import Candidate, discover
+from stablelint.workspace.kept.answer import Answer, read
+from stablelint.workspace.kept.cache import Cache
+from stablelint.workspace.kept.codec import Json
 from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult, collect
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from stablelint.diagnostic import Problem
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace.files.discover import Candidate
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

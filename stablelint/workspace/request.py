@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from stablelint.config import Settings
 from stablelint.workspace import pool
-from stablelint.workspace.cache import Cache, context_digest
 from stablelint.workspace.examine import Scope
+from stablelint.workspace.kept.cache import Cache, context_digest
 from stablelint.workspace.runs.observed import are_observed
 from stablelint.workspace.selection import Selection
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Diagnostic, Level, Passes, Problem
-from stablelint.workspace.answer import Answer
 from stablelint.workspace.examine import NOTHING_RECEIVED
+from stablelint.workspace.kept.answer import Answer
 from stablelint.workspace.notebooks import problem_in_cell
 from stablelint.workspace.request import Request
 from stablelint.workspace.runs.observed import informed

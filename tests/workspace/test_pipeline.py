@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Level
-from stablelint.workspace import cache as cache_module
 from stablelint.workspace import pool
+from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check, check_text
 from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult

@@ -6,8 +6,8 @@ import pytest
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level
-from stablelint.workspace import cache as cache_module
 from stablelint.workspace import pool
+from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check
 from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult

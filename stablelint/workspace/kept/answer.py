@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Diagnostic, Passes, Place, Problem
-from stablelint.workspace import codec
-from stablelint.workspace.codec import Json
+from stablelint.workspace.kept import codec
+from stablelint.workspace.kept.codec import Json
 
 GLIMPSE = "glimpse"
 """Marks an entry that holds what a file passes, and no answer to a check."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.workspace import gitignore
-from stablelint.workspace.globs import PathPatterns
+from stablelint.workspace.files import gitignore
+from stablelint.workspace.files.globs import PathPatterns
 
 DEFAULT_EXCLUDE = tuple(
     """

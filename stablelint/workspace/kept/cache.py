@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import stablelint
 from stablelint.syntax.content import digest
-from stablelint.workspace.codec import Json
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace.files.discover import Candidate
+from stablelint.workspace.kept.codec import Json
 
 if TYPE_CHECKING:
     from stablelint.analysis.files.interface import Interface
@@ -33,19 +34,16 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache
 
 def context_digest(*parts: str) -> str:
     """The name of the context in which results hold: this program, this Python, and `parts`."""
-    from stablelint import __version__
-
     version = ".".join(map(str, sys.version_info[:3]))
     return digest(
-        "\0".join((__version__, version, _installation(), *parts)).encode("utf-8", "surrogateescape")
+        "\0".join((stablelint.__version__, version, _installation(), *parts)).encode("utf-8", "surrogateescape")
     )
 
 
 def _installation() -> str:
     """Sizes and times of the program's own files: an editable install changes without a new version."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     stamps: list[str] = []
-    pending = [package]
+    pending = [os.path.dirname(os.path.abspath(stablelint.__file__))]
     while pending:
         with os.scandir(pending.pop()) as listing:
             for entry in listing:

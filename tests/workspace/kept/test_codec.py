@@ -17,7 +17,7 @@ from stablelint.diagnostic import (
     Status,
     Step,
 )
-from stablelint.workspace import codec
+from stablelint.workspace.kept import codec
 
 positions = st.builds(Position, st.integers(1, 10**6), st.integers(1, 10**4))
 spans = st.builds(Span, positions, positions)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.config import Settings
-from stablelint.workspace.discover import discover
+from stablelint.workspace.files.discover import discover
 
 
 def tree(root: Path, *names: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from stablelint.analysis.files.project import interface_of
 from stablelint.syntax.content import digest
-from stablelint.workspace.cache import Cache
-from stablelint.workspace.discover import Candidate
+from stablelint.workspace.files.discover import Candidate
+from stablelint.workspace.kept.cache import Cache
 
 HELPER = "import torch\n\ndef f(x):\n    return x + 1\n\ndef g(x):\n    print(x)\n"
 

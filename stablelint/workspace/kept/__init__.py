@@ -1,0 +1,1 @@
+"""What is kept of a file from one check to the next."""
