@@ -36,7 +36,9 @@ def context_digest(*parts: str) -> str:
     """The name of the context in which results hold: this program, this Python, and `parts`."""
     version = ".".join(map(str, sys.version_info[:3]))
     return digest(
-        "\0".join((stablelint.__version__, version, _installation(), *parts)).encode("utf-8", "surrogateescape")
+        "\0".join((stablelint.__version__, version, _installation(), *parts)).encode(
+            "utf-8", "surrogateescape"
+        )
     )
 
 
