@@ -71,6 +71,15 @@ def test_an_unknown_command_is_one_clear_message_before_anything_is_done(folder:
         assert (done.code, done.out, done.err) == (2, "", f"error: {said}: {word}\n")
 
 
+def test_nothing_is_run_for_paths_of_which_none_can_be_read(folder: Path) -> None:
+    (folder / "broken.py").write_text("import torch\nx = (\n", encoding="utf-8")
+    for path, said in (("nowhere", "nowhere: no such file or folder"), ("broken.py", "cannot parse")):
+        done = _verify(folder, path, "--", "train.py")
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+        assert "running" not in done.err
+
+
 def test_a_script_that_may_not_be_run_is_told_from_one_that_is_not_there(folder: Path) -> None:
     (folder / "train.sh").write_text("python train.py\n", encoding="utf-8")
     done = _verify(folder, "train.py", "--again", "--", "./train.sh")

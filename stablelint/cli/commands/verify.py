@@ -80,6 +80,9 @@ def run(options: argparse.Namespace) -> int:
     session = open_session(options, list(options.paths) or ["."])
     request = request_of(options, session)
     result = check(list(options.paths) or ["."], request, session.catalog)
+    if result.problems and not result.files:  # the command may take hours, and would tell nothing
+        print_problems([*session.problems, *result.problems])
+        return FAILED
     level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
     found = _collected(session, request, _in_files(result.at(level), options.quiet), result.received)
     problems = [*session.problems, *result.problems, *found.problems]
