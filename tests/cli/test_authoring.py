@@ -105,6 +105,11 @@ def test_codes_of_new_pages_are_free(run: Run, project: Path) -> None:
         ),
         ("x = [0.5, 100.0]", "", "[sample] lacks healthy operands for x"),
         ('replace = "$x.clamp_min(0.1)"', 'replace = "$x"', "is still not finite at x = "),
+        (
+            '[requires]\nforward = "x >= 2 * max ** -0.5"\nbackward = "x >= 2 * max ** (-1 / 3)"',
+            "",
+            ":1: what goes wrong: the page does not say for which operands",
+        ),
     ],
 )
 def test_what_does_not_hold_is_told_with_its_line(

@@ -21,6 +21,10 @@ from stablelint.runtime.rules import gate
 from stablelint.runtime.tensors.measure import floating
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in FORMATS}
+_NOWHERE = (
+    "the page does not say for which operands: give a contract in [requires], or operands in [[operands]], or say "
+    'expect = "structural" where no single evaluation can show it'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,9 @@ class Law:
 def laws(rule: Rule) -> Iterator[Law]:
     """The laws of a page; none for one whose flaw no single evaluation can show."""
     if rule.expect == "structural":
+        return
+    if not rule.has_contract and not rule.operands:
+        yield Law("what goes wrong", "requires", lambda: _NOWHERE)
         return
     for pattern in gate.patterns_of(rule):
         for dtype in rule.dtypes:
