@@ -137,7 +137,7 @@ def summary(
         verb = "has" if without == 1 else "have"
         yield f"{plural(without, 'finding')} {verb} no rewrite: `stablelint check` shows what is wrong."
     if known:
-        yield style.dim(f"Not touched: {known:,} in the baseline.")
+        yield style.dim(f"Not touched: {known:,} in the baseline (`--no-baseline`).")
 
 
 def _made(

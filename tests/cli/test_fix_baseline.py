@@ -16,11 +16,14 @@ def test_only_what_is_new_is_fixed(run: Run, project: Path) -> None:
     outcome = run("fix", "--baseline", "known.json", "--apply")
     assert outcome.code == 0
     assert "Fixed 1 finding in 1 file (1 SL202)." in outcome.out
-    assert outcome.out.endswith("Not touched: 1 in the baseline.\n")
+    assert outcome.out.endswith("Not touched: 1 in the baseline (`--no-baseline`).\n")
     fixed = NEW.replace("torch.log(F.softmax(scores, dim=-1))", "F.log_softmax(scores, dim=-1)")
     assert (project / "bad.py").read_text() == BAD + fixed
     outcome = run("fix", "--baseline", "known.json", "--apply")
-    assert (outcome.code, outcome.out) == (0, "Nothing to fix.\nNot touched: 1 in the baseline.\n")
+    assert (outcome.code, outcome.out) == (
+        0,
+        "Nothing to fix.\nNot touched: 1 in the baseline (`--no-baseline`).\n",
+    )
 
 
 def test_one_more_of_a_known_expression_is_new(run: Run, project: Path) -> None:

@@ -24,7 +24,7 @@ from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
 
 _NONE = "what to do instead depends on what is meant; the rule's page has the choices"
-_NOT_THIS = "the rule's rewrites are for other forms of the operation"
+_NOT_THIS = "the rule's rewrites are for other forms; its page says what to do"
 # What a fix asks of its operand, in words.
 _ASKED = {"floating": "holds floating-point numbers", "nonnegative": "is nowhere negative"}
 _SHOWN = 48  # characters of an expression in a message
