@@ -80,13 +80,15 @@ def _reached(value: Value, comparison: str, bound: Value) -> Hashable:
     while inner.op == "part" and inner.first is not None:
         inner = inner.first
     found = (extreme_of(op, inner) for op in _REACHED[comparison])
-    return next((one.attained for one in found if one is not None and not one.on and one.is_of(value)), None)
+    return next(
+        (one.attained for one in found if one is not None and one.lies.is_shown and one.is_of(value)), None
+    )
 
 
 def _rows_below(difference: Value) -> Hashable:
     """The rows in which some element of a tensor less its own maximum, `x - x.max()`, is 0."""
     largest = own_maximum(difference.operands) if difference.op == "sub" else None
-    return largest.attained if largest is not None and not largest.on else None
+    return largest.attained if largest is not None and largest.lies.is_shown else None
 
 
 def _number(value: Value | None) -> object:

@@ -250,6 +250,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         value.belief = replace(belief, peak=peaks(op, taken)) if belief is not None else None
     if value.belief is None or value.belief.interval.contains(0.0):
         value.belief = belief_of(value, operands, frame.state) or value.belief
+    if value.belief is not None and not value.belief.on:  # tests have shown what it rests on
+        value.interval, value.peak, value.belief = value.belief.interval, value.belief.peak, None
     if op in _ADDING and not interval.contains(0.0):
         _let_be_empty(value, operands, frame.state)
     return value

@@ -92,11 +92,13 @@ def _difference(value: Value, operands: Operands, state: State) -> Belief | None
     if not {"input", "other"} <= operands.keys():
         return None
     beside = beside_extreme(operands)
-    if beside is None or not beside[1]:
+    if beside is None or beside[1].is_shown:
         return _of_step(value, operands, state)
-    taken = own_maximum(operands)
+    lies, taken = beside[1].given(state.tests), own_maximum(operands)
+    if lies is None:
+        return None
     peak = taken.attained if taken is not None else None
-    return Belief(beside[0], Attained.NONE, Attained.COINCIDENCE, beside[1], peak)
+    return Belief(beside[0], Attained.NONE, Attained.COINCIDENCE, lies.assumptions, peak)
 
 
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from stablelint.analysis.values.indexing import keeps_all, parts_of
-from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.paths import Assumption, Tests
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, recast
 from stablelint.syntax.operations import VIEWS
@@ -18,7 +19,37 @@ _MOST_DIMENSIONS = 7
 _NUMERALS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
-def alignment(reduction: Value, views: Sequence[Value]) -> tuple[Assumption, ...] | None:
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What must hold for a reduction to lie along its rows: the assumptions `on`, and whether it keeps its dimensions."""
+
+    on: tuple[Assumption, ...] = ()
+    keeps: Value | None = None
+    kept: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the text alone shows it."""
+        return not self.on and self.keeps is None
+
+    def given(self, tests: Tests) -> Alignment | None:
+        """What is left to hold where tests came out so; None where they speak against it."""
+        passed = tests.get(self.keeps.key) if self.keeps is not None else None
+        if passed is None:
+            return self
+        return Alignment(self.on) if passed is self.kept else None
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """All that must hold, in words."""
+        kept = f"{self.keeps.name or 'keepdim'} is {self.kept}" if self.keeps is not None else ""
+        return (*self.on, Assumption(kept)) if kept else self.on
+
+
+EVERYWHERE = Alignment()
+
+
+def alignment(reduction: Value, views: Sequence[Value]) -> Alignment | None:
     """What must hold for `views` of a reduction, innermost first, to lie along the rows; None where they never do.
 
     Two tensors are laid beside each other from the last dimension on. A row keeps its place where its dimension is kept,
@@ -27,12 +58,12 @@ def alignment(reduction: Value, views: Sequence[Value]) -> tuple[Assumption, ...
     keeps = reduction.operands.get("keepdim")
     kept = keeps.constant() if keeps is not None else False
     if keeps is None or isinstance(kept, int):
-        return _alignment(reduction, views, bool(kept))
-    name = keeps.name or "keepdim"
+        on = _alignment(reduction, views, bool(kept))
+        return Alignment(on) if on is not None else None
     for either in (True, False):
-        found = _alignment(reduction, views, either)
-        if found is not None:
-            return (*found, Assumption(f"{name} is {either}"))
+        on = _alignment(reduction, views, either)
+        if on is not None:
+            return Alignment(on, keeps, either)
     return None
 
 

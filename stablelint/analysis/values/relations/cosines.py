@@ -127,7 +127,8 @@ def _length_below(quotient: Value) -> Value | None:
     if length.op != "norm" or not (order is None or order.constant() == 2):
         return None
     own = recast(length.operands["input"]).key == recast(quotient.operands["input"]).key
-    return length if own and alignment(length, views) == () else None
+    lies = alignment(length, views)
+    return length if own and lies is not None and lies.is_shown else None
 
 
 def _keeps_last(index: Value) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.analysis.values.masks import made_finite
-from stablelint.analysis.values.paths import Assumption, Paths
-from stablelint.analysis.values.relations.alignment import alignment, unlaid
+from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.relations.alignment import EVERYWHERE, Alignment, alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
@@ -39,7 +39,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     if _are_ordered(right, left):
         return NONNEGATIVE
     beside = beside_extreme(operands)
-    if beside is not None and not beside[1]:
+    if beside is not None and beside[1].is_shown:
         return beside[0]
     if _is_larger_of(right, left):
         return NONPOSITIVE
@@ -51,7 +51,7 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return Interval(-math.inf, 0.0) if any(lowered) else None
 
 
-def beside_extreme(operands: Operands) -> tuple[Interval, tuple[Assumption, ...]] | None:
+def beside_extreme(operands: Operands) -> tuple[Interval, Alignment] | None:
     """Where a difference of a value and its own extreme lies, and what must hold for that."""
     given, taken = operands["input"], operands["other"]
     for op, extreme, value, interval in (
@@ -62,7 +62,7 @@ def beside_extreme(operands: Operands) -> tuple[Interval, tuple[Assumption, ...]
     ):
         found = extreme_of(op, extreme)
         if found is not None and found.is_of(value):
-            return interval, found.on
+            return interval, found.lies
     return None
 
 
@@ -113,7 +113,7 @@ def _above(value: Value) -> Iterator[Value]:
 def _taken_out(value: Value) -> Iterator[Extreme]:
     """The maxima that a value is at least: `max(x)` of `max(x) + y` where no y is negative."""
     top = extreme_of("amax", value)
-    if top is not None and not top.on:
+    if top is not None and top.lies.is_shown:
         yield top
     for part, beside in _summands(recast(value)):
         if beside.lo >= 0:
@@ -193,12 +193,12 @@ def runs_over(along: Hashable, rows: Hashable) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extreme:
-    """A maximum, or more, or a minimum, that lies beside each of the rows that it was taken of if `on` holds."""
+    """A maximum, or more, or a minimum, that lies beside each of the rows that it was taken of."""
 
     operand: Value
     attained: Hashable  # the rows in each of which some element attains it; None where none need
     of_all: bool = False  # wherever an element stands
-    on: tuple[Assumption, ...] = ()
+    lies: Alignment = EVERYWHERE
 
     def is_of(self, value: Value) -> bool:
         """Whether it is an extreme of a value."""
@@ -219,11 +219,11 @@ def extreme_of(op: str, value: Value) -> Extreme | None:
     if value.op not in (op, "logsumexp" if op == "amax" else op) or "input" not in value.operands:
         return None
     rows = rows_of(value.operands)
-    on = () if rows == "all" else alignment(value, views)
-    if on is None:
+    lies = EVERYWHERE if rows == "all" else alignment(value, views)
+    if lies is None:
         return None
     # A log-sum-exp is not below the maximum.
-    return Extreme(value.operands["input"], rows if value.op == op else None, rows == "all", on)
+    return Extreme(value.operands["input"], rows if value.op == op else None, rows == "all", lies)
 
 
 def _changed(op: str, value: Value, views: Sequence[Value]) -> Extreme | None:
@@ -270,7 +270,7 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
         return frozenset({-1})
     if op == "sub" and {"input", "other"} <= operands.keys():
         taken = own_maximum(operands)
-        return taken.attained if taken is not None and not taken.on else None
+        return taken.attained if taken is not None and taken.lies.is_shown else None
     if first is None:
         return None
     other = operands.get("other")

@@ -105,3 +105,19 @@ def test_a_dimension_is_added_where_none_is_kept(
 def test_the_diagonal_of_a_factor_is_the_same_when_it_is_turned() -> None:
     code = "torch.log(torch.linalg.cholesky(x).t().diagonal())"
     assert (3, "SL101") in proved(_function(code, gradient=False))
+
+
+@pytest.mark.parametrize(("test", "is_proved"), [("keep", True), ("not keep", False)])
+def test_a_test_tells_whether_a_dimension_was_kept(test: str, is_proved: bool) -> None:
+    code = f"""
+        @torch.no_grad()
+        def f(x: torch.Tensor, dim: int = -1, keep: bool = False):
+            m = x.amax(dim, keepdim=keep)
+            if {test}:
+                shifted = x - m
+            else:
+                shifted = x - m.unsqueeze(dim)
+            return 1 / shifted.exp().sum(dim, keepdim=keep)
+    """
+    assert ((8, "SL102") in proved(code)) is is_proved
+    assert bool(open_(code)) is not is_proved
