@@ -95,7 +95,7 @@ class Examiner:
         self._options = AnalysisOptions(Path(scope.root), scope.discharged, full, edited, focus)
 
     def __call__(self, path: str, received: Passes | None = None) -> tuple[str, Json]:
-        """The digest of the file's content, and its entry; `received` is what other files pass to it."""
+        """The digest of the file's content, and its entry; `received` holds what other files pass, to it or any."""
         from stablelint.syntax.source import SourceError
 
         self._received = {path: received or {}}

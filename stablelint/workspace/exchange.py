@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from stablelint.diagnostic import WHOLE, Passed, Passes, Place
+from stablelint.diagnostic import NOTHING, WHOLE, Passed, Passes, Place
 from stablelint.syntax.precision import FACTS, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
@@ -17,23 +18,44 @@ from stablelint.workspace.kept.cache import Cache
 from stablelint.workspace.kept.codec import Json
 
 
-def received_by_file(answers: Mapping[str, Answer], around: Iterable[Passes] = ()) -> dict[str, Passes]:
-    """By file, what the others, and those `around` them, pass to the places that it asks about."""
-    passed: dict[Place, list[Passed]] = {}
-    for passes in chain((answer.passes for answer in answers.values()), around):
-        for place, several in passes.items():
-            passed.setdefault(place, []).extend(several)
-    asked = {place for answer in answers.values() for place in answer.asks}
-    answered = {place: _sorted(place, passed[place]) for place in asked & passed.keys()}
-    received = {
-        path: {place: answered[place] for place in a.asks if place in answered} for path, a in answers.items()
-    }
+class Told:
+    """What has been told so far, by place, whoever has told it."""
+
+    def __init__(self, passes: Mapping[Hashable, Passes]) -> None:
+        self._passed: defaultdict[Place, dict[Hashable, Sequence[Passed]]] = defaultdict(dict)
+        self._told: dict[Hashable, Passes] = {}
+        self._now: dict[Place, Sequence[Passed]] = {}
+        self._stale: set[Place] = set()
+        for teller, told in passes.items():
+            self.hear(teller, told)
+
+    def hear(self, teller: Hashable, passes: Passes) -> None:
+        """Takes what a file, or whoever else, tells for all that it has told before."""
+        before = self._told.get(teller, NOTHING)
+        self._told[teller] = passes
+        for place in before.keys() - passes.keys():
+            del self._passed[place][teller]
+        for place, passed in passes.items():
+            self._passed[place][teller] = passed
+        self._stale |= before.keys() | passes.keys()
+
+    def now(self) -> Passes:
+        """What is passed to each place: sorted; of what shows a fact about the project, the first."""
+        if self._stale:
+            self._now = dict(self._now)
+            for place in self._stale:
+                passed = sorted(chain.from_iterable(self._passed[place].values()))
+                self._now[place] = tuple(passed[:1] if place[0] == WHOLE else passed)
+                if not passed:
+                    del self._now[place]
+            self._stale.clear()
+        return self._now
+
+
+def received_by_file(answers: Mapping[str, Answer], told: Passes) -> dict[str, Passes]:
+    """By file, what is told of the places that it asks about."""
+    received = {path: {p: told[p] for p in a.asks if p in told} for path, a in answers.items()}
     return {path: known for path, known in received.items() if known}
-
-
-def _sorted(place: Place, passed: Sequence[Passed]) -> tuple[Passed, ...]:
-    """What is passed to a place; of what shows a fact about the project, the first."""
-    return (min(passed),) if place[0] == WHOLE else tuple(sorted(passed))
 
 
 def holds(answer: Answer | None, received: Passes) -> bool:

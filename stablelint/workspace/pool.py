@@ -10,8 +10,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from stablelint.diagnostic import Problem
@@ -25,12 +26,12 @@ Task = Callable[
 ]  # takes the path of a file, and more of it on demand; what it returns must be picklable
 Results = list[tuple[str, Any]]
 Setup = Callable[[], Task]  # builds the task in each process; must be picklable itself
-_Given = tuple[Any, ...]  # what a task is called with: a path, and more of the file
 
 # Starting processes costs about as much as looking at this much source text.
 _WORTH_A_POOL_BYTES = 150_000
 _WORTH_A_POOL_FILES = 8
 _CHUNKS_PER_JOB = 32
+_AHEAD = 2  # chunks for each process that it has got or will get next
 _LIMIT_SECONDS = 60.0  # of processor time, for one file
 
 
@@ -67,50 +68,50 @@ class Workers:
         self._stack.__exit__(*error)
 
     def run(
-        self, files: Sequence[Candidate], extra: Mapping[str, Any] | None = None
+        self, files: Sequence[Candidate], more: Callable[[], Any] | None = None
     ) -> Iterator[tuple[Candidate, Any]]:
         """Each file with the task's result or a Problem, in the order in which they are finished.
 
-        With `extra`, the task also takes what that holds for the file, or None.
+        With `more`, the task also takes what that yields when the turn of the file comes.
         """
         small = len(files) < _WORTH_A_POOL_FILES or sum(file.size for file in files) < _WORTH_A_POOL_BYTES
-        given = {
-            file.path: (file.path,) if extra is None else (file.path, extra.get(file.path)) for file in files
-        }
         if self._jobs <= 1 or small:
             with _without_collector():
                 task = self._setup()
                 for file in files:
-                    yield file, _guarded(task, *given[file.path])
+                    yield file, _guarded(task, file.path, *_now(more))
             return
-        by_path = {file.path: file for file in files}
-        chunks = [[given[path] for path in chunk] for chunk in _chunks(files, self._jobs)]
-        for path, result in self._parallel(chunks):
-            del given[path]
-            yield by_path[path], result
-        if given:
+        left = {file.path: file for file in files}
+        for path, result in self._parallel(_chunks(files, self._jobs), more):
+            yield left.pop(path), result
+        if left:
             self._stack.close()  # a worker died, and with it the others
             self._executor = None
-            for path, result in _isolated(self._setup, list(given.values())):
-                yield by_path[path], result
+            for path, result in _isolated(self._setup, list(left), more):
+                yield left[path], result
 
-    def _parallel(self, chunks: Sequence[list[_Given]]) -> Iterator[tuple[str, Any]]:
-        from concurrent.futures import as_completed
+    def _parallel(
+        self, chunks: Sequence[list[str]], more: Callable[[], Any] | None
+    ) -> Iterator[tuple[str, Any]]:
+        """Hands out a few chunks ahead: what comes later is given more."""
+        from concurrent.futures import FIRST_COMPLETED, wait
         from concurrent.futures.process import BrokenProcessPool
 
         if self._executor is None:
             workers = min(self._jobs, len(chunks))
             self._executor = self._stack.enter_context(_executor(self._setup, workers, self._prepare))
-        try:
-            futures: set[Future[Results]] = {self._executor.submit(_run_chunk, chunk) for chunk in chunks}
-        except BrokenProcessPool:
-            return
-        for future in as_completed(futures):
-            futures.discard(future)  # with what it holds
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                continue  # a worker died; what it held is run again, file by file
+        waiting = iter(chunks)
+        running: set[Future[Results]] = set()
+        # Where a worker dies, what it held is run again, file by file.
+        with suppress(BrokenProcessPool):
+            while True:
+                for chunk in islice(waiting, self._jobs * _AHEAD - len(running)):
+                    running.add(self._executor.submit(_run_chunk, chunk, *_now(more)))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                while done:
+                    yield from done.pop().result()
 
 
 @contextmanager
@@ -182,7 +183,13 @@ def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
     return chunks
 
 
-def _isolated(setup: Setup, files: Sequence[_Given]) -> Iterator[tuple[str, Any]]:
+def _now(more: Callable[[], Any] | None) -> tuple[Any, ...]:
+    return () if more is None else (more(),)
+
+
+def _isolated(
+    setup: Setup, files: Sequence[str], more: Callable[[], Any] | None
+) -> Iterator[tuple[str, Any]]:
     """One file at a time, so that a worker's death names its file."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -190,12 +197,12 @@ def _isolated(setup: Setup, files: Sequence[_Given]) -> Iterator[tuple[str, Any]
     while pending:
         with _executor(setup, 1) as executor:
             while pending:
-                given = pending.pop()
+                path = pending.pop()
                 try:
-                    yield from executor.submit(_run_chunk, [given]).result()
+                    yield from executor.submit(_run_chunk, [path], *_now(more)).result()
                 except BrokenProcessPool:
                     hint = "it may have run out of memory, or met a fault of the interpreter"
-                    yield given[0], Problem("the process that analysed this file died", given[0], hint=hint)
+                    yield path, Problem("the process that analysed this file died", path, hint=hint)
                     break
 
 
@@ -242,10 +249,10 @@ def _initialise(setup: Setup, worker: bool = True) -> None:
         _task, _task_setup = setup(), setup
 
 
-def _run_chunk(files: list[_Given]) -> Results:
+def _run_chunk(files: list[str], *more: Any) -> Results:
     if _task is None:
         raise RuntimeError("the process was not set up")  # the executor reports why
-    results = [(given[0], _guarded(_task, *given)) for given in files]
+    results = [(path, _guarded(_task, path, *more)) for path in files]
     if any(isinstance(result, Problem) for _, result in results):
         gc.collect(1)  # an analysis parts its cycles itself, unless it is cut off
     return results
