@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.interpret.statements.writing import is_written
+from stablelint.analysis.matching.operand_types import dimensions
 from stablelint.analysis.matching.sites import Site, is_inside_function
 from stablelint.analysis.values.families import HANDED_OVER
+from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, deciding
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.catalog.rule import FixTemplate
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import parameters
 
 SINGLE = ("float32", "float64")
 _DEPTH = 12
@@ -47,12 +50,28 @@ def doubts(
     for name, binding in bindings.items():
         if is_written(site.match.bindings[name], end, site.frame):
             yield f"{_named(binding)} is written into later, and its gradient may need what it holds"
+    for dimension, _ in dimensions(fix.replace, site):
+        if any(_is_chosen_by_others(one, site) for one in leaves(dimension)):
+            yield f"{_short(dimension.name) or 'the dimension'} may be `None`, or several dimensions"
     for name in fix.floating:
         if name in known and known[name] is None:
             yield f"{_named(bindings[name])} may hold integers or complex numbers"
     for name in fix.single:
         if name in known and known[name] not in SINGLE:
             yield f"{_named(bindings[name])} may hold numbers in half precision"
+
+
+def _is_chosen_by_others(dimension: Value, site: Site) -> bool:
+    """Whether a dimension is handed over, and not said to be a whole number."""
+    if (
+        not dimension.assumed
+        and dimension.kind in (Kind.NUMBER, Kind.SEQUENCE)
+        and dimension.op not in HANDED_OVER
+    ):
+        return False
+    given = () if site.frame.function is None else parameters(site.frame.function.node.args)
+    says = (one.annotation for one in given if one.arg == dimension.name and one.annotation is not None)
+    return not any(ast.unparse(one) in ("int", "'int'") for one in says)
 
 
 def real_type(value: Value, site: Site) -> str | None:

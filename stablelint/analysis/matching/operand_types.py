@@ -46,8 +46,11 @@ _HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 _OF_TABLES = frozenset(("loc", "iloc"))
 _FILLED, _LIKE = having("filled", "blank"), having("like")
-# What takes one dimension only, although what it replaces takes several.
-_ONE_DIMENSION = re.compile(r"(?:softmax|cosine_similarity)\(.*\bdim=\$(\w+)|\.shape\[\$(\w+)\]")
+# What takes one dimension, or at least one, although sums and means take several, none and all.
+_DIMENSION = re.compile(
+    r"(?P<op>softmax|cosine_similarity|logsumexp)\(.*?\bdim=\$(?P<dim>\w+)|\.shape\[\$(?P<of>\w+)\]"
+)
+_TOTALS = having("total")
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
 _RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
@@ -55,10 +58,11 @@ _RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
 
 def misfit(template: str, site: Site) -> str | None:
     """Why the template cannot take the site's operands, or None."""
-    for found in _ONE_DIMENSION.finditer(template):
-        dimension = site.match.bindings.get(found[1] or found[2])
-        if dimension is not None and dimension.kind is Kind.SEQUENCE:
+    for dimension, takes_several in dimensions(template, site):
+        if dimension.kind is Kind.SEQUENCE and not (takes_several and dimension.data):
             return "the reduction is over several dimensions, and the rewrite takes one"
+        if dimension.kind is Kind.NONE:
+            return "the reduction is over all dimensions, and the rewrite names one"
     if any(value.kind is Kind.ARRAY for value in (site.value, *site.match.covered)):
         return "the operands are arrays of NumPy, and the rewrite is one for tensors"
     if site.frame.module.is_of_arrays and "torch." in template:
@@ -78,6 +82,15 @@ def misfit(template: str, site: Site) -> str | None:
     asked = sorted(set(_OF_OPERAND.findall(template)))
     reasons = (_misfit_of(name, attribute, template, site) for name, attribute in asked)
     return next(filter(None, reasons), None)
+
+
+def dimensions(template: str, site: Site) -> Iterator[tuple[Value, bool]]:
+    """What a total is taken over that the template takes over fewer dimensions, and whether it may still be several."""
+    for found in _DIMENSION.finditer(template):
+        value = site.match.bindings.get(found["dim"] or found["of"])
+        if any(one.op in _TOTALS and one.operands.get("dim") is value for one in site.match.covered):
+            assert value is not None
+            yield value, found["op"] == "logsumexp"
 
 
 def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | None:

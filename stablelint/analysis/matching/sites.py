@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stablelint.analysis.matching.pattern import Match
@@ -14,7 +14,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import Rule
 from stablelint.numerics.interval import Interval
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import bound_by, spelled
 from stablelint.syntax.walk import descendants
 
 
@@ -142,13 +142,17 @@ def _still_valid(node: ast.expr, root: Value, frame: Frame) -> bool:
 
 
 def is_rebound(node: ast.expr, function: ast.AST, rows: range) -> bool:
-    """Whether one of the names in an expression is bound anew in these rows of a function."""
-    names = {n.id for n in descendants(node) if isinstance(n, ast.Name)}
+    """Whether one of the names or attributes in an expression is bound anew in these rows of a function."""
+    read = {spelled(n) for n in descendants(node) if isinstance(n, ast.Name | ast.Attribute)}
     return any(
-        n.id in names and n.lineno in rows
+        getattr(n, "lineno", 0) in rows and not read.isdisjoint((*bound_by(n), *_attributes_bound(n)))
         for n in descendants(function)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
+
+
+def _attributes_bound(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        yield spelled(node)
 
 
 def text_before(value: Value, root: Value, frame: Frame) -> str | None:

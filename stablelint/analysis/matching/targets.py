@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.doubts import SINGLE, real_type
 from stablelint.analysis.matching.predicates.formats import is_upcast
-from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
+from stablelint.analysis.matching.sites import Site, encloses, is_inside_function, is_rebound
 from stablelint.analysis.values.sorts import may_be_integral
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import FixTemplate
@@ -117,7 +117,7 @@ def spelled(name: str, site: Site, target: ast.AST, module: ModuleInfo) -> Bindi
     given = _first_argument(value, target, site, module)
     if given is not None:
         return Binding(module.source.segment(given), module.source.span(given), dtype)
-    setting = _setting(value, site, module)
+    setting = _setting(value, site, target, module)
     if setting is not None:
         span = module.source.span(setting) if encloses(target, setting) else None
         return Binding(module.source.segment(setting), span, dtype)
@@ -135,8 +135,11 @@ def _type_of(value: Value, site: Site) -> str | None:
     return value.dtype or ("float32" if shown in SINGLE else UPCAST if is_upcast(value) else None)
 
 
-def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:
-    """The name or attribute by which an operation of the match is given a number: others may set it to another one."""
+def _setting(value: Value, site: Site, target: ast.AST, module: ModuleInfo) -> ast.expr | None:
+    """The name or attribute by which an operation of the match is given a number: others may set it to another one.
+
+    It is none where that holds another number at `target`.
+    """
     if not value.is_constant:
         return None
     for operation in site.match.covered:
@@ -145,8 +148,14 @@ def _setting(value: Value, site: Site, module: ModuleInfo) -> ast.expr | None:
         names = [name for name, operand in operation.operands.items() if operand is value]
         for keyword in operation.node.keywords:
             if keyword.arg in names and isinstance(keyword.value, ast.Name | ast.Attribute):
-                return keyword.value
+                return None if _is_set_anew(keyword.value, site, target) else keyword.value
     return None
+
+
+def _is_set_anew(setting: ast.expr, site: Site, target: ast.AST) -> bool:
+    scope = site.frame.module.source.tree if site.frame.function is None else site.frame.function.node
+    last: int = target.lineno  # type: ignore[attr-defined]
+    return not encloses(target, setting) and is_rebound(setting, scope, range(setting.lineno, last + 1))
 
 
 def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:

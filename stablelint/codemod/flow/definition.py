@@ -104,6 +104,14 @@ def scope_of(tree: Tree, node: ast.AST) -> ast.AST:
     return function_of(tree, node) or tree.module
 
 
+def is_local(tree: Tree, node: ast.AST) -> bool:
+    """Whether a name that is bound at a node is seen in a function alone: those of classes and files are attributes."""
+    scopes = (
+        link.parent for link in tree.ancestors(node) if isinstance(link.parent, Function | ast.ClassDef)
+    )
+    return isinstance(next(scopes, None), Function)
+
+
 def in_loop(tree: Tree, node: ast.AST) -> bool:
     """Whether a loop of its own function, or code that runs at another time, comes back to a node."""
     around = (link.parent for link in tree.ancestors(node) if isinstance(link.parent, (*_FUNCTIONS, *_LOOPS)))

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from stablelint.codemod.flow.definition import Function, definition, function_of
+from stablelint.codemod.flow.definition import Function, definition, function_of, is_local
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import loads, looks_names_up
 from stablelint.codemod.text import draft
@@ -139,6 +139,8 @@ def _is_read(function: Function, name: str, gone: list[ast.AST]) -> bool:
 
 def _removal(tree: Tree, statement: ast.Assign) -> draft.Change | None:
     if effect(statement.value) is Effect.ACTS or len(tree.siblings(statement)) == 1:
+        return None
+    if not is_local(tree, statement):
         return None
     try:
         region = draft.whole_lines(tree, statement)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import Definition, binds, scope_of
+from stablelint.codemod.flow.definition import Definition, binds, is_local, scope_of
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.templates.spelling import File
@@ -61,6 +61,8 @@ def change_between(given: Definition) -> Iterator[str]:
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
     """Doubts about a name that the match goes through and that others read: its gradient would no longer be used."""
+    if not is_local(file.tree, given.statement):
+        yield f"others can read `{given.name}`, which would leave the gradient's path"
     function = scope_of(file.tree, given.statement)
     imported = file.imported_at(given.statement)
     suite = file.tree.siblings(given.statement)

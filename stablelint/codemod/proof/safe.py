@@ -115,6 +115,10 @@ class _Match:
             return
         if self._is_spelled_number(node):
             return
+        more: list[ast.AST] = [one for one in node.args if isinstance(one, ast.Starred)]
+        more += (one for one in node.keywords if one.arg is None)
+        if more:
+            raise Withheld(f"`{ast.unparse(more[0])}` may hold more than is in sight, and would be gone")
         function = node.func
         if self._file.qualified(function) is None:
             is_method = isinstance(function, ast.Attribute) and operations.method(function.attr) is not None

@@ -545,6 +545,74 @@ class Model:
 
 
 @_kind
+def _other_dimensions(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The dimension is a name that others may set to none or several, or that is bound to another one later."""
+    given = [one for one in ast.walk(core.tree) if isinstance(one, ast.keyword) and one.arg == "dim"]
+    literals = [one.value for one in given if one.value in core.literals()]
+    if not literals:
+        return
+    node = rng.choice(literals)
+    value, names, by_name = ast.unparse(node), core.names, core.with_(node, "k")
+    yield _program(
+        "dimensions",
+        core,
+        f"def f({names}, k={value}):\n    {_cast(core)}\n    return {by_name}",
+        "calls = [m.f, lambda *a: m.f(*a, k=None), lambda *a: m.f(*a, k=(0, -1))]",
+    )
+    inner = Core(core.code, ast.parse(by_name, mode="eval").body, core.operands)
+    parts = [
+        one for one in inner.calls() if any(isinstance(n, ast.Name) and n.id == "k" for n in ast.walk(one))
+    ]
+    if parts:
+        made = rng.choice(parts)
+        yield _program(
+            "dimension rebound",
+            core,
+            f"""
+            def f({names}):
+                {_cast(core)}
+                k = {value}
+                p = {ast.unparse(made)}
+                k = {core.other(node)}
+                return {inner.with_(made, "p")}
+            """,
+        )
+
+
+@_kind
+def _further(core: Core, rng: random.Random) -> Iterator[Program]:
+    """A call of the core hands on what it is given, and a class keeps the part as its attribute."""
+    calls = [one for one in (core.tree, *core.calls()) if isinstance(one, ast.Call)]
+    named = [one for one in calls if ast.unparse(one.func).startswith(("torch.", "F."))]
+    if named:
+        node = rng.choice(named)
+        more = ast.Call(
+            node.func, node.args, [*node.keywords, ast.keyword(None, ast.Name("more", ast.Load()))]
+        )
+        text = ast.unparse(more) if node is core.tree else core.with_(node, ast.unparse(more))
+        yield _program(
+            "further arguments",
+            core,
+            f"def f({core.names}, **more):\n    return {text}",
+            "import torch\ncalls = [m.f, lambda *a: m.f(*a, dtype=torch.float64)]",
+        )
+    part = _part(core, rng)
+    if part is not None:
+        yield _program(
+            "class body",
+            core,
+            f"""
+            def f({core.names}):
+                class Kept:
+                    p = {part[0]}
+                    r = {part[1]}
+
+                return Kept.r, Kept.p
+            """,
+        )
+
+
+@_kind
 def _functions(core: Core, rng: random.Random) -> Iterator[Program]:
     """The function of a pattern is a parameter or an attribute."""
     calls = [one for one in core.calls() if isinstance(one, ast.Call)]

@@ -100,3 +100,39 @@ def test_a_loss_that_takes_more_than_the_models_result_gets_no_logits() -> None:
         "    return torch.log(p)\n"
     )
     assert "logsigmoid" not in fixed(source, unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("def f(x, d=-1):\n    return torch.log(torch.exp(x).sum(d))", False),
+        ("def f(x, d: int = -1):\n    return torch.log(torch.exp(x).sum(d))", True),
+        ("def f(x):\n    return torch.log(torch.exp(x).sum(x.dim() - 1))", True),
+        ("def f(x):\n    return torch.log(torch.exp(x).sum((0, 1)))", True),
+    ],
+)
+def test_a_dimension_that_may_be_none_is_not_handed_to_what_wants_one(text: str, safe: bool) -> None:
+    source = f"import torch\n\n\n{text}\n"
+    assert ("logsumexp" in fixed(source)[0]) is safe
+    assert "logsumexp" in fixed(source, unsafe=True)[0]
+
+
+def test_a_dimension_is_written_as_the_number_that_it_was() -> None:
+    source = (
+        "import torch\n\n\ndef f(x):\n    d = 0\n    p = torch.softmax(x, dim=d)\n    d = 1\n"
+        "    return torch.log(p)\n"
+    )
+    assert "dim=d)\n" not in fixed(source)[0].replace("p = torch.softmax(x, dim=d)\n", "")
+
+
+def test_what_a_call_hands_on_is_not_lost() -> None:
+    source = "import torch\n\n\ndef f(x, **more):\n    return torch.log(torch.softmax(x, dim=-1, **more))\n"
+    assert fixed(source, unsafe=True)[0] == source
+
+
+@pytest.mark.parametrize("body", ["class K:\n    p = {}\n    r = {}\n", "p = {}\nr = {}\n"])
+def test_a_name_of_a_class_or_a_file_stays_for_others(body: str) -> None:
+    given = body.format("torch.softmax(w, dim=-1)", "torch.log(p)")
+    source = f"import torch\n\nw = torch.ones(3, requires_grad=True)\n{given}"
+    assert fixed(source)[0] == source
+    assert "p = torch.softmax(w, dim=-1)" in fixed(source, unsafe=True)[0]

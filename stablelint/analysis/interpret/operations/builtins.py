@@ -103,7 +103,7 @@ def _are_layers(classes: Value) -> bool:
 def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     """A copy of a sequence, which may be in another order."""
     if first.op in ("list_of", "python.range"):
-        return first
+        return replace(first, node=node)
     if first.kind is not Kind.SEQUENCE:
         return frame.graph.unknown(node=node)
     if name in ("sorted", "reversed"):
