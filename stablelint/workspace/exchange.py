@@ -18,43 +18,43 @@ from stablelint.workspace.kept.cache import Cache
 from stablelint.workspace.kept.codec import Json
 
 
-class Told:
-    """What has been told so far, by place, whoever has told it."""
+class Exchange:
+    """What is passed to each place, by each file that has been examined and by what else passes something."""
 
     def __init__(self, passes: Mapping[Hashable, Passes]) -> None:
-        self._passed: defaultdict[Place, dict[Hashable, Sequence[Passed]]] = defaultdict(dict)
-        self._told: dict[Hashable, Passes] = {}
-        self._now: dict[Place, Sequence[Passed]] = {}
+        self._by_place: defaultdict[Place, dict[Hashable, Sequence[Passed]]] = defaultdict(dict)
+        self._by_source: dict[Hashable, Passes] = {}
+        self._current: dict[Place, Sequence[Passed]] = {}
         self._stale: set[Place] = set()
-        for teller, told in passes.items():
-            self.hear(teller, told)
+        for source, passed in passes.items():
+            self.put(source, passed)
 
-    def hear(self, teller: Hashable, passes: Passes) -> None:
-        """Takes what a file, or whoever else, tells for all that it has told before."""
-        before = self._told.get(teller, NOTHING)
-        self._told[teller] = passes
+    def put(self, source: Hashable, passes: Passes) -> None:
+        """Takes what a source passes in place of all that it passed before."""
+        before = self._by_source.get(source, NOTHING)
+        self._by_source[source] = passes
         for place in before.keys() - passes.keys():
-            del self._passed[place][teller]
+            del self._by_place[place][source]
         for place, passed in passes.items():
-            self._passed[place][teller] = passed
+            self._by_place[place][source] = passed
         self._stale |= before.keys() | passes.keys()
 
-    def now(self) -> Passes:
-        """What is passed to each place: sorted; of what shows a fact about the project, the first."""
+    def current(self) -> Passes:
+        """What is passed to each place by now: sorted; of what shows a fact about the project, the first."""
         if self._stale:
-            self._now = dict(self._now)
+            self._current = dict(self._current)
             for place in self._stale:
-                passed = sorted(chain.from_iterable(self._passed[place].values()))
-                self._now[place] = tuple(passed[:1] if place[0] == WHOLE else passed)
+                passed = sorted(chain.from_iterable(self._by_place[place].values()))
+                self._current[place] = tuple(passed[:1] if place[0] == WHOLE else passed)
                 if not passed:
-                    del self._now[place]
+                    del self._current[place]
             self._stale.clear()
-        return self._now
+        return self._current
 
 
-def received_by_file(answers: Mapping[str, Answer], told: Passes) -> dict[str, Passes]:
-    """By file, what is told of the places that it asks about."""
-    received = {path: {p: told[p] for p in a.asks if p in told} for path, a in answers.items()}
+def received_by_file(answers: Mapping[str, Answer], passed: Passes) -> dict[str, Passes]:
+    """By file, what is passed to the places that it asks about."""
+    received = {path: {p: passed[p] for p in a.asks if p in passed} for path, a in answers.items()}
     return {path: known for path, known in received.items() if known}
 
 

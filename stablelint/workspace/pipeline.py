@@ -13,7 +13,7 @@ from stablelint.diagnostic import NOTHING, Passes, Problem
 from stablelint.syntax.content import NOTEBOOK, digest
 from stablelint.workspace import pool
 from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
-from stablelint.workspace.exchange import Told, guesses_of, holds, read_entry, received_by_file
+from stablelint.workspace.exchange import Exchange, guesses_of, holds, read_entry, received_by_file
 from stablelint.workspace.files.discover import Candidate, discover
 from stablelint.workspace.kept.answer import Answer, read
 from stablelint.workspace.kept.cache import Cache
@@ -67,20 +67,22 @@ def _examine_all(
             asked = {place for answer in known.values() for place in answer.asks}
             callers = callers or (around(known) if asked else None)
             beyond = enumerate(callers.passes(asked) if callers is not None else ())
-            told = Told({**{path: answer.passes for path, answer in known.items()}, **dict(beyond)})
-            received = received_by_file(known, told.now())
+            exchange = Exchange({**{path: answer.passes for path, answer in known.items()}, **dict(beyond)})
+            received = received_by_file(known, exchange.current())
             missing = [
                 file for file in files if not holds(answers.get(file.path), received.get(file.path, NOTHING))
             ]
             if not missing or not rounds_left:
                 break
-            for file, outcome in _counted(workers.run(missing, told.now), len(missing), request, len(files)):
+            for file, outcome in _counted(
+                workers.run(missing, exchange.current), len(missing), request, len(files)
+            ):
                 if isinstance(outcome, Problem):
                     answers[file.path] = Answer(problems=(outcome,))
                     continue
                 content, entry = outcome
                 answers[file.path] = read(entry, file.path)
-                told.hear(file.path, answers[file.path].passes)
+                exchange.put(file.path, answers[file.path].passes)
                 if cache is not None and "problems" not in entry:
                     cache.put(file, content, entry)
     return received
