@@ -91,7 +91,12 @@ class FunctionInfo:
     @property
     def without_gradient(self) -> bool:
         """Whether a decorator switches gradients off."""
-        return self.has_decorator("no_grad", "inference_mode")
+        return any(map(switches_gradient_off, getattr(self.node, "decorator_list", ())))
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a decorator has it yield the same object at every call."""
+        return self.has_decorator("lru_cache", "cache", "cached_property")
 
     @property
     def wrapper(self) -> str:
@@ -124,6 +129,14 @@ class FunctionInfo:
         """Whether one of `names` (last component) decorates it."""
         decorators = getattr(self.node, "decorator_list", ())
         return bool(decorators) and any(called_name(d) in names for d in decorators)
+
+
+def switches_gradient_off(context: ast.expr) -> bool:
+    """Whether a decorator, or what a `with` enters, records no gradient: `no_grad()`, `inference_mode(mode=True)`."""
+    given = [*context.args, *(k.value for k in context.keywords)] if isinstance(context, ast.Call) else []
+    modes = [mode.value if isinstance(mode, ast.Constant) else None for mode in given]
+    name = called_name(context)
+    return name == "no_grad" or (name == "inference_mode" and modes in ([], [True]))
 
 
 CONSTRUCTORS = ("__init__", "__post_init__")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
@@ -80,6 +80,25 @@ def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     short = len(statements) <= _CHECK and not generator
     checks = short and not any(type(s) is ast.Return for s in statements) and any(map(_refuses, statements))
     return Outline(len(statements), generator, returns, textual, checks=checks)
+
+
+def returns_truth(node: FunctionNode) -> bool:
+    """Whether some path of a body may return a true value."""
+    returned = (
+        (s.value for s in statements_of(node.body) if isinstance(s, ast.Return)) if _has_body(node) else ()
+    )
+    return any(not (v is None or (isinstance(v, ast.Constant) and not v.value)) for v in returned)
+
+
+def catches_at_yield(node: FunctionNode) -> bool:
+    """Whether a generator may go on where something is raised at its `yield`."""
+    tries = (s for s in statements_of(node.body) if isinstance(s, ast.Try)) if _has_body(node) else ()
+    around = (t for t in tries if any(isinstance(n, ast.Yield) for s in t.body for n in ast.walk(s)))
+    return any(not isinstance(h.body[-1], ast.Raise) for t in around for h in t.handlers)
+
+
+def _has_body(node: FunctionNode) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return not isinstance(node, ast.Lambda)
 
 
 def _refuses(statement: ast.stmt) -> bool:

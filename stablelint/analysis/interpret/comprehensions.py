@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
+from stablelint.analysis.files.reading import declared_names
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.syntax.names import called_name
+from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import names_written
 
 _WRITTEN_OUT = 8  # elements at most
+# What takes all that a generator yields, or is done with it, before anything else is run.
+_CONSUMING = frozenset(
+    (
+        "all any array cat dict extend frozenset fsum join list max min next prod set sorted stack sum tensor tuple "
+        "update ModuleDict ModuleList ParameterList Sequential"
+    ).split()
+)
 
 
 def rejoin(before: State, frame: Frame) -> None:
@@ -23,6 +35,45 @@ def rejoin(before: State, frame: Frame) -> None:
 
 def comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
     """A list of unknown length, whose element is evaluated once; of each element where it is over a written tuple."""
+    if isinstance(node, ast.GeneratorExp) and not _is_consumed(node, frame):
+        return _consumed_later(node, frame)
+    return _collected(node, frame)
+
+
+def _is_consumed(node: ast.GeneratorExp, frame: Frame) -> bool:
+    """Whether what a generator yields is taken where it stands."""
+    statement = frame.statement
+    calls = (n for n in descendants(statement) if isinstance(n, ast.Call)) if statement is not None else ()
+    return any(node in call.args and called_name(call) in _CONSUMING for call in calls)
+
+
+def _consumed_later(node: ast.GeneratorExp, frame: Frame) -> Value:
+    """What a generator yields that somebody takes later: by then, what its names stand for may be something else."""
+    saved, reporting = frame.state, frame.reporting
+    frame.reporting = False
+    _collected(node, frame)  # for what it does to others
+    after, frame.reporting = frame.state, reporting
+    changing, unknown = _changing(frame), frame.graph.unknown
+    names = {n: unknown(n, kind=v.kind) if n in changing else v for n, v in saved.names.items()}
+    frame.state = State(names, gradient=saved.gradient, autocast=saved.autocast)
+    try:
+        return _collected(node, frame)
+    finally:
+        frame.state = after
+
+
+def _changing(frame: Frame) -> set[str]:
+    """The names that the body around does not bind just once, or whose tensors it may write into."""
+    root = frame.module.source.tree if frame.function is None else frame.function.node
+    nodes = list(descendants(root))
+    bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    bound.update(n.arg for n in nodes if isinstance(n, ast.arg))
+    written = names_written(nodes) if frame.function is None else frame.function.writes
+    return {name for name, times in bound.items() if times > 1} | written | declared_names(root)
+
+
+def _collected(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    """What a comprehension yields that is run at once."""
     saved = frame.state
     frame.state = saved.copy()
     filtered = _bind_generators(node.generators, frame)

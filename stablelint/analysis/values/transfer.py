@@ -27,7 +27,7 @@ _SHORT = frozenset({"uint8", "int8", "int16"})  # no data comes near the ends of
 _ADDING = frozenset({"scatter_add", "index_add"})
 _GATHERED = frozenset("sum mean amin amax".split())  # what a reduction by an index may make of numbers
 _MULTIPLYING = frozenset({"mul", "pow"})
-_LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul"}
+_LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul", "clamp"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 _FLOATING = having("floating", "real")
@@ -167,7 +167,7 @@ def _split(
             values.extend(ranges.get(f"{name}.{i}", e.interval) for i, e in enumerate(value.data))
         elif value.is_constant and not value.assumed:
             params[name] = value.data
-        elif name in ("min", "max", "dim", "p", "ord", "value", "beta", "nan", "padding"):
+        else:
             params[name] = ranges[name] if value.kind is not Kind.SEQUENCE else None
     return values, params
 

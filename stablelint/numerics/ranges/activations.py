@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.functions import BELOW, Monotone, total
-from stablelint.numerics.interval import TOP, UNIT, ZERO, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, TOP, UNIT, ZERO, Interval
 from stablelint.numerics.ranges import scalars
 from stablelint.numerics.ranges.call import Call, Transfer
 
@@ -24,8 +24,9 @@ def _between(call: Call, low: float, high: float) -> Interval:
 
 
 def _hardtanh(call: Call) -> Interval:
-    low, high = call.number("min_val", -1.0), call.number("max_val", 1.0)
-    return _between(call, low, high)
+    low, high = call.named("min_val"), call.named("max_val")
+    raised = arithmetic.maximum(call.x, Interval.point(-1.0) if low is None else low)
+    return arithmetic.minimum(raised, Interval.point(1.0) if high is None else high)
 
 
 def _hardsigmoid(call: Call) -> Interval:
@@ -35,15 +36,15 @@ def _hardsigmoid(call: Call) -> Interval:
 
 def _leaky_relu(call: Call) -> Interval:
     slope = call.number("negative_slope", 0.01)
+    if slope is None or slope < 0:
+        return call.x if call.x.lo >= 0 else TOP.with_nan(call.x.nan)
     if slope == 0:
         return _relu(call).with_nan(call.x.contains(-math.inf))
-    if slope < 0:
-        return TOP.with_nan(call.x.nan)
     return Monotone(lambda x: x if x >= 0 else x * slope).image(call.x, call.fmt)
 
 
-def _elu(call: Call, alpha: float, scale: float, stretch: float = 1.0) -> Interval:
-    if alpha < 0 or stretch <= 0:
+def _elu(call: Call, alpha: float | None, scale: float, stretch: float | None = 1.0) -> Interval:
+    if alpha is None or stretch is None or alpha < 0 or stretch <= 0:
         return TOP.with_nan(call.x.nan)
     return Monotone(
         lambda x: scale * (x if x >= 0 else alpha * math.expm1(x / stretch)), strict=alpha > 0
@@ -58,7 +59,7 @@ def _celu(call: Call) -> Interval:
 def _softplus(call: Call) -> Interval:
     """log(1 + exp(beta x)) / beta; reaches 0 by underflow."""
     beta, threshold = call.number("beta", 1.0), call.number("threshold", 20.0)
-    if beta <= 0:
+    if beta is None or threshold is None or beta <= 0:
         return TOP.with_nan(call.x.nan)
 
     def function(x: float) -> float:
@@ -70,10 +71,13 @@ def _softplus(call: Call) -> Interval:
 def _dropout(call: Call) -> Interval:
     """Each element 0, or x / (1 - p)."""
     p = call.number("p", 0.5)
-    scale = Interval.point(1.0) if not 0 <= p < 1 else Interval.point(1 / (1 - p)).rounded(call.fmt)
+    if p is None:
+        scale = AT_LEAST_ONE
+    else:
+        scale = Interval.point(1.0) if not 0 <= p < 1 else Interval.point(1 / (1 - p)).rounded(call.fmt)
     kept = arithmetic.mul(call.x, scale, call.fmt)
     dropped = kept.join(call.x).join(ZERO).with_nan(call.x.reaches_infinity)
-    return dropped if call.flag("training", True) else call.x
+    return call.x if call.params.get("training") is False else dropped
 
 
 def _softmax(call: Call) -> Interval:

@@ -46,10 +46,17 @@ class Call:
             return Interval.point(value).rounded(self.fmt)
         return TOP
 
-    def number(self, name: str, default: float) -> float:
-        """The parameter `name` where it is one known number, else `default`."""
+    def number(self, name: str, default: float) -> float | None:
+        """The parameter `name`, `default` where it is not given, None where it may be any of several numbers."""
         known = self.named(name)
-        return known.lo if known is not None and known.is_point else default
+        if known is None:
+            return default
+        return known.lo if known.is_point else None
+
+    def mode(self, name: str, default: str) -> str | None:
+        """The parameter `name`, `default` where it is not given, None where it may be any."""
+        value = self.params.get(name, default)
+        return value if isinstance(value, str) else None
 
     def flag(self, name: str, default: bool) -> bool:
         """The parameter `name` where it is a bool, else `default`."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import FloatFormat
-from stablelint.numerics.interval import ANYTHING, BOOLEAN, TOP, ZERO, Interval
+from stablelint.numerics.interval import ANYTHING, BOOLEAN, NONNEGATIVE, TOP, ZERO, Interval
 from stablelint.numerics.powers import power
 from stablelint.numerics.ranges.call import Call, Transfer, always
 from stablelint.numerics.ranges.elementary import SHAPES
@@ -32,10 +32,12 @@ def _scaled_binary(function: _TWO_OPERANDS) -> Transfer:
 
 
 def _div(call: Call) -> Interval:
-    mode = call.params.get("rounding_mode")
+    mode = call.mode("rounding_mode", "true")
     if mode == "floor":
         return _floor_divide(call)
     quotient = arithmetic.div(call.x, call.operand(1, "other"), call.fmt)
+    if mode is None:
+        return replace(quotient.join(_floor_divide(call)).join(whole(quotient, math.trunc)), integral=False)
     return whole(quotient, math.trunc) if mode == "trunc" else quotient
 
 
@@ -63,7 +65,10 @@ def _floor_divide(call: Call) -> Interval:
 
 def _rounding(function: Callable[[float], int]) -> Transfer:
     def transfer(call: Call) -> Interval:
-        if isinstance(call.params.get("decimals"), int) and call.params["decimals"] != 0:
+        decimals = call.number("decimals", 0)
+        if decimals is None or decimals < 0:
+            return replace(TOP if call.x.lo < 0 else NONNEGATIVE, nan=call.x.nan)
+        if decimals > 0:
             return call.x.join(whole(call.x, math.floor)).join(whole(call.x, math.ceil))
         return call.x if call.x.integral else whole(call.x, function)
 
@@ -131,14 +136,17 @@ def _masked_fill(call: Call) -> Interval:
 
 
 def _nan_to_num(call: Call) -> Interval:
+    """What it is called for is expected: of what has no bound, some is taken to be infinite where a number is named."""
     x, most = call.x, call.fmt.max
-    hi = call.number("posinf", most) if x.contains(math.inf) else None
-    lo = call.number("neginf", -most) if x.contains(-math.inf) else None
+    places = {"posinf": (most, math.inf, x.hi), "neginf": (-most, -math.inf, x.lo)}
+    given = {name: call.named(name) for name in (*places, "nan")}
+    fillers = [given["nan"] or ZERO] if x.nan else []
+    for name, (default, infinity, end) in places.items():
+        if x.contains(infinity) or (given[name] is not None and end == infinity):
+            fillers.append(given[name] or Interval.point(default))
     result = x.without_nan().meet(TOP)
-    for value in (hi, lo, call.number("nan", 0.0) if x.nan else None):
-        if value is not None:
-            filled = Interval.point(value)
-            result = filled if result is None else result.join(filled)
+    for filled in fillers:
+        result = filled if result is None else result.join(filled)
     return ANYTHING if result is None else result
 
 

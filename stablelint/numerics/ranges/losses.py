@@ -16,9 +16,17 @@ _BCE_CEILING = 100.0  # torch clamps the logarithms of binary_cross_entropy at -
 
 def _reduced(element: Interval, call: Call) -> Interval:
     """The mean or the elements themselves keep the bounds, a sum does not."""
-    if call.params.get("reduction") in ("sum", "batchmean"):
+    if call.mode("reduction", "mean") in ("sum", "batchmean", None):
         return sum_of(element, call)
     return element.filled()
+
+
+def _weighted(loss: Interval, call: Call) -> Interval:
+    """A loss whose elements have weights: of its sign where these are not negative."""
+    given = [w for w in (call.named("weight"), call.named("pos_weight")) if w is not None]
+    if all(weight.lo >= 0 for weight in given):
+        return Interval(0.0, math.inf, hi_open=loss.hi_open, nan=loss.nan) if given else loss
+    return TOP.with_nan(loss.nan)
 
 
 def _difference(call: Call) -> Interval:
@@ -37,7 +45,8 @@ def _at_least_zero(call: Call) -> Interval:
     """Losses ≥ 0 that grow without bound but finite for finite operands."""
     operands = call.operands or (call.x,)
     infinite = any(each.reaches_infinity for each in operands)
-    return Interval(0.0, math.inf, hi_open=not infinite, nan=infinite or any(each.nan for each in operands))
+    loss = Interval(0.0, math.inf, hi_open=not infinite, nan=infinite or any(each.nan for each in operands))
+    return _weighted(loss, call)
 
 
 def _nll(call: Call) -> Interval:
@@ -51,7 +60,7 @@ def _bce(call: Call) -> Interval:
     target = call.operand(1, "target")
     if not target.subset_of(Interval(0.0, 1.0, nan=True)):
         return TOP.with_nan(call.x.nan or target.nan)
-    return _reduced(Interval(0.0, _BCE_CEILING, nan=call.x.nan or target.nan), call)
+    return _weighted(_reduced(Interval(0.0, _BCE_CEILING, nan=call.x.nan or target.nan), call), call)
 
 
 def _bce_with_logits(call: Call) -> Interval:
@@ -67,9 +76,9 @@ def _unknown_sign(call: Call) -> Interval:
 
 
 LOSSES: Mapping[str, Transfer] = {
-    # -log_softmax at the target reaches 0; weights are taken to be at least 0.
-    **dict.fromkeys(["cross_entropy", "ctc_loss", "smooth_l1_loss", "huber_loss"], _at_least_zero),
-    **dict.fromkeys(["kl_div", "poisson_nll_loss", "gaussian_nll_loss"], _unknown_sign),
+    # -log_softmax at the target reaches 0.
+    **dict.fromkeys(["cross_entropy", "smooth_l1_loss", "huber_loss"], _at_least_zero),
+    **dict.fromkeys(["ctc_loss", "kl_div", "poisson_nll_loss", "gaussian_nll_loss"], _unknown_sign),
     "mse_loss": _mse,
     "l1_loss": _l1,
     "nll_loss": _nll,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import round_to
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, TOP, ZERO, Interval
 from stablelint.numerics.ranges.call import Call, Transfer
 from stablelint.numerics.ranges.reductions import sum_of
 
@@ -59,16 +59,18 @@ def _cosine(call: Call) -> Interval:
 
 def _vanishes(call: Call, default: float) -> bool:
     """Whether the `eps` that keeps a zero norm from dividing is itself 0 in the format."""
-    return round_to(call.number("eps", default), call.fmt) == 0
+    eps = call.number("eps", default)
+    return eps is None or not round_to(eps, call.fmt) > 0
 
 
 def _normalize(call: Call) -> Interval:
     """x over the larger of its norm and `eps`; in [-1, 1] with the sign of x."""
-    x = call.x
-    lo = -1.0 if x.lo < 0 else 0.0
-    hi = 1.0 if x.hi > 0 else 0.0
+    x, order = call.x, call.number("p", 2.0)
+    size = 1.0 if order is not None and order > 0 else math.inf  # else no norm bounds each of the elements
+    lo = -size if x.lo < 0 else 0.0
+    hi = size if x.hi > 0 else 0.0
     null = _vanishes(call, 1e-12) and x.contains(0.0)
-    return Interval(lo, hi, nan=null or not x.subset_of(TOP))
+    return Interval(lo, hi, math.isinf(lo), math.isinf(hi), nan=null or not x.subset_of(TOP))
 
 
 def _standardized(call: Call) -> Interval:
@@ -77,8 +79,12 @@ def _standardized(call: Call) -> Interval:
 
 
 def _weighted_mean(call: Call) -> Interval:
-    """Attention: weighted means of the values, the weights in [0, 1] and of sum 1."""
+    """Attention: weighted means of the values, the weights in [0, 1] and of sum 1, or 0 where a row is masked."""
     value = call.operand(2, "value")
+    if call.named("attn_mask") is not None:
+        value = value.join(ZERO)
+    if call.number("dropout_p", 0.0) != 0:
+        value = arithmetic.mul(value.join(ZERO), AT_LEAST_ONE, call.fmt)
     scores = arithmetic.mul(call.x, call.operand(1, "key"), call.fmt)
     return value.filled().with_nan(scores.nan)
 

@@ -97,10 +97,10 @@ def _norm(call: Call) -> Interval:
     order = call.number("p", 2.0)
     if order == 0:
         return COUNT
-    if math.isinf(order):
+    if order is not None and math.isinf(order):
         return magnitude
     floor = _SQUARE.image(magnitude, call.fmt).lo
-    low = magnitude.lo if floor > 0 else 0.0
+    low = magnitude.lo if floor > 0 and order is not None and order > 0 else 0.0
     infinite = magnitude.contains(math.inf)
     return Interval(low, math.inf, hi_open=not infinite, nan=magnitude.nan)
 

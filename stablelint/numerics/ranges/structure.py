@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from stablelint.numerics import arithmetic
 from stablelint.numerics.formats import FLOAT16
 from stablelint.numerics.interval import BOOLEAN, TOP, ZERO, Interval
 from stablelint.numerics.ranges.call import Call, Transfer, always, first
 from stablelint.numerics.ranges.elementwise import whole
+from stablelint.numerics.ranges.reductions import sum_of
 
 
 def _padded(call: Call) -> Interval:
-    is_constant = call.params.get("mode") in (None, "constant")
-    return call.x.join(call.named("value") or ZERO) if is_constant else call.x
+    may_be_constant = call.mode("mode", "constant") in (None, "constant")
+    return call.x.join(call.named("value") or ZERO) if may_be_constant else call.x
 
 
 def _within_zeros(call: Call) -> Interval:
@@ -22,8 +24,11 @@ def _within_zeros(call: Call) -> Interval:
 
 
 def _pooled(call: Call) -> Interval:
-    """Means of such windows, each of which holds an element."""
+    """Means of such windows, each of which holds an element; sums that a given number divides."""
     windows = _within_zeros(call)
+    divisor = call.named("divisor_override")
+    if divisor is not None:
+        return arithmetic.div(sum_of(windows, call), divisor, call.fmt)
     return windows if call.x.contains(0.0) else windows.without_zero() or windows
 
 

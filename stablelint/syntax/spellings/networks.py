@@ -16,9 +16,9 @@ normalize       input,p,dim,eps           F.normalize +floating +extent +widened
 cosine_similarity x1,x2,dim,eps           F.cosine_similarity torch.cosine_similarity +floating +extent +widened +real
 cdist           x1,x2,p                   torch.cdist +floating +exact +widened +real
 pairwise_distance x1,x2,p,eps             F.pairwise_distance +widened +real
-scaled_dot_product_attention query,key,value F.scaled_dot_product_attention +narrowed
-avg_pool1d      input,kernel_size,stride,padding F.avg_pool1d +mean-pool
-avg_pool2d      input,kernel_size,stride,padding F.avg_pool2d +mean-pool
+scaled_dot_product_attention query,key,value,attn_mask,dropout_p F.scaled_dot_product_attention +narrowed
+avg_pool1d      input,kernel_size,stride,padding,ceil_mode,count_include_pad F.avg_pool1d +mean-pool
+avg_pool2d      input,kernel_size,stride,padding,ceil_mode,count_include_pad,divisor_override F.avg_pool2d +mean-pool
 adaptive_avg_pool2d input,output_size     F.adaptive_avg_pool2d +mean-pool
 max_pool2d      input                     F.max_pool2d torch.max_pool2d +max-pool
 adaptive_max_pool1d input,output_size     F.adaptive_max_pool1d torch.adaptive_max_pool1d +max-pool

@@ -382,7 +382,7 @@ DECORATED = "def one(x):\n    return torch.ones(3)\n\ndef f(x):\n    return torc
         ("halved", "assumed"),
         ("halved(2)", "assumed"),
         ("torch.no_grad()", "discharged"),
-        ("functools.lru_cache", "discharged"),
+        ("functools.lru_cache", "assumed"),
     ],
 )
 def test_a_decorator_may_have_a_function_yield_something_else(decorator: str, status: str) -> None:

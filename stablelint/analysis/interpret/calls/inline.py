@@ -65,8 +65,12 @@ def call_function(
         _pass_check(function, bound, receiver, frame)
     for name in function.writes & bound.keys() - given.keys():
         disowned(bound[name], "", frame)
-    if function.wrapper:
-        said = f"{function.name}() by @{function.wrapper}"
+    if function.wrapper or (function.remembers and result.kind in _WRITABLE):
+        said = (
+            f"{function.name}() by @{function.wrapper}"
+            if function.wrapper
+            else f"what {function.name}() yields"
+        )
         result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
     if function.module.sights.writes(function.name):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN

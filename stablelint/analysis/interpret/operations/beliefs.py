@@ -50,7 +50,7 @@ def _between_bounds(value: Value, operands: Operands, state: State) -> Belief | 
     low, high = (state.believed(operands[name]) for name in ("min", "max"))
     if math.isinf(low.lo) and math.isinf(high.hi):
         return _within_margin(value, operands["min"], operands["max"])
-    if high.lo > low.lo or math.isinf(low.lo):
+    if high.lo > low.lo or high.hi < low.lo or math.isinf(low.lo):
         return None
     text = f"{operands['max'].name or 'max'} is above {operands['min'].name or low.lo}"
     return _assumed(Interval(low.lo, math.inf, hi_open=True), value, text, *operands.values())

@@ -72,6 +72,10 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         dtype = frame.session.default_dtype
     kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
+    if dtype is None and held_in("float32", held).contains(0.0):
+        held = held_in(
+            "float32", held
+        )  # too small for what it is most often, but where doubles are the default
     zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
     value = Value(
         "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module
@@ -287,11 +291,13 @@ def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
 def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     low, high = operands.get("from"), operands.get("to")
     start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
-    interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
+    dtype = operands["input"].dtype if "input" in operands else None
+    interval = Interval(start, stop, hi_open=start == 0.0) if start < stop else Interval.point(start)
+    interval = held_in(dtype or "float32", interval)  # to which the end is rounded where the start is not 0
     zero = Attained.EXACT if interval.contains(0.0) else Attained.NONE
     value = Value(
-        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Attained.EXACT,
-        node=node, module=frame.module,
+        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Attained.EXACT, dtype, node,
+        frame.module,
     )  # fmt: skip
     if frame.reporting:
         frame.session.observe(value, frame)

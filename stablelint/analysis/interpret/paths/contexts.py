@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.files.modules import FunctionInfo
+from stablelint.analysis.files.modules import FunctionInfo, switches_gradient_off
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Value
 from stablelint.syntax.names import called_name
@@ -29,7 +29,7 @@ def enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
     """What holds within a `with`."""
     name = called_name(node)
     mode = context.first.constant() if context.first is not None else None
-    if name == "no_grad" or (name == "inference_mode" and mode is not False):
+    if switches_gradient_off(node):
         frame.state.gradient = False
     elif name == "enable_grad" or (name == "set_grad_enabled" and mode is not False):
         frame.state.gradient = True

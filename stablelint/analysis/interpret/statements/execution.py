@@ -8,9 +8,11 @@ from functools import reduce
 from typing import Any
 
 from stablelint.analysis.files.modules import class_of
+from stablelint.analysis.files.reading import catches_at_yield, returns_truth
 from stablelint.analysis.interpret.expressions import binary, evaluate, evaluate_test, wait
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
+from stablelint.analysis.interpret.objects.lineage import find_method
 from stablelint.analysis.interpret.objects.lookup import namespace
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -198,7 +200,8 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
             known = context if context.op == "progress" else frame.graph.unknown(node=item.optional_vars)
             bind(item.optional_vars, known, frame)
         enter_context(item.context_expr, context, frame)
-    if suppressed:
+    contexts = zip((item.context_expr for item in node.items), entered, strict=True)
+    if suppressed or any(_swallows(*one, frame) for one in contexts):
         raised = _attempt(lambda: execute(node.body, frame), frame)
         frame.state = merge(frame.graph, frame.state, raised, id(frame.function))
     else:
@@ -219,6 +222,15 @@ def _switch(node: ast.With | ast.AsyncWith, entered: Sequence[Value], frame: Fra
 def _suppressed(node: ast.expr) -> list[ast.expr]:
     """The exceptions that a context swallows."""
     return node.args if isinstance(node, ast.Call) and called_name(node) == "suppress" else []
+
+
+def _swallows(entered: ast.expr, context: Value, frame: Frame) -> bool:
+    """Whether code that is seen may let what is raised within a context pass: it goes on behind the `with` then."""
+    if context.kind is Kind.INSTANCE:
+        leaving = (find_method(context.data[0], name, frame) for name in ("__exit__", "__aexit__"))
+        return any(method is not None and returns_truth(method.node) for method in leaving)
+    made_by = evaluate(entered.func, frame) if isinstance(entered, ast.Call) else context
+    return made_by.kind is Kind.FUNCTION and catches_at_yield(made_by.data.node)
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
