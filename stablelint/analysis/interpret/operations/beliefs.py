@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from stablelint.analysis.values.families import SETTINGS
+from stablelint.analysis.values.families import HANDED_OVER, SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.increasing import grown_between
 from stablelint.analysis.values.relations.maxima import beside_extreme, own_maximum
-from stablelint.analysis.values.relations.results import in_matrix
+from stablelint.analysis.values.relations.results import ABOVE_HALF, divided_whole, in_matrix, is_share
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import SELECTIONS, having
 
 Operands = Mapping[str, Value]
 Law = Callable[[Value, Operands, State], Belief | None]
@@ -115,7 +115,18 @@ def _lifted(value: Value, operands: Operands, state: State) -> Belief | None:
         found = _lifted_by(operands[lift], operands[base], value, state)
         if found is not None:
             return found
-    return None
+    return _whole(value, operands, state)
+
+
+def _whole(value: Value, operands: Operands, state: State) -> Belief | None:
+    """`x.sum() + (1 - x).cumsum(0)`: what is counted together with what it leaves of 1 is taken to be a share."""
+    divided = divided_whole(operands)
+    if divided is None:
+        return None
+    known, is_given = state.believed(divided), stripped(divided).op in HANDED_OVER | SELECTIONS
+    if not (is_share(known) or (known == TOP and is_given)):
+        return None
+    return _assumed(ABOVE_HALF, value, f"{divided.name or 'what is counted'} lies in [0, 1]", divided)
 
 
 def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief | None:

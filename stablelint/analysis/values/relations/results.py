@@ -15,6 +15,7 @@ from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
 _TURNING = COPIES | {"transpose", "expand"}
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
+ABOVE_HALF = Interval(0.5, math.inf, hi_open=True)  # 1, but for rounding
 
 
 def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
@@ -218,6 +219,30 @@ def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return None
 
 
+def divided_whole(operands: Operands) -> Value | None:
+    """The x of `x.sum() + (1 - x).cumsum(0)`: in [0, 1] the sum is not below `x[0] + (1 - x[0])`, whatever it is."""
+    parts = [recast(v) for v in operands.values()]
+    for whole, rest in (parts, parts[::-1]) if len(parts) == 2 else ():
+        left = recast(rest.first) if rest.op == "cumsum" and rest.first is not None else None
+        if whole.op != "sum" or rows_of(whole.operands) != "all" or left is None or left.op != "sub":
+            continue
+        counted, taken = whole.operands["input"], left.operands.get("other")
+        if taken is not None and left.operands["input"].constant() == 1 and is_same(counted, taken):
+            return recast(taken)
+    return None
+
+
+def _of_divided_whole(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`x.sum() + (1 - x).cumsum(0)` of an x in [0, 1]."""
+    divided = divided_whole(operands)
+    return ABOVE_HALF if divided is not None and is_share(divided.interval) else None
+
+
+def is_share(interval: Interval) -> bool:
+    """Whether all numbers of a range lie in [0, 1]."""
+    return 0 <= interval.lo <= interval.hi <= 1 and not interval.nan
+
+
 def _raised(test: str, bound: Interval, known: Interval, least: float) -> Interval | None:
     """Where values in `known` lie once `least` or more is added to those that pass a test with a bound."""
     if test == "eq":
@@ -277,5 +302,5 @@ _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None
     "logsumexp": (_peaked,),
     "mul": (_squared,),
     "einsum": (_sum_of_squares, _product_of_units),
-    "add": (_lifted, _straight_through, _sum_of_shifted),
+    "add": (_lifted, _straight_through, _sum_of_shifted, _of_divided_whole),
 }
