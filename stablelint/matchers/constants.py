@@ -38,7 +38,7 @@ _FLOORS = frozenset("clamp clamp_min max maximum".split())
 _OPERATIONS = ("add", "sub", "clamp", "maximum", "minimum")  # a factor of nearly 1 may well be 1
 
 
-@observes("1-eps add|sub|clamp|maximum|minimum")
+@observes("1-eps|~0 add|sub|clamp|maximum|minimum")
 def absorbed_eps(review: Review, rule: Rule) -> Sites:
     """`1 - 1e-15` beside a tensor: computed in double precision, it is 1 once it meets float32."""
     # Where the constants were written: one that is used again is the same slip.
@@ -50,6 +50,8 @@ def absorbed_eps(review: Review, rule: Rule) -> Sites:
             node = constant.node
             if not _is_absorbed(constant) or node in reported:
                 continue
+            if constant.module is not None and constant.module is not frame.module:
+                continue  # told where it is written
             if _is_idle(value, constant, frame) or _is_harmless_bound(review, value):
                 continue
             reported.add(node)
@@ -79,7 +81,7 @@ def _texts(value: Value, frame: Frame) -> dict[str, str]:
 
 def _is_absorbed(constant: Value) -> bool:
     """A float next to a nonzero integer that float32 rounds to that integer."""
-    number = constant.constant()
+    number = constant.default()
     if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
         return False
     node = constant.node

@@ -93,3 +93,9 @@ def test_a_bound_before_what_has_no_pole_is_idle(use: str, count: int) -> None:
 def test_a_difference_of_bytes(line: str, told: bool) -> None:
     body = f"from torchvision.io import read_image\n\ndef f(a, b, x: torch.Tensor, y: torch.Tensor):\n    return {line}\n"
     assert bool(findings("SL416", body)) is told
+
+
+@pytest.mark.parametrize(("margin", "count"), [("1e-10", 1), ("1e-4", 0)])
+def test_a_margin_by_default_is_told_where_it_is_taken_from_1(margin: str, count: int) -> None:
+    code = f"def f(x, eps={margin}):\n    return x.clamp(min=eps, max=1.0 - eps)\n"
+    assert len(findings("SL410", code)) == count

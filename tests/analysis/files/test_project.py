@@ -258,3 +258,11 @@ def test_what_a_subclass_elsewhere_may_have_otherwise_is_assumed(
         for name in ("pkg/a.py", "script.py")
     ]
     assert statuses == [{"assumed"}, {"discharged"}]
+
+
+def test_a_margin_is_told_where_it_is_taken_and_not_at_each_call(tmp_path: Path, catalog: Catalog) -> None:
+    helper = "def inner(x, eps=1e-10):\n    return x.clamp(min=eps, max=1.0 - eps)\n"
+    use = "import torch\nfrom .h import inner\n\ndef f(x):\n    return torch.logit(inner(torch.sigmoid(x)))\n"
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": f"import torch\n\n{helper}", "pkg/use.py": use})
+    assert "SL410" in open_(check(tmp_path, "pkg/h.py", catalog))
+    assert "SL410" not in open_(check(tmp_path, "pkg/use.py", catalog))

@@ -14,7 +14,9 @@ def program(union: str, given: str = "") -> str:
 
 
 @pytest.mark.parametrize("given", [SHARE, "x = torch.sigmoid(x)\n    ", "x = (x == n).double()\n    "])
-@pytest.mark.parametrize("union", [UNION, "(1 - x).float().cumsum(0) + x.sum()", "(1.0 - x).cumsum(-1) + x.sum()"])
+@pytest.mark.parametrize(
+    "union", [UNION, "(1 - x).float().cumsum(0) + x.sum()", "(1.0 - x).cumsum(-1) + x.sum()"]
+)
 def test_a_share_and_what_it_leaves_are_not_both_nothing(given: str, union: str) -> None:
     code = program(union, given)
     assert open_(code) == []
