@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from uuid import uuid4
+
 from lsprotocol import types
 
 from stablelint.server import speak
@@ -116,16 +119,25 @@ def _commands(server: Server) -> None:
 
     @server.command(CHECK_WORKSPACE)
     async def check_workspace() -> int:
-        token = "stablelint-workspace"
         window = server.client_capabilities.window
         if window is None or not window.work_done_progress:
             return await server.check_workspace(None)
-        await server.work_done_progress.create_async(token)
-        server.work_done_progress.begin(token, types.WorkDoneProgressBegin("stablelint", cancellable=True))
+        token = f"stablelint-{uuid4()}"
+        progress = server.work_done_progress
+        await progress.create_async(token)
+        progress.begin(token, types.WorkDoneProgressBegin("stablelint", cancellable=True))
+        work = asyncio.ensure_future(server.check_workspace(token))
+        stopped = progress.tokens[token]
+        stopped.add_done_callback(lambda _: work.cancel())
         try:
-            return await server.check_workspace(token)
+            return await work
+        except asyncio.CancelledError:
+            if not stopped.cancelled():
+                raise
+            return 0
         finally:
-            server.work_done_progress.end(token, types.WorkDoneProgressEnd())
+            progress.end(token, types.WorkDoneProgressEnd())
+            del progress.tokens[token]
 
 
 def _resolves(client: types.ClientCapabilities) -> bool:

@@ -36,7 +36,8 @@ class Editor:
         self.client = LanguageClient("editor", "1")
         self.shown: dict[str, list[types.Diagnostic]] = {}
         self.opened: list[str] = []  # what the server asked to be shown
-        self.progress: list[object] = []
+        self.tokens: list[types.ProgressToken] = []  # of what the server shows progress of
+        self.steps: list[str] = []  # of that: "begin", "report", "end"
         self._news = asyncio.Event()
         self._versions: dict[str, int] = {}
         self.answers: dict[str, int] = {}  # how often the newest text of a document was answered
@@ -57,11 +58,12 @@ class Editor:
 
         @self.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
         def create(params: types.WorkDoneProgressCreateParams) -> None:
-            self.progress.append(params.token)
+            self.tokens.append(params.token)
 
         @self.client.feature(types.PROGRESS)
         def progressed(params: types.ProgressParams) -> None:
-            self.progress.append(params.value)
+            self.steps.append(getattr(params.value, "kind", None) or params.value["kind"])
+            self._news.set()
 
     async def start(self, *, resolves: bool = True, roots: tuple[str, ...] = (".",), **options: Any) -> None:
         support = types.ClientCodeActionResolveOptions(["edit"]) if resolves else None

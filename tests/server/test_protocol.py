@@ -1,5 +1,6 @@
 """The server as an editor meets it: a process, spoken to through the protocol."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -176,10 +177,27 @@ def test_every_root_is_checked_with_progress_and_excluded_files_are_not(tmp_path
         assert await editor.client.workspace_execute_command_async(command) == 2
         for root in ("one", "two"):
             assert [item.code for item in editor.shown[editor.uri(f"{root}/loss.py")]] == ["SL202"]
-        kinds = [getattr(item, "kind", None) or item["kind"] for item in editor.progress[1:]]
-        assert (kinds[0], kinds[-1]) == ("begin", "end")
+        assert (editor.steps[0], editor.steps[-1]) == ("begin", "end")
+        assert await editor.client.workspace_execute_command_async(command) == 2, "and again"
 
     drive(tmp_path, story, roots=("one", "two"))
+
+
+def test_a_check_of_the_workspace_is_cancelled_where_its_progress_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "loss.py").write_text(FAULTY)
+
+    async def story(editor: Editor) -> None:
+        command = types.ExecuteCommandParams("stablelint.checkWorkspace", [])
+        work = asyncio.ensure_future(editor.client.workspace_execute_command_async(command))
+        await editor.until(lambda: "begin" in editor.steps)
+        [token] = editor.tokens
+        editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        assert await work == 0
+        assert editor.steps[-1] == "end"
+        assert editor.uri("loss.py") not in editor.shown
+        assert await editor.client.workspace_execute_command_async(command) == 1, "and another is not"
+
+    drive(tmp_path, story, inlayHints=True)
 
 
 def test_a_closed_file_shows_nothing(tmp_path: Path) -> None:
