@@ -19,6 +19,7 @@ from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integr
 from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
+from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
@@ -196,7 +197,9 @@ def _may_be_array(value: Value, site: Site) -> bool:
     ):
         return False
     parts = [part for part in behind(value) if not part.is_constant]
-    return bool(parts) and all(part.op in _AS_ARRAYS and part.dtype is None for part in parts)
+    return bool(parts) and not any(
+        part.dtype in FORMATS or (part.kind is Kind.TENSOR and part.op not in _AS_ARRAYS) for part in parts
+    )
 
 
 @remembered

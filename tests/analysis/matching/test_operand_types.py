@@ -502,3 +502,15 @@ def test_a_function_that_speaks_of_numpy_alone_may_be_given_arrays(line: str, is
             return extent, x.std()
         """)
     assert isinstance(written.get("SL107"), tuple) is is_written
+
+
+def test_what_another_file_gives_such_a_function_may_be_an_array_as_well() -> None:
+    written = fixes("""
+        import numpy as np
+
+        def share(contour, drawn, labels):
+            a, place = drawn(contour)
+            inside = a > 0
+            return (labels[place] > 0).any(-1)[inside].sum() / inside.sum()
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values()), written
