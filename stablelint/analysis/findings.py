@@ -19,6 +19,7 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import counts_itself, is_counted, is_rounded
 from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
+    factors_before,
     feels_gradient,
     is_doubled,
     is_empty_group,
@@ -96,7 +97,11 @@ def _proved_later(site: Site, review: Review) -> Site:
     felt = feels_gradient(site.obligation, later) and not is_doubled(site.obligation, later)
     if felt and not is_empty_group(site.obligation):
         return replace(site, judgement=replace(site.judgement, backward_only=True))
-    return _discharged(site, later.value.op)
+    proved = _discharged(site, later.value.op)
+    factor = next(factors_before(site.obligation, later), None)
+    if factor is None:
+        return proved
+    return _assumed(proved, f"{factor.name or 'what multiplies the result'} is not 0")
 
 
 def _within(site: Site, interval: Interval) -> Judgement:

@@ -366,12 +366,22 @@ def _produced(site: Obligation) -> frozenset[object]:
 
 
 def _scales(value: Value) -> bool:
-    """Whether a value is another in another shape, or scaled and shifted by numbers, which an infinity survives."""
+    """Whether a value is another in another shape, or scaled and shifted by numbers: an infinity survives all but a 0."""
     others = list(value.operands.values())[1:]
     scaled = value.op in _SCALING and all(
         v.kind is not Kind.TENSOR and v.zero < Attained.SATURATION for v in others
     )
     return scaled or value.op in VIEWS
+
+
+def factors_before(site: Obligation, replacement: Replacement) -> Iterator[Value]:
+    """The numbers that multiply a site's result before an end is put to it, and may be 0: an infinity becomes NaN then."""
+    value = replacement.value.first if replacement.value.op in _BOUNDING else None
+    while value is not None and value.key != site.value.key:
+        factor = value.operands.get("other") if value.op == "mul" else None
+        if factor is not None and factor.interval.contains(0.0):
+            yield factor
+        value = value.first
 
 
 def _scales_gradient(value: Value) -> bool:
