@@ -16,7 +16,7 @@ from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.proof.counts import counts_itself, is_counted, is_rounded
+from stablelint.analysis.proof.counts import is_counted, rests_on
 from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
     factors_before,
@@ -85,10 +85,8 @@ def _proved_later(site: Site, review: Review) -> Site:
     if not site.rule.has_contract:
         return site
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
-        proved = _discharged(site, "count")
-        if counts_itself(site.operand):
-            return _assumed(proved, "what is counted is not empty")
-        return _assumed(proved, "the mean is not rounded") if is_rounded(site.operand) else proved
+        proved, on = _discharged(site, "count"), rests_on(site.operand)
+        return _assumed(proved, on) if on else proved
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements, review.observed)

@@ -17,7 +17,7 @@ from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
+from stablelint.analysis.values.indexing import adds_dimensions, gives_places, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import picks_rows, selector
@@ -37,7 +37,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
         return size_of(base.operands["input"], node, frame, index.constant())
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
-    if base.op in ("amax", "amin", "median") and "dim" in base.operands and constant in (0, 1):
+    if base.op in ("amax", "amin", "median") and gives_places(base) and constant in (0, 1):
         return frame.graph.unknown("indices", node, Kind.TENSOR) if constant else base  # of `x.max(dim)`
     if isinstance(constant, int) and (part := part_at(base, constant, node, frame)) is not None:
         return part

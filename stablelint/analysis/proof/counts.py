@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from stablelint.analysis.values.relations.maxima import extreme_of, own_maximum, rows_of, runs_over
+from stablelint.analysis.values.relations.alignment import unlaid
+from stablelint.analysis.values.relations.maxima import extreme_of, own_maximum, rows_of, runs_over, stays
 from stablelint.analysis.values.transfer import held_in
-from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import behind, recast, stripped
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, recast, shown, stripped
 from stablelint.syntax.operations import VIEWS, having
 
 _REACHED = {
@@ -19,7 +20,7 @@ _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
-_MOVING = frozenset({"flip", "roll"})
+_MOVING = frozenset({"flip", "roll", "permute", "movedim"})
 _LENGTH = 8  # operations looked through
 
 
@@ -28,7 +29,20 @@ def is_counted(operand: Value) -> bool:
     return counts_its_extreme(operand) or counts_its_support(operand) or counts_itself(operand)
 
 
-def is_rounded(operand: Value) -> bool:
+def rests_on(operand: Value) -> str:
+    """What must hold for something to be counted, in words; "" where nothing need."""
+    if not counts_itself(operand):
+        return "the mean is not rounded" if _is_rounded(operand) else ""
+    test = _summed(stripped(operand))
+    if test is not None and test.op == "scatter" and "dim" in stripped(operand).operands:
+        return f"{test.operands['index'].name or 'the index'} has an element in each row"
+    pairs = test.operands.values() if test is not None and test.op == "eq" else ()
+    widened = [v for side in pairs for v in unlaid(side)[1] if v.op in ("unsqueeze", "index")]
+    named = next((shown(v).name for v in widened if shown(v).name), "what is counted")
+    return f"{named} has one dimension, and an element" if widened else "what is counted is not empty"
+
+
+def _is_rounded(operand: Value) -> bool:
     """Whether a count is of the elements that reach their mean, which rounding may put beyond all of them."""
     tests = (v for v in behind(operand, lambda v: v.op in _MIRRORED) if v.op in _MIRRORED)
     return any(stripped(side).op == "mean" for test in tests for side in test.operands.values())
@@ -61,7 +75,8 @@ def meets_its_extreme(mask: Value) -> bool:
 def _rows_met(test: Value) -> Hashable:
     """The rows in each of which a test holds for some element, the extreme of that row; None where none need."""
     if test.op in ("gt", "ge") and test.operands["other"].interval.hi < 0:
-        return _rows_below(recast(test.operands["input"]))
+        rows = _rows_below(recast(test.operands["input"]))
+        return rows if test.operands["other"].kind is Kind.NUMBER or stays(rows) else None
     if test.op not in _MIRRORED or len(test.operands) < 2:
         return None
     left, right = (test.operands[name] for name in ("input", "other"))
@@ -96,7 +111,7 @@ def _number(value: Value | None) -> object:
 
 
 def _is_same(one: Value, other: Value) -> bool:
-    return stripped(one).key == stripped(other).key
+    return shown(one).key == shown(other).key
 
 
 def counts_its_support(operand: Value) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.names import called_name
 
 
 def parts_of(index: Value) -> list[Value]:
@@ -24,6 +27,12 @@ def _is_whole(part: Value) -> bool:
     if part.op == "slice":
         return all(bound.kind is Kind.NONE for bound in part.data)
     return part.kind is Kind.NONE or (part.is_constant and part.data is Ellipsis)
+
+
+def gives_places(reduction: Value) -> bool:
+    """Whether a reduction along a dimension yields a pair, of what it finds and where: `x.max(1)`, and not `x.amax(1)`."""
+    named = called_name(reduction.node) if isinstance(reduction.node, ast.Call) else ""
+    return "dim" in reduction.operands and reduction.kind is not Kind.ARRAY and named not in ("amax", "amin")
 
 
 def is_view(selected: Value) -> bool:

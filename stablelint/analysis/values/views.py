@@ -9,13 +9,30 @@ from stablelint.syntax.operations import VIEWS, having
 
 COPIES = having("copy", "device", "cast")
 _LAYOUT = having("layout")
+_CASTS = having("cast")
+_NARROW = frozenset({"float16", "bfloat16"})
 SELECTORS = frozenset({"condition", "mask", "index", "dim"})
 _WIDTH = 80  # values looked at
 
 
+def keeps_numbers(view: Value) -> bool:
+    """Whether what copies, casts or rearranges a value holds its very numbers: a cast may round them, or cut them off."""
+    source = view.first
+    if view.op not in _CASTS or source is None or view.dtype in (None, "float64", source.dtype):
+        return True
+    return source.dtype == "bool" or (view.dtype == "float32" and source.dtype in _NARROW)
+
+
 def recast(value: Value) -> Value:
-    """The value without copies and casts around it: element for element the same."""
-    while value.op in COPIES and value.first is not None:
+    """The value without copies around it, and casts that round nothing: element for element the same."""
+    while value.op in COPIES and value.first is not None and keeps_numbers(value):
+        value = value.first
+    return value
+
+
+def shown(value: Value) -> Value:
+    """The value whose very numbers are shown, each in some place: without rearrangements, copies and such casts."""
+    while value.op in VIEWS and value.first is not None and keeps_numbers(value):
         value = value.first
     return value
 

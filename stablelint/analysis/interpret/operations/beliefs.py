@@ -10,7 +10,13 @@ from stablelint.analysis.values.families import HANDED_OVER, SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.increasing import grown_between
 from stablelint.analysis.values.relations.maxima import beside_extreme, own_maximum
-from stablelint.analysis.values.relations.results import ABOVE_HALF, divided_whole, in_matrix, is_share
+from stablelint.analysis.values.relations.results import (
+    ABOVE_HALF,
+    divided_whole,
+    in_matrix,
+    is_share,
+    passed_through,
+)
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
@@ -104,7 +110,16 @@ def _difference(value: Value, operands: Operands, state: State) -> Belief | None
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
     """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
-    return _assumed(found[0], value, f"{found[1]} has two dimensions") if found is not None else None
+    return _assumed(found[0], value, found[1]) if found is not None else None
+
+
+def _added(value: Value, operands: Operands, state: State) -> Belief | None:
+    """What is taken and added again, where it is no larger than what rounding keeps; or an offset."""
+    passed = passed_through(operands)
+    if passed is None:
+        return _lifted(value, operands, state)
+    text = f"{passed[1].name or 'what is taken and added again'} is not large"
+    return _assumed(passed[0].interval, value, text, *passed)
 
 
 def _lifted(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -253,8 +268,8 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 _LAWS: Mapping[str, Law] = {
     **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
-    **dict.fromkeys(("sum", "matmul"), _of_matrix),
-    "add": _lifted,
+    **dict.fromkeys(("sum", "matmul", "einsum"), _of_matrix),
+    "add": _added,
     "sub": _difference,
     **dict.fromkeys(("prod", "cumprod"), _product),
     "floor_divide": _quotient,

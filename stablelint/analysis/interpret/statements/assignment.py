@@ -21,7 +21,7 @@ from stablelint.analysis.interpret.statements.writing import (
 )
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
-from stablelint.analysis.values.indexing import is_view, keeps_all
+from stablelint.analysis.values.indexing import gives_places, is_view, keeps_all
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import Frame
@@ -103,7 +103,7 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
         ]
         if len(fitting) == 1:
             return list(fitting[0])
-    if value.op in ("amax", "amin", "median", "cummax") and count == 2:
+    if value.op in ("amax", "amin", "median", "cummax") and count == 2 and gives_places(value):
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("topk", "sort") and count == 2:
         return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Assumption, Tests
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, recast
+from stablelint.analysis.values.views import COPIES, keeps_numbers, recast
 from stablelint.syntax.operations import VIEWS
 
 Shape = Sequence[int | None]  # which dimension of the operand each one is; None where it is a single place
@@ -78,7 +78,9 @@ def unlaid(value: Value) -> tuple[Value, list[Value]]:
 
 def _shows_all(value: Value) -> bool:
     index = value.operands.get("index")
-    return value.op in VIEWS or (value.op == "index" and index is not None and keeps_all(index))
+    return (value.op in VIEWS and keeps_numbers(value)) or (
+        value.op == "index" and index is not None and keeps_all(index)
+    )
 
 
 def _alignment(reduction: Value, views: Sequence[Value], kept: bool) -> tuple[Assumption, ...] | None:

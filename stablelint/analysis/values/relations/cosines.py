@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.relations.alignment import alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import recast
+from stablelint.analysis.values.views import recast, shown
 from stablelint.numerics.formats import FLOAT32, FORMATS
 from stablelint.numerics.interval import Interval
 
@@ -19,18 +19,28 @@ _ULPS = 64  # of rounding
 _DEPTH = 6
 
 
-def product_of_units(op: str, operands: Operands, matrices: bool = False) -> Interval | None:
+def product_of_units(
+    op: str, operands: Operands, matrices: bool = False, as_long: bool = False
+) -> Interval | None:
     """Where a product of unit vectors lies; None where they are none, or are not multiplied along themselves.
 
-    `matrices`: all have two dimensions, so that the second is the last.
+    `matrices`: all have two dimensions, so that the second is the last. `as_long`: all vectors are of one length, so that
+    none of length 1 is repeated along another.
     """
     factors = _factors(op, operands, matrices)
-    if factors is None or not all(_is_unit(value, dims, matrices, _DEPTH) for value, dims in factors):
+    if factors is None or not (as_long or _are_as_long(op, factors)):
+        return None
+    if not all(_is_unit(value, dims, matrices, _DEPTH) for value, dims in factors):
         return None
     formats = (FORMATS.get(value.dtype or "", FLOAT32) for value, _ in factors)
     top = 1.0 + _ULPS * max(fmt.eps for fmt in formats)
     ranges = [value.interval for value, _ in factors]
     return Interval(0.0 if min(r.lo for r in ranges) >= 0 else -top, top, nan=any(r.nan for r in ranges))
+
+
+def _are_as_long(op: str, factors: list[tuple[Value, Dims]]) -> bool:
+    """Whether vectors have the same length: those of a product of matrices, or of a vector with itself."""
+    return op == "matmul" or len({shown(value).key for value, _ in factors}) == 1
 
 
 def _factors(op: str, operands: Operands, matrices: bool) -> list[tuple[Value, Dims]] | None:

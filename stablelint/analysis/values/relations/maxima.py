@@ -10,7 +10,7 @@ from stablelint.analysis.values.masks import made_finite
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.relations.alignment import EVERYWHERE, Alignment, alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
+from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, shown, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
 from stablelint.syntax.operations import CASTS, VIEWS, having
 
@@ -19,6 +19,7 @@ Ranges = Mapping[str, Interval]
 
 _RAISED = having("raise")  # a maximum that is raised is attained by no element
 _REPLACING = having("replace")
+_OWNED = frozenset({"parameter", "attribute"})  # a temperature, most often: one number
 NONPOSITIVE = Interval(-math.inf, 0.0, lo_open=True)
 _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 
@@ -73,7 +74,7 @@ def _is_spread(top: Value, bottom: Value) -> bool:
         return False
     (one, along), (other, over) = ends
     if "all" in (along, over):
-        return stripped(one).key == stripped(other).key
+        return shown(one).key == shown(other).key
     alike = _keeps(top) == _keeps(bottom) and along == over
     return alike and recast(one).key == recast(other).key
 
@@ -184,6 +185,11 @@ def rows_of(reduction: Mapping[str, Value]) -> Hashable:
     return ("dim", dim.key)
 
 
+def stays(rows: Hashable) -> bool:
+    """Whether rows are those of the same dimensions where another operand adds some in front: those counted from the end."""
+    return not isinstance(rows, frozenset) or all(dim < 0 for dim in rows)
+
+
 def runs_over(along: Hashable, rows: Hashable) -> bool:
     """Whether a reduction takes in a whole row of `rows` for each number that it yields."""
     if along == rows or (along == "all" and rows is not None):
@@ -202,7 +208,7 @@ class Extreme:
 
     def is_of(self, value: Value) -> bool:
         """Whether it is an extreme of a value."""
-        bare = stripped if self.of_all else recast
+        bare = shown if self.of_all else recast
         return bare(self.operand).key == bare(value).key
 
 
@@ -276,7 +282,8 @@ def peaks(op: str, operands: Mapping[str, Value]) -> Hashable:
     other = operands.get("other")
     if op in ("mul", "div") and other is not None:
         for peaked, scale in ((first, other), (other, first))[: 2 if op == "mul" else 1]:
-            if peaked.peak and (peaked.interval.hi == 0 or scale.kind is Kind.NUMBER):
+            still_zero = peaked.interval.hi == 0 and (scale.op in _OWNED or stays(peaked.peak))
+            if peaked.peak and (still_zero or scale.kind is Kind.NUMBER):
                 return peaked.peak if scale.interval.lo > 0 or _is_scale(scale) else None
         return None
     kept = op in _RISING or op in COPIES or (op in VIEWS and first.peak == "all")
@@ -287,5 +294,5 @@ def _is_scale(value: Value) -> bool:
     """A number or a parameter that multiplies a shifted exponent: a temperature, taken to be positive."""
     if value.op == "phi":
         return all(_is_scale(path) for path in value.operands.values())
-    scalar = value.kind is Kind.NUMBER or value.op in ("parameter", "attribute")
+    scalar = value.kind is Kind.NUMBER or value.op in _OWNED
     return value.interval.lo > 0 or (scalar and value.interval.hi > 0)

@@ -9,11 +9,13 @@ from stablelint.analysis.values.relations.centres import at_centre
 from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.maxima import Operands, Ranges, difference, rows_of, runs_over
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
+from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
 _TURNING = COPIES | {"transpose", "expand"}
+_ULPS = 4  # of rounding, where a number is taken and added again
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 ABOVE_HALF = Interval(0.5, math.inf, hi_open=True)  # 1, but for rounding
 
@@ -70,23 +72,38 @@ def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval 
 
 
 def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
-    """Where the result lies if a tensor is a matrix, and which; None where that tells nothing more."""
+    """Where the result lies if the shapes are what they are most often, and in words; None where that tells no more."""
     along = operands.get("dim")
     if along is not None and along.constant() in (0, 1) and _adds_identity(op, operands):
-        return _AT_LEAST_ONE, operands["input"].name or "it"
-    found = product_of_units(op, operands, matrices=True)
-    return (found, operands["input"].name or "it") if found is not None else None
+        return _AT_LEAST_ONE, f"{operands['input'].name or 'it'} has two dimensions"
+    alike, flat = "vectors that are multiplied are as long as each other", "has two dimensions"
+    for matrices, as_long in ((False, True), (True, False), (True, True)):
+        found = product_of_units(op, operands, matrices, as_long)
+        if found is not None:
+            shape = [f"{operands['input'].name or 'it'} {flat}"] if matrices else []
+            return found, ", and ".join([*shape, *([alike] if as_long else [])])
+    return None
 
 
 def _adds_identity(op: str, operands: Operands) -> bool:
     """Whether a sum is over what is not negative, plus the identity."""
     total = recast(operands["input"]) if op == "sum" and "input" in operands else None
-    terms = [stripped(v) for v in total.operands.values()] if total is not None and total.op == "add" else []
+    terms = list(total.operands.values()) if total is not None and total.op == "add" else []
     return len(terms) == 2 and any(map(_is_square_identity, terms)) and all(v.interval.lo >= 0 for v in terms)
 
 
 def _is_square_identity(value: Value) -> bool:
+    """Whether a value is an identity, along the last two dimensions."""
+    while value.first is not None and (value.op in COPIES or value.op == "expand" or _adds_first(value)):
+        value = value.first
+    value = _turned(value)
     return value.op == "eye" and "m" not in value.operands
+
+
+def _adds_first(view: Value) -> bool:
+    """Whether a view adds a dimension in front of all others: `x[None]`, `x.unsqueeze(0)`."""
+    place = view.operands.get("dim")
+    return view.op == "unsqueeze" and place is not None and (place.kind is Kind.NONE or place.constant() == 0)
 
 
 def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
@@ -188,16 +205,28 @@ def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
 
 
 def _straight_through(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """`x + (y - x).detach()` has the values of y and the gradient of x."""
-    if op != "add" or "other" not in operands:
+    """`x + (y - x).detach()` has the values of y and the gradient of x; but for rounding, which large ones suffer."""
+    found = passed_through(operands)
+    if found is None:
         return None
+    sizes = [abs(end) for one in found for end in (one.interval.lo, one.interval.hi)]
+    error = _ULPS * FLOAT32.eps * max(sizes)
+    interval = found[0].interval
+    if not math.isfinite(error):
+        return None
+    return Interval(interval.lo - error, interval.hi + error, nan=interval.nan)
+
+
+def passed_through(operands: Operands) -> tuple[Value, Value] | None:
+    """`y` and `x` of `x + (y - x).detach()`."""
     for held, kept in (("other", "input"), ("input", "other")):
-        inner = operands[held]
-        while inner.op != "detach" and inner.op in COPIES and inner.first is not None:
+        inner = operands.get(held)
+        while inner is not None and inner.op != "detach" and inner.op in COPIES:
             inner = inner.first
-        change = inner.first if inner.op == "detach" else None
-        if change is not None and change.op == "sub" and change.operands["other"].key == operands[kept].key:
-            return change.operands["input"].interval
+        change = inner.first if inner is not None and inner.op == "detach" else None
+        if change is not None and change.op == "sub" and kept in operands:
+            if change.operands["other"].key == operands[kept].key:
+                return change.operands["input"], operands[kept]
     return None
 
 
@@ -209,8 +238,8 @@ def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
         term = recast(operands[other])
         factors = list(map(recast, term.operands.values() if term.op == "mul" else [term]))
         tests = [v for v in factors if v.op in ("eq", "lt", "le") and len(v.operands) == 2]
-        least = math.prod(v.interval.lo for v in factors if v not in tests)
         for test in tests:
+            least = math.prod(v.interval.lo for v in factors if v is not test)
             subject, bound = test.operands.values()
             if recast(subject).key == recast(operands[name]).key and least > 0:
                 found = _raised(test.op, bound.interval, ranges[name], least)

@@ -22,11 +22,8 @@ def program(units: str, product: str) -> str:
         (UNITS, "torch.mm(a, b.t())"),
         (UNITS, "torch.bmm(a, b.permute(0, 2, 1))"),
         (UNITS, "a @ b.transpose(-2, -1).detach()"),
-        (UNITS, "(a[i] * b[None]).sum(-1)"),
-        (UNITS, "torch.einsum('bnd,bmd->bnm', a, b)"),
+        (UNITS, "torch.einsum('bnd,bmd->bnm', a, a)"),
         (SECOND, "a @ a.T"),
-        (SECOND, "(a * b).sum(1)"),
-        ("a, b = F.normalize(x), F.normalize(y, dim=0)", "torch.einsum('nc,ck->nk', a, b)"),
         ("a = b = x / x.norm(dim=-1, keepdim=True).clamp(min=1e-6)", "a @ b.mT"),
         ("a = torch.cat([F.normalize(x), F.normalize(y)], dim=0)", "a @ a.t()"),
     ],
@@ -34,6 +31,21 @@ def program(units: str, product: str) -> str:
 def test_a_product_of_unit_vectors_is_bounded(units: str, product: str) -> None:
     assert open_(program(units, product)) == []
     assert assumed(program(units, product)) == []
+
+
+@pytest.mark.parametrize(
+    ("units", "product"),
+    [
+        (UNITS, "(a[i] * b[None]).sum(-1)"),
+        (UNITS, "torch.einsum('bnd,bmd->bnm', a, b)"),
+        (SECOND, "(a * b).sum(1)"),
+        ("a, b = F.normalize(x), F.normalize(y, dim=0)", "torch.einsum('nc,ck->nk', a, b)"),
+    ],
+)
+def test_a_vector_of_one_element_may_be_repeated_along_another(units: str, product: str) -> None:
+    code = program(units, product)
+    assert open_(code) == []
+    assert assumed(code) == [(3, "SL201")]
 
 
 @pytest.mark.parametrize("product", ["a @ b.T", "a @ b.mT", "(a * b).sum(-1)"])
