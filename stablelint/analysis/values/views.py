@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.numerics.formats import INTEGERS
 from stablelint.syntax.operations import VIEWS, having
 
 COPIES = having("copy", "device", "cast")
@@ -26,6 +27,13 @@ def keeps_numbers(view: Value) -> bool:
 def recast(value: Value) -> Value:
     """The value without copies around it, and casts that round nothing: element for element the same."""
     while value.op in COPIES and value.first is not None and keeps_numbers(value):
+        value = value.first
+    return value
+
+
+def about(value: Value) -> Value:
+    """The value without copies around it, and casts that keep fractions: element for element the same, but for rounding."""
+    while value.op in COPIES and value.first is not None and value.dtype not in INTEGERS:
         value = value.first
     return value
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.relations.alignment import alignment, unlaid
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import recast, shown
+from stablelint.analysis.values.views import about, shown
 from stablelint.numerics.formats import FLOAT32, FORMATS
 from stablelint.numerics.interval import Interval
 
@@ -50,16 +50,16 @@ def _factors(op: str, operands: Operands, matrices: bool) -> list[tuple[Value, D
     if op == "sum":
         product, along = operands.get("input"), operands.get("dim")
         dim = along.constant() if along is not None else None
-        if product is None or recast(product).op != "mul" or type(dim) is not int:
+        if product is None or about(product).op != "mul" or type(dim) is not int:
             return None
-        return [(v, _counted(frozenset({dim}), matrices)) for v in recast(product).operands.values()]
+        return [(v, _counted(frozenset({dim}), matrices)) for v in about(product).operands.values()]
     if op != "matmul" or "other" not in operands:
         return None
-    left, right = operands["input"], recast(operands["other"])
+    left, right = operands["input"], about(operands["other"])
     turned = _turned(right)
     if turned is None:
         return [(left, _counted(_LAST, matrices)), (right, _counted(_ROWS, matrices))]
-    flat = matrices or ("dim0" not in right.operands and turned.key == recast(left).key)  # `x @ x.T`
+    flat = matrices or ("dim0" not in right.operands and turned.key == about(left).key)  # `x @ x.T`
     return [(left, _counted(_LAST, flat)), (turned, _counted(_LAST, flat))]
 
 
@@ -96,7 +96,7 @@ def _turned(value: Value) -> Value | None:
 
 def _is_unit(value: Value, dims: Dims, matrices: bool, depth: int) -> bool:
     """Whether a value holds vectors of length 1 at most along one of `dims`."""
-    value = recast(value)
+    value = about(value)
     if not depth:
         return False
     if value.op == "normalize":
@@ -126,7 +126,7 @@ def _dim_of(value: Value | None, default: int | None) -> object:
 
 def _length_below(quotient: Value) -> Value | None:
     """The norm by which a value is divided that is its own, or that made larger."""
-    divisor = recast(quotient.operands["other"])
+    divisor = about(quotient.operands["other"])
     if divisor.op in ("clamp", "add", "maximum") and divisor.first is not None:
         raised = [v for name, v in divisor.operands.items() if name != "input"]
         if "max" in divisor.operands or not all(v.interval.lo >= 0 for v in raised):
@@ -136,7 +136,7 @@ def _length_below(quotient: Value) -> Value | None:
     order = length.operands.get("p")
     if length.op != "norm" or not (order is None or order.constant() == 2):
         return None
-    own = recast(length.operands["input"]).key == recast(quotient.operands["input"]).key
+    own = about(length.operands["input"]).key == about(quotient.operands["input"]).key
     lies = alignment(length, views)
     return length if own and lies is not None and lies.is_shown else None
 

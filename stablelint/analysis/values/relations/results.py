@@ -10,7 +10,7 @@ from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.maxima import Operands, Ranges, difference, rows_of, runs_over
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, stripped
+from stablelint.analysis.values.views import COPIES, about, is_same, laid_alike, recast, stripped
 from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
@@ -108,7 +108,7 @@ def _adds_first(view: Value) -> bool:
 
 def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The largest of the shares that a softmax deals out is above 0: at least one divided by their number."""
-    shares = recast(operands["input"]) if op == "amax" and "input" in operands else None
+    shares = about(operands["input"]) if op == "amax" and "input" in operands else None
     if shares is None or shares.op != "softmax":
         return None
     along, over = operands.get("dim"), shares.operands.get("dim")
@@ -127,7 +127,7 @@ def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | 
 
 def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding."""
-    shares = recast(operands["input"]) if "input" in operands else None
+    shares = about(operands["input"]) if "input" in operands else None
     along = operands.get("dim")
     over = shares.operands.get("dim") if shares is not None and shares.op == "softmax" else None
     if along is None or not _are_one(along, over):
@@ -252,7 +252,7 @@ def divided_whole(operands: Operands) -> Value | None:
     """The x of `x.sum() + (1 - x).cumsum(0)`: in [0, 1] the sum is not below `x[0] + (1 - x[0])`, whatever it is."""
     parts = [recast(v) for v in operands.values()]
     for whole, rest in (parts, parts[::-1]) if len(parts) == 2 else ():
-        left = recast(rest.first) if rest.op == "cumsum" and rest.first is not None else None
+        left = about(rest.first) if rest.op == "cumsum" and rest.first is not None else None
         if whole.op != "sum" or rows_of(whole.operands) != "all" or left is None or left.op != "sub":
             continue
         counted, taken = whole.operands["input"], left.operands.get("other")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from stablelint.analysis.values.decompositions import UNIT_VECTORS
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import recast, stripped
+from stablelint.analysis.values.views import about, stripped
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS
 
@@ -33,14 +33,14 @@ def norm_of_units(op: str, operands: Mapping[str, Value], ranges: Mapping[str, I
     if along is None or along.kind is Kind.NONE:
         lie = _are_whole(stripped(vectors))
     else:
-        lie = along.constant() == -1 and _lie_last(recast(vectors))
+        lie = along.constant() == -1 and _lie_last(about(vectors))
     return Interval(0.5, math.inf, hi_open=True) if lie else None
 
 
 def _lie_last(value: Value) -> bool:
     """Whether a value holds whole unit vectors along its last dimension."""
     if value.op == "squeeze" and value.first is not None and "dim" in value.operands:
-        inner = recast(value.first)
+        inner = about(value.first)
         dims = {v.operands["dim"].constant() for v in (value, inner) if "dim" in v.operands}
         return inner.op == "gather" and dims == {-1} and _are_whole(inner)
     return value.op == "index" and _are_whole(value)
@@ -48,7 +48,7 @@ def _lie_last(value: Value) -> bool:
 
 def _are_whole(value: Value) -> bool:
     """Whether a value is made of whole unit vectors: all of a decomposition's, one of each matrix, or some."""
-    taken = recast(value.first) if value.first is not None else value
+    taken = about(value.first) if value.first is not None else value
     if value.op in UNIT_VECTORS:
         return True
     if taken.op not in UNIT_VECTORS:
