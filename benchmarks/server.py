@@ -9,7 +9,6 @@ does other work the wall tells little.
 """
 
 import ast
-import os
 import sys
 import time
 from pathlib import Path
@@ -29,16 +28,6 @@ def inner_row(text: str) -> int:
     return min(rows, key=lambda row: abs(row - text.count("\n") // 2))
 
 
-def processor_time(editor: Editor) -> float:
-    """What the server has used, in seconds; 0 where the system does not tell."""
-    process = editor.client._server
-    try:
-        fields = Path(f"/proc/{process.pid if process else 0}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def main(paths: list[str]) -> None:
     for path in map(Path, paths):
         folder = path.parent.absolute()
@@ -55,13 +44,13 @@ def main(paths: list[str]) -> None:
             indent = lines[middle][: -len(lines[middle].lstrip())]
             for count in range(1, 21):
                 changed = "\n".join([*lines[:middle], f"{indent}typed = 1{'0' * count}", *lines[middle:]])
-                begun, before = time.perf_counter(), processor_time(editor)
+                begun, before = time.perf_counter(), editor.processor_time()
                 editor.type(uri, changed)
                 await editor.diagnostics(uri)
                 keystrokes.append(time.perf_counter() - begun)
                 await editor.hover(uri, 0, 0)  # which waits for the whole
                 wholes.append(editor.answered[uri] - begun)
-                spent += processor_time(editor) - before
+                spent += editor.processor_time() - before
                 begun = time.perf_counter()
                 await editor.hover(uri, middle + 5, 12)
                 hovers.append(time.perf_counter() - begun)

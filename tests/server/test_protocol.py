@@ -35,6 +35,14 @@ def test_findings_come_with_the_text_and_go_with_it(tmp_path: Path) -> None:
     drive(tmp_path, story)
 
 
+def test_the_first_findings_take_less_than_a_second(tmp_path: Path) -> None:
+    async def story(editor: Editor) -> None:
+        await editor.diagnostics(editor.open("loss.py", FAULTY))
+        assert editor.processor_time() < 1, "of the processor, with the start of the server"
+
+    drive(tmp_path, story, inlayHints=True)
+
+
 def test_a_fix_is_applied_and_a_finding_silenced(tmp_path: Path) -> None:
     async def story(editor: Editor) -> None:
         uri = editor.open("loss.py", FAULTY)
