@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,6 +13,7 @@ pytest.importorskip("pygls", reason="the language server is not installed")
 from lsprotocol import types
 
 from server.editor import FAULTY, Editor, drive
+from stablelint import check
 from stablelint.analysis.check import AnalysisOptions, Focus, check_source
 from stablelint.catalog import load_catalog
 from stablelint.diagnostic import Diagnostic
@@ -66,6 +68,47 @@ def test_a_function_looked_at_alone_has_the_findings_that_it_has_in_its_file(
     assert [d for d in whole if d.span.start.row in known.function] == list(
         _found("\n".join(after), known.function)
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_any_edits_what_is_shown_is_what_a_fresh_check_finds(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    program, helper = tmp_path / "program.py", tmp_path / "helper.py"
+    (tmp_path / "pyproject.toml").write_text("[tool.stablelint]\n")
+    text = (
+        "from helper import share\n"
+        + random.choice(_programs())
+        + "\n\ndef shared(x):\n    return torch.log(share(x))\n"
+    )
+    program.write_text(text)
+
+    async def story(editor: Editor) -> None:
+        typed = text
+        uri = editor.open("program.py")
+        for _ in range(8):
+            bounded = random.choice(("torch.softmax(x, 0)", "torch.softmax(x, 0) + 1e-3", "x"))
+            helper.write_text(f"import torch\n\n\ndef share(x):\n    return {bounded}\n")
+            typed = _edited(typed, random)
+            editor.type(uri, typed)
+            await editor.diagnostics(uri)
+            await editor.hover(uri, 0, 0)  # which waits for the whole
+            found = check(typed, filename=program, possible=True, use_cache=False)
+            assert sorted((d.range.start.line + 1, str(d.code)) for d in editor.shown[uri]) == [
+                (d.span.start.row, d.code) for d in sorted(found, key=lambda d: (d.span.start.row, d.code))
+            ]
+
+    drive(tmp_path, story)
+
+
+def _edited(text: str, random: Random) -> str:
+    """The text with a statement more, or one less, in some function."""
+    at = random.choice(_statements(text))
+    lines, indent = text.split("\n"), " " * at.col_offset
+    kept = (
+        lines[at.lineno - 1 :] if random.random() < 0.7 else [f"{indent}pass", *lines[at.end_lineno or 0 :]]
+    )
+    typed = random.choice(_TYPED).format(indent)
+    return "\n".join([*lines[: at.lineno - 1], *(indent + typed).split("\n"), *kept])
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=9), st.integers(0, 9), st.integers(0, 3), st.integers(0, 3))
