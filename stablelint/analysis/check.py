@@ -13,11 +13,11 @@ from types import MappingProxyType
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
-from stablelint.analysis.files.passing import CALLED, passes_of, target_of
+from stablelint.analysis.files.passing import CALLED, dividing, divisors_of, passes_of, target_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments
+from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments, supposed_divisors
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.review import Index, Review, index_of
@@ -113,7 +113,10 @@ def passes_in(source: bytes, filename: str, root: Path | None) -> FileReport:
     try:
         with opened(source, filename, root) as (module, project):
             look(module)
-            passes = passes_of(module, module.sights.passing(), project)
+            passes = {
+                **passes_of(module, module.sights.passing(), project),
+                **divisors_of(module, dividing(module, project), NOTHING),
+            }
             return FileReport(filename, passes=passes, consulted=project.consulted(()))
     except SourceError as error:
         return FileReport(filename, problems=(error.problem,))
@@ -146,13 +149,18 @@ class _Analysis:
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        seen = survey(self._module, self._index.needs, self._half_is_met)
+        divided = partial(dividing, self._module, self._project)
+        seen = survey(self._module, self._index.needs, self._half_is_met, divided)
         self._guarded(partial(self._run_module, seen), 1)
         rows = self._focus.rows
         for root in seen.roots if rows is None else leading_to(rows, seen.roots):
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
-        passes = passes_of(self._module, self._module.sights.passing(), self._project)
+        told = {place: tuple(passed) for place, passed in self._session.told.items()}
+        passes = {
+            **passes_of(self._module, self._module.sights.passing(), self._project),
+            **divisors_of(self._module, seen.divided, told),
+        }
         wanted = (d for d in self._diagnostics if rows is None or d.span.start.row in rows)
         unique = {(d.code, d.span): d for d in wanted}
         return FileReport(
@@ -267,7 +275,8 @@ class _Analysis:
         """What is passed, where every call site was seen; defaults that a caller may override otherwise."""
         settings = inline.settings(root.function, frame)
         if not self._is_seen_whole(root):
-            return settings
+            is_called = root.references or root.function.owner is not None or root.function.wrapper
+            return settings if is_called else supposed_divisors(root.function, frame) | settings
         if root.function.is_private:
             return self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         return supposed_arguments(root.function, frame) | settings if root.references else settings

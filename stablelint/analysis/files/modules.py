@@ -6,7 +6,7 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,14 @@ from stablelint.analysis.files.reading import (
     added_to_search_path,
     declared_names,
     entered_names,
+    names_divided_by,
     outline_of,
     with_sources,
 )
 from stablelint.analysis.files.sights import Sights
 from stablelint.syntax.names import called_name, imported_module, imported_names
 from stablelint.syntax.sieve import Glance
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import Touched, names_written, touched
@@ -71,6 +73,14 @@ class FunctionInfo:
         return names_written(descendants(self.node))
 
     @cached_property
+    def divisors(self) -> frozenset[str]:
+        """The parameters by which its text divides as they are."""
+        return self._divided(descendants(self.node))
+
+    def _divided(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
+        return names_divided_by(nodes) & {a.arg for a in parameters(self.node.args)}
+
+    @cached_property
     def touches(self) -> Touched:
         """What it does to `self`."""
         owner = self.owner
@@ -115,8 +125,9 @@ class FunctionInfo:
         self._keep(frozenset(seen.changed - {""}), touches)
 
     def outlive(self) -> None:
-        """Keeps what its body writes into, for when that is dropped."""
+        """Keeps what its body writes into, and divides by, for when that is dropped."""
         nodes = descendants(self.node)
+        self.divisors = self._divided(nodes)
         self._keep(names_written(nodes), touched(nodes))
         _ = self.writes
 

@@ -7,7 +7,7 @@ on the spot, a class or function by its name. The file that is passed to asks fo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 
@@ -25,6 +25,9 @@ from stablelint.syntax.writes import is_of_self
 CALLED = "()"
 """What is passed to a private function that another file calls, whatever its arguments."""
 
+DIVISOR = "/"
+"""Before the name of a parameter: where the arguments lie that other files pass for it to a function that divides by it."""
+
 WRITTEN = "="
 """What is passed to a top-level name into which another file writes."""
 
@@ -39,6 +42,30 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
         return f"{thing[0].path}:{thing[1]}"
     owner = f"{thing.owner.name}." if isinstance(thing, FunctionInfo) and thing.owner is not None else ""
     return f"{thing.module.path}:{owner}{thing.name}"
+
+
+def dividing(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
+    """The functions of other files that a file calls by a name and that divide by a parameter, by that name."""
+    called = (name for seen, _, _ in module.sights.parts for name in seen.calls)
+    found = {name: project.find(module.imports[name], module) for name in {*called} & module.imports.keys()}
+    return {
+        name: thing
+        for name, thing in found.items()
+        if isinstance(thing, FunctionInfo) and thing.divisors and thing.owner is None
+    }
+
+
+def divisors_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], told: Passes) -> Passes:
+    """What a file passes to divide by: what is `told` of its calls, and nothing of those that were not seen to be made."""
+    found = {place: set(passed) for place, passed in told.items()}
+    for name, function in functions.items():
+        rows = [site.call.lineno for site in module.sights.calls_of(name)]
+        loads = sum(seen.loads.get(name, 0) for seen, _, _ in module.sights.parts)
+        for parameter in function.divisors:
+            passed = found.setdefault((target_of(function), DIVISOR + parameter), set())
+            unseen = {*rows} - {one.row for one in passed} or ({1} if loads > len(rows) else set())
+            passed.update(Passed(str(module.path), row, "") for row in unseen)
+    return {place: tuple(sorted(passed)) for place, passed in found.items()}
 
 
 def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Passes:

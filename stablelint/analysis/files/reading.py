@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -65,6 +65,12 @@ def _sources(node: ast.expr) -> Iterator[str]:
     elif isinstance(node, ast.IfExp):
         yield from _sources(node.body)
         yield from _sources(node.orelse)
+
+
+def names_divided_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that stand alone as a divisor."""
+    quotients = (n for n in nodes if isinstance(n, ast.BinOp) and type(n.op) is ast.Div)
+    return frozenset(n.right.id for n in quotients if isinstance(n.right, ast.Name))
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

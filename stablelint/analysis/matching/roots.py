@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
@@ -46,24 +46,32 @@ class Survey:
     roots: list[Root]  # callers first
     words: Words  # of what stands outside of all functions
     body_tells: bool  # a rule can find something there, or it calls one of the roots
+    divided: Mapping[str, FunctionInfo]  # functions of other files that divide by what this one passes
 
 
-def survey(module: ModuleInfo, needs: Sequence[Need], half: Callable[[], bool]) -> Survey:
+def survey(
+    module: ModuleInfo,
+    needs: Sequence[Need],
+    half: Callable[[], bool],
+    dividing: Callable[[], Mapping[str, FunctionInfo]],
+) -> Survey:
     """The functions of a file in which a rule can find something, and those that pass values to one.
 
     `half` tells whether the file, or another of its project, shows half precision; it is asked where that matters.
+    `dividing` yields, once the file was looked at, the functions of other files that divide by what it passes.
     """
     found, body = look(module)
     risky = _appraise(found, body, module, needs, half)
-    roots = _wanted(found)
+    divided = dividing()
+    roots = _wanted(found, set(divided))
     if module.is_script:  # where a model that is called stands for its `forward`
-        return Survey(roots, frozenset(body.words), True)
-    names = {root.function.name for root in roots}
+        return Survey(roots, frozenset(body.words), True, divided)
+    names = {root.function.name for root in roots} | divided.keys()
     for root in roots:
         if not root.risky and not root.nested:
             root.idle = _idle_after(root.function.node, names)
     tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
-    return Survey(roots, frozenset(body.words), tells)
+    return Survey(roots, frozenset(body.words), tells, divided)
 
 
 def leading_to(rows: range, roots: Sequence[Root]) -> list[Root]:
@@ -105,14 +113,12 @@ def _idle_after(function: FunctionNode, names: set[str]) -> int:
     return 0
 
 
-def _wanted(found: list[Root]) -> list[Root]:
-    """The roots that are analysed, callers first."""
+def _wanted(found: list[Root], wanted: set[str]) -> list[Root]:
+    """The roots that are analysed, callers first; `wanted` are names of functions of which it matters what callers pass."""
     names = _by_name(found)
     _follow_gradients(found)
     ordered = _callers_first(found, names)
     _note_callers(ordered)
-    # Names of functions that are analysed, and of which it matters what callers pass.
-    wanted: set[str] = set()
     kept: list[Root] = []
     for root in reversed(ordered):
         if root.risky or not wanted.isdisjoint(root.seen.loads):

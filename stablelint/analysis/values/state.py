@@ -11,6 +11,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
 from stablelint.analysis.values.value import Attributes, Graph, Value, believed
+from stablelint.diagnostic import Passed, Place
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS, having
 
@@ -208,6 +209,8 @@ class Session:
     # Arguments seen, by function node id.
     calls: dict[int, list[dict[str, Value]]] = field(default_factory=dict)
     callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
+    # What calls of functions in other files pass for parameters that those divide by.
+    told: dict[Place, set[Passed]] = field(default_factory=dict)
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.

@@ -26,7 +26,7 @@ NEEDS = index_of(load_catalog(entry_points=False)).needs
 
 def kept(text: str, half: bool = False, package: str = "") -> list[str]:
     module = module_of(parse(text.encode(), "a.py"), None, package)
-    return [root.function.name for root in survey(module, NEEDS, lambda: half).roots]
+    return [root.function.name for root in survey(module, NEEDS, lambda: half, dict).roots]
 
 
 def need(pattern: str, *where: str) -> Need:

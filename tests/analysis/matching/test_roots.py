@@ -15,7 +15,7 @@ CALLER = "def f(x):\n    y = torch.sigmoid(x)\n    z = _entropy(y)\n    y = z + 
 
 def surveyed(text: str, package: str = "package") -> Survey:
     source = parse(f"import torch\n{text}".encode(), "m.py")
-    return survey(module_of(source, Path("m.py"), package), NEEDS, lambda: False)
+    return survey(module_of(source, Path("m.py"), package), NEEDS, lambda: False, dict)
 
 
 def test_a_function_that_only_passes_values_on_is_idle_after_the_last_call() -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from stablelint.analysis.files.callsites import is_number
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
-from stablelint.analysis.files.passing import target_of
+from stablelint.analysis.files.passing import DIVISOR, target_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Attained, Kind, Value, believed
 from stablelint.analysis.values.views import stripped
+from stablelint.diagnostic import Passed
+from stablelint.numerics.interval import Interval
 
 _COMPUTED = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
+_PAST = "{!r} {!r}"  # the ends of a range
 _VISITED = 60  # operations of a body in another file that are looked at
 
 
@@ -38,6 +43,38 @@ def numbers_passed_elsewhere(
     """The numbers among them."""
     found = ((value.constant(), where) for value, where in passed_elsewhere(thing, name, frame))
     return [(number, where) for number, where in found if type(number) in (int, float)]
+
+
+def tell_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
+    """Notes where the arguments of a call lie by which a function of another file divides."""
+    home = frame.session.home
+    for name in function.divisors & bound.keys():
+        value = bound[name]
+        if home is None or value.kind not in _COMPUTED:
+            continue
+        lies = frame.state.believed(value)
+        known = lies.lo > 0 or (lies.lo == 0 and lies.lo_open and believed(value).zero < Attained.SATURATION)
+        passed = Passed(
+            str(home.path), getattr(node, "lineno", 1), _PAST.format(lies.lo, lies.hi) if known else ""
+        )
+        frame.session.told.setdefault((target_of(function), DIVISOR + name), set()).add(passed)
+
+
+def divisors_passed(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Interval, Assumption]]:
+    """The parameters for which all calls in sight, of which none stands in its own file, pass what is above 0."""
+    target, root = target_of(function), frame.session.project.root
+    for name in sorted(function.divisors):
+        passed = frame.session.project.passed_to(target, DIVISOR + name)
+        numbers = [number for number, _ in numbers_passed_elsewhere(function, name, frame)]
+        if passed and all(one.text for one in passed) and all(number > 0 for number in numbers):
+            ends = [tuple(map(float, one.text.split())) for one in passed] + [(n, n) for n in numbers]
+            low, high = min(lo for lo, _ in ends), max(hi for _, hi in ends)
+            files = ", ".join(dict.fromkeys(os.path.relpath(one.path, root or None) for one in passed))
+            yield (
+                name,
+                Interval(low, high, low == 0, high == math.inf),
+                Assumption(f"{name} is what {files} passes"),
+            )
 
 
 def objects_passed_elsewhere(target: Value, frame: Frame) -> list[tuple[Value, Assumption]]:

@@ -13,7 +13,11 @@ from dataclasses import replace
 
 from stablelint.analysis.files.callsites import numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere, observe_beyond
+from stablelint.analysis.interpret.calls.elsewhere import (
+    numbers_passed_elsewhere,
+    observe_beyond,
+    tell_divisors,
+)
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
@@ -53,6 +57,8 @@ def call_function(
     if frame.reporting and function.module is frame.session.home:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
+    elif frame.reporting and function.divisors and function.owner is None:
+        tell_divisors(function, bound, node, frame)
     bound = bound | _further(function, positional, named, node, frame)
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
