@@ -24,7 +24,16 @@ def _range(predicate: Predicate, context: Context) -> Truth:
 
 
 def _compares(predicate: Predicate, context: Context, place: int) -> Truth:
+    value = value_of(predicate, context, place)
     interval = context.ranges[str(predicate.args[place])].without_nan()
+    known = _lies(predicate, interval, value.zero)
+    if known is Truth.NO and value.assumed and isinstance(value.default(), int | float):
+        return min(Truth.MAYBE, _lies(predicate, Interval.point(value.default()), Attained.EXACT))
+    return known
+
+
+def _lies(predicate: Predicate, interval: Interval, zero: Attained) -> Truth:
+    """Whether all numbers of a range compare so; `zero` says how well founded a 0 among them is."""
     bound = float(predicate.value or 0.0)
     op = predicate.op or "=="
     low = bound if ">" in op or op == "==" else -math.inf
@@ -34,8 +43,7 @@ def _compares(predicate: Predicate, context: Context, place: int) -> Truth:
         return Truth.NO
     if not apart or not interval.contains(bound):
         return Truth.YES
-    is_shown = bound != 0 or value_of(predicate, context, place).zero >= Attained.SATURATION
-    return Truth.NO if is_shown else Truth.MAYBE
+    return Truth.NO if bound != 0 or zero >= Attained.SATURATION else Truth.MAYBE
 
 
 def _nonnegative(predicate: Predicate, context: Context) -> Truth:
