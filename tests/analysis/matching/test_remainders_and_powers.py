@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import function, open_, unmet
+from tests.analysis.support import function, open_, unmet, violated
 
 TWO = "x: torch.Tensor, m: torch.Tensor"
 
@@ -47,3 +47,13 @@ def test_what_cannot_is_not(line: str) -> None:
 def test_a_negative_power_that_is_no_whole_one_is_infinite_at_0_itself() -> None:
     code = function("x.abs() ** -1.5")
     assert unmet("@torch.no_grad()\n" + code) == [(3, "SL103")]
+
+
+@pytest.mark.parametrize(
+    ("default", "told"), [("0.5", ["SL103"]), ("0.9", ["SL103"]), ("2", []), ("1", []), ("3", [])]
+)
+def test_a_power_is_fractional_by_the_default_of_its_exponent(default: str, told: list[str]) -> None:
+    code = f"def f(x, p={default}):\n    return (x - x.mean()).abs() ** p\n"
+    assert [rule for _, rule in open_(code)] == told
+    if told:
+        assert violated(code) == []  # a caller may choose another
