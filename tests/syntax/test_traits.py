@@ -64,8 +64,10 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     "matmul": lambda x: x @ x,
     "linear_module": torch.nn.Linear(3, 2),
     "linear": lambda x: torch.nn.functional.linear(x, Y),
+    "outer": lambda x: x[0].outer(x[0]),
     "einsum": lambda x: torch.einsum("ij,jk", x, x),
     "addmm": lambda x: x.addmm(x, x),
+    "addmv": lambda x: x[0].addmv(x, x[0]),
     "baddbmm": lambda x: x[None].baddbmm(x[None], x[None]),
     "scaled_dot_product_attention": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x),
     "one_hot": lambda x: torch.nn.functional.one_hot(x.long()),
@@ -88,16 +90,25 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     "as_real": lambda x: torch.view_as_real(x.view(-1)[:8].view(4, 2).view(torch.complex64)),
     "stft": lambda x: x.flatten().stft(4, window=torch.ones(4), return_complex=True),
     "aminmax": lambda x: x.aminmax(dim=0),
+    "norm": torch.norm,
+    "vector_norm": torch.linalg.vector_norm,
     "pow": lambda x: x.pow(3),  # by a tensor, whose gradient asks for the result, it is rare
     "unique": lambda x: x.unique(return_counts=True),
     "cosine_similarity": lambda x: torch.nn.functional.cosine_similarity(x, Y),
+    "convolution": lambda x: torch.convolution(
+        x.reshape(1, 1, 9), _kernel(1, x), None, [1], [0], [1], False, [0], 1
+    ),
     **{f"conv{n}d": partial(lambda n, x: _conv(n, x), n) for n in (1, 2, 3)},
 }
 
 
 def _conv(n: int, x: Any) -> Any:
     convolution = getattr(torch.nn.functional, f"conv{n}d")
-    return convolution(x.reshape(1, 1, 9, *[1] * (n - 1)), torch.ones(1, 1, *[1] * n, requires_grad=True))
+    return convolution(x.reshape(1, 1, 9, *[1] * (n - 1)), _kernel(n, x))
+
+
+def _kernel(n: int, x: Any) -> Any:
+    return x.detach().flatten()[:1].view(1, 1, *[1] * n).requires_grad_()
 
 
 def result(name: str, x: Any = X) -> Any:
@@ -177,6 +188,30 @@ def test_a_result_has_as_many_elements_as_the_operand_and_begins_as_it_does(name
     found = getattr(torch, name)(X, 0)
     assert found.shape == X.shape
     assert torch.equal(found[0], X[0])
+
+
+def _is_too_large(name: str, size: float) -> bool:
+    """Whether operands of a size, of either sign, give what is not finite."""
+    others = [name for name, one in GIVEN.items() if one is Y]
+    with pytest.MonkeyPatch.context() as patch:
+        for sign in (1, -1):
+            for other in others:
+                patch.setitem(GIVEN, other, sign * size * X)
+            if not torch.isfinite(result(name, size * X)).all():
+                return True
+    return False
+
+
+@every("grow")
+def test_large_operands_give_what_is_too_large(name: str) -> None:
+    assert _is_too_large(name, torch.finfo(torch.float32).max)
+    assert not _is_too_large(name, 1e3)
+
+
+@every("exponential")
+def test_operands_that_are_not_large_give_what_is_too_large(name: str) -> None:
+    assert _is_too_large(name, 1e3)
+    assert not _is_too_large(name, 10.0)
 
 
 @every("whole")

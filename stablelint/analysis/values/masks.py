@@ -13,6 +13,8 @@ DRAWN = having("draw")
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
     "isinf": frozenset({math.inf, -math.inf}),
+    "isposinf": frozenset({math.inf}),
+    "isneginf": frozenset({-math.inf}),
     "isfinite": frozenset({"nan", math.inf, -math.inf}),
 }
 

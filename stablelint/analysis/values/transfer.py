@@ -34,6 +34,7 @@ _FLOATING = having("floating", "real")
 _TRAINED = having("trained")
 _LONG = having("long")
 _SIGNED = ("int8", "int16", "int32", "int64")
+_EXPONENTIAL = having("exponential")
 # What is real of complex numbers.
 _REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
@@ -109,7 +110,7 @@ def result_interval(
     target = ranges.get("target")
     if op == "cross_entropy" and target is not None and not (target.integral or target.lo >= 0):
         return TOP.with_nan(found.nan)  # of numbers that may be neither classes nor chances
-    overflow = op in ("exp", "exp2", "expm1", "cosh", "sinh") and not found.hi_open and found.hi == math.inf
+    overflow = op in _EXPONENTIAL and not found.hi_open and found.hi == math.inf
     if (
         overflow
         and found.lo < math.inf

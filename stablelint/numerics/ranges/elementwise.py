@@ -192,7 +192,9 @@ def _x_times(name: str) -> Transfer:
     return transfer
 
 
-_TRUTH_VALUES = "eq ne lt le gt ge isnan isinf isfinite isclose logical_and logical_or logical_not"
+_TRUTH_VALUES = (
+    "eq ne lt le gt ge isnan isinf isposinf isneginf isfinite isclose logical_and logical_or logical_not"
+)
 
 ELEMENTWISE: Mapping[str, Transfer] = {
     **dict.fromkeys(_TRUTH_VALUES.split(), always(BOOLEAN)),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.syntax import operations
 
 _SILENT = frozenset({"profiler", "prim", "prims", "debugprims", "_c10d_functional"})
 _OVERWRITING = frozenset("copy zero fill set resize".split())
@@ -64,6 +65,16 @@ def canonical(operation: str) -> str:
     for prefix in ("native_", "linalg_", "special_", "cudnn_", "mkldnn_"):
         name = name.removeprefix(prefix)
     return name.removesuffix("_forward")
+
+
+@cache
+def has(operation: str, *traits: str) -> bool:
+    """Whether the table of operations gives one of the traits to what ATen calls by that readable name."""
+    row = operations.canonical(operation)
+    for name in (operation, operation.removesuffix("_copy")):  # `to_copy` is a cast by `to`
+        if row is None and (method := operations.method(name)) is not None:
+            row = method[0]
+    return row is not None and row.name in operations.having(*traits)
 
 
 def results_of(operation: Any, returned: Any) -> Any:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from importlib.util import decode_source
 
+from stablelint.syntax import operations
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-# What asks for, replaces or selects by such values, so that one is no accident there.
-_DEALING = frozenset(
-    "isinf isfinite isnan isneginf isposinf nan_to_num nan_to_num_ nansum nanmean nanmedian nanquantile where "
-    "masked_fill masked_fill_ masked_select".split()
-)
+_DEALING = operations.having("finite-test", "replace")
 
 
 def enclosing(tree: ast.AST, row: int) -> Function | None:
@@ -35,7 +33,16 @@ def consumes(source: bytes, row: int) -> bool:
 def _deals(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
-            return name in _DEALING
+            return _asks(name)
         case ast.Assign(targets=[ast.Subscript(slice=index)]):
             return not isinstance(index, ast.Constant | ast.Slice)
     return False
+
+
+def _asks(name: str) -> bool:
+    """Whether an operation asks for, leaves out, replaces or selects by such values, so that one is no accident."""
+    found = operations.method(name)
+    if found is None:
+        return False
+    row, _ = found
+    return row.name in _DEALING or "mask" in row.parameters or name.startswith("nan")  # `nansum` and its like

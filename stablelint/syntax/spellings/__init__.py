@@ -55,6 +55,8 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "promote": "the type of the result is the widest of the operands'",
         "product": "sums of products of two operands",
         "fused": "a product of matrices is added to the first operand",
+        "grow": "sums and products: large operands give what is too large for the type",
+        "exponential": "operands that are not large give what is too large for the type",
         # What is computed of many elements.
         "along": "along a dimension: the table of reductions",
         "total": "sums and means",

@@ -10,27 +10,27 @@ log1p           input                     torch.log1p .log1p S.log1p +odd +float
 xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real
 xlog1py         input,other               S.xlog1py +saves-operand +real
 entr            input                     S.entr +saves-operand +real
-exp             input                     torch.exp .exp +floating +saves-result +widened
-exp2            input                     torch.exp2 .exp2 S.exp2 +floating +saves-result
-expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened
+exp             input                     torch.exp .exp +floating +saves-result +widened +exponential
+exp2            input                     torch.exp2 .exp2 S.exp2 +floating +saves-result +exponential
+expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened +exponential
 sqrt            input                     torch.sqrt .sqrt +singular +floating +saves-result
 rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
-square          input                     torch.square .square +keep-sort +saves-operand
+square          input                     torch.square .square +keep-sort +saves-operand +grow
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
-pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays
+pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays +grow
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part +of-arrays
 neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
 sign            input                     torch.sign torch.sgn .sign .sgn
-add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays
-sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays
-rsub            input,other               torch.rsub .rsub +keep-sort +linear +promote
-mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays
+add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays +grow
+sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays +grow
+rsub            input,other               torch.rsub .rsub +keep-sort +linear +promote +grow
+mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays +grow
 div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
 floor_divide    input,other               torch.floor_divide .floor_divide +promote
 remainder       input,other               torch.remainder .remainder +promote
 fmod            input,other               torch.fmod .fmod +promote
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv +promote
-addcmul         input,tensor1,tensor2     torch.addcmul .addcmul +promote
+addcmul         input,tensor1,tensor2     torch.addcmul .addcmul +promote +grow
 lerp            input,end,weight          torch.lerp .lerp +promote
 angle           input                     torch.angle .angle +saves-operand +real-part +real
 hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand +real
@@ -41,8 +41,8 @@ asin            input                     torch.asin torch.arcsin .asin .arcsin 
 acos            input                     torch.acos torch.arccos .acos .arccos +floating +saves-operand +widened
 atan            input                     torch.atan torch.arctan .atan .arctan +odd +floating +saves-operand +extent
 atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arctan2 +floating +saves-operand +extent +real
-sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened
-cosh            input                     torch.cosh .cosh +floating +saves-operand +widened
+sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened +exponential
+cosh            input                     torch.cosh .cosh +floating +saves-operand +widened +exponential
 tanh            input                     torch.tanh .tanh F.tanh +odd +floating +saves-result +extent
 asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
 acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
@@ -89,6 +89,8 @@ nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace 
 isnan           input                     torch.isnan .isnan +finite-test
 isinf           input                     torch.isinf .isinf +finite-test
 isfinite        input                     torch.isfinite .isfinite +finite-test
+isposinf        input                     torch.isposinf .isposinf +finite-test
+isneginf        input                     torch.isneginf .isneginf +finite-test
 isclose         input,other               torch.isclose .isclose +truth +exact
 eq              input,other               torch.eq .eq +compare +commute +exact
 ne              input,other               torch.ne .ne torch.not_equal .not_equal +compare +commute +exact

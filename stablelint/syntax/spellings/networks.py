@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 OPERATIONS = """
-linear          input,weight,bias         F.linear +floating +trained +narrowed
-conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand +narrowed
-conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed
-conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed
+linear          input,weight,bias         F.linear +floating +trained +narrowed +grow
+conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand +narrowed +grow
+conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed +grow
+conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed +grow
+convolution     input,weight,bias         torch.convolution +floating +trained +saves-operand +grow
 embedding       input,weight              F.embedding +floating +trained
 dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating +acts
 layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened +real
@@ -33,7 +34,7 @@ nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F
 binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss +real
 binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss +widened +real
 kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss +widened +real
-mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened +real
+mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened +real +grow
 l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact +widened +real
 smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact +widened +real
 huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened +real

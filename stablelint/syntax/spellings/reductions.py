@@ -10,26 +10,26 @@ gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +s
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
-sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +long +add-up +widened +of-arrays
-mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating +of-arrays
+sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +long +add-up +widened +of-arrays +grow
+mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating +of-arrays +grow
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
-prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +long +saves-result +saves-operand +widened +of-arrays
+prod            input,dim,keepdim,dtype   torch.prod .prod +reduce +keep-sort +long +saves-result +saves-operand +widened +of-arrays +grow
 var             input,dim,unbiased,keepdim,correction torch.var .var +spread +reduce +floating +saves-operand +exact +real +of-arrays
 std             input,dim,unbiased,keepdim,correction torch.std .std +spread +reduce +floating +saves-operand +saves-result +exact +real +of-arrays
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
-norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened +real
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real
+norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened +real +grow
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real +grow
 matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand +real
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort +of-arrays
 min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort +of-arrays
 amax            input,dim,keepdim         torch.amax .amax +extreme +rank +reduce +keep-sort +saves-result +saves-operand
 amin            input,dim,keepdim         torch.amin .amin +extreme +rank +reduce +keep-sort +saves-result +saves-operand
 aminmax         input,dim,keepdim         torch.aminmax .aminmax +several +saves-operand
-median          input,dim,keepdim         torch.median .median torch.nanmedian +reduce +several
-quantile        input,q,dim,keepdim       torch.quantile .quantile +reduce
-cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +long +widened +of-arrays
-cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +long +saves-result +saves-operand +widened +of-arrays
+median          input,dim,keepdim         torch.median .median torch.nanmedian .nanmedian +reduce +several
+quantile        input,q,dim,keepdim       torch.quantile .quantile torch.nanquantile .nanquantile +reduce
+cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +long +widened +of-arrays +grow
+cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +long +saves-result +saves-operand +widened +of-arrays +grow
 cummax          input,dim                 torch.cummax .cummax +several +saves-operand
 argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact +of-arrays
 argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact +of-arrays

@@ -61,6 +61,8 @@ def test_nan_of_what_several_paths_yield_is_wiped_away_too() -> None:
         ("torch.where(m > 20, m, m.expm1().log())", "unguarded"),
         ("torch.log(m).masked_fill(torch.isnan(m.log()) | torch.isinf(m.log()), 0)", "discharged"),
         ("torch.log(m).masked_fill(torch.isinf(m.log()), 0)", "unguarded"),
+        ("torch.log(m).masked_fill(torch.isnan(m.log()) | torch.isneginf(m.log()), 0)", "discharged"),
+        ("torch.log(m).masked_fill(torch.isnan(m.log()) | torch.isposinf(m.log()), 0)", "unguarded"),
         ("torch.where(m > 20, m, (m.abs() + 1).log())", "discharged"),
         ("torch.log(m.abs()).masked_fill(m < 5, 0)", "discharged"),
         ("torch.log(m.abs()).masked_fill(m > 5, 0)", "unguarded"),

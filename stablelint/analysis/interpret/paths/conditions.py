@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
+from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
@@ -57,7 +58,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
         _quantified(op.removeprefix("python."), operands[0], truth, state)
         if op == "item" and truth:
             _truthy(test, state)
-    elif op in ("isfinite", "isnan", "isinf", "isclose"):
+    elif op in FINITE_TESTS or op == "isclose":
         return
     elif op in state.following and op in VIEWS and (truth or op not in _CASTS or holds_truth(test)):
         assume(operands[0], truth, state)

@@ -18,6 +18,7 @@ from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import Badness, OperandStats, largest
+from stablelint.runtime.tracing.operation import has
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, imported_names, is_literal
 
@@ -25,14 +26,6 @@ from stablelint.syntax.names import called_name, imported_names, is_literal
 _LARGE = 1e4
 # Beyond the root of the largest number a square overflows; a margin for sums of many terms.
 _HUGE = {"float16": 32.0, "bfloat16": 1e17, "float32": 1e17, "float64": 1e150}
-_OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"})
-# fmt: off
-_GROWING = frozenset({
-    "mm", "addmm", "bmm", "baddbmm", "addmv", "mv", "dot", "convolution", "linear", "matmul",
-    "add", "sub", "rsub", "mul", "sum", "mean", "mse_loss", "pow", "square", "prod", "norm", "vector_norm",
-    "cumsum", "cumprod", "to_copy",
-})
-# fmt: on
 
 
 def kind_of(root: Root, mechanism: Mechanism) -> Kind:
@@ -55,9 +48,10 @@ def mechanism_of(root: Root, exploding: bool) -> Mechanism:
         return Mechanism.LITERAL
     infinite = not fault.result & Badness.NAN
     # A product of huge numbers may also be NaN: its partial sums overflow to both sides.
-    if fault.operation in _GROWING and not _is_pole(fault) and (infinite or _huge(fault.operands)):
+    grows = has(fault.operation, "grow", "cast") and not _is_pole(fault)
+    if grows and (infinite or _huge(fault.operands)):
         return Mechanism.GROWTH if exploding else Mechanism.OVERFLOW
-    if fault.operation in _OVERFLOWING:
+    if has(fault.operation, "exponential"):
         return Mechanism.OVERFLOW
     if infinite and _no_zero_divisor(fault.operation, fault.operands):
         return Mechanism.OVERFLOW

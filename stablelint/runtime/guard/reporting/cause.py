@@ -11,6 +11,7 @@ from stablelint.diagnostic import Fix
 from stablelint.runtime.guard.reporting.event import Event, Mechanism, Origin
 from stablelint.runtime.plain import Json
 from stablelint.runtime.tensors.measure import OperandStats
+from stablelint.runtime.tracing.operation import has
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +153,13 @@ def cause_of_operands(event: Event) -> Cause | None:
     if event.operation in ("add", "sub", "rsub") and len(infinite) > 1:
         page = ("SL223", "unguarded-shift") if all(value < 0 for value in infinite) else (None, None)
         return Cause("inf - inf is NaN: both elements are infinite.", *page)
-    if event.operation in _SOFTMAXES and values == [-math.inf]:
+    if event.operation and has(event.operation, "row") and values == [-math.inf]:
         return Cause(
             "Every element of the row is -inf: its softmax is 0 / 0.", "SL501", "fully-masked-softmax"
         )
-    products = [one for one in event.operands if event.operation in _PRODUCTS and (one.inf or one.zero)]
-    if len(products) > 1 and any(one.inf for one in products):
+    products = [one for one in event.operands if one.inf or one.zero]
+    contracts = event.operation == "linear" or has(event.operation or "", "product", "fused")
+    if contracts and len(products) > 1 and any(one.inf for one in products):
         return Cause(
             "Products of infinite elements with zeros are NaN, and so is their sum.",
             "SL504",
@@ -166,8 +168,6 @@ def cause_of_operands(event: Event) -> Cause | None:
     return None
 
 
-_SOFTMAXES = frozenset({"softmax", "log_softmax"})
-_PRODUCTS = frozenset({"mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot", "matmul", "linear"})
 _BY_ORIGIN = {
     Origin.BATCH: "The batch already holds a non-finite value when it reaches `{operation}`.",
     Origin.PARAMETERS: "{parameter} is not finite before this step: the checkpoint, the initialisation or an update is bad.",
