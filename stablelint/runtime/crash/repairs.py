@@ -49,8 +49,9 @@ def repairs(call: Call, name: Name) -> list[Repair]:
         if monotonic() > until:
             break
         same = [rank for rank, other, _ in found if other == kind]
-        if len(same) >= _OF_A_KIND.get(kind, 2) or (
-            kind in _LAST and any(other not in _LAST for _, other, _ in found)
+        weight = _WEIGHED.get(kind, _PLAIN)
+        if len(same) >= weight.most or (
+            weight.last and any(not _WEIGHED.get(other, _PLAIN).last for _, other, _ in found)
         ):
             continue
         try:
@@ -74,7 +75,7 @@ def repairs(call: Call, name: Name) -> list[Repair]:
             if size <= largest
             else 2
         )
-        if (size > most and kind not in _GROWING) or (kind == "wider" and _is_beaten(rank, found)):
+        if (size > most and not weight.grows) or (kind == "wider" and _is_beaten(rank, found)):
             continue
         if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in found):
             found.append((rank, kind, Repair(text, told)))
@@ -94,10 +95,23 @@ def _is_beaten(rank: int, found: list[tuple[int, str, Repair]]) -> bool:
     return any(other == "view" and best <= rank for best, other, _ in found)
 
 
-_GROWING = ("setting", "repeated")  # whose results may be much larger
-_OF_A_KIND = {"number": 1, "size": 1, "dimension": 1, "shape": 1}
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How the changes of a kind are weighed."""
+
+    most: int = 2  # that are told
+    grows: bool = False  # results may be much larger
+    last: bool = False  # told where no other kind has passed
+
+
+_PLAIN = _Kind()
+_WEIGHED = {
+    **dict.fromkeys(("setting", "repeated"), _Kind(grows=True)),
+    **dict.fromkeys(("number", "dimension"), _Kind(most=1)),
+    **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
+    **dict.fromkeys(("both", "value", "mean", "function"), _Kind(last=True)),
+}
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
-_LAST = ("size", "both", "value", "shape", "mean", "function")  # what is tried where nothing else has passed
 
 
 def _changes(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
