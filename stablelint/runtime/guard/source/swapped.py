@@ -43,9 +43,10 @@ def functions_of(filename: str, scopes: Iterable[object]) -> list[FunctionType]:
     found: dict[int, FunctionType] = {}
     seen: set[int] = set()
     pending: list[object] = [*scopes]
+    wanted, ending = os.path.abspath(filename), os.path.basename(filename)
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
-        if isinstance(path, str) and os.path.abspath(path) == os.path.abspath(filename):
+        if isinstance(path, str) and path.endswith(ending) and os.path.abspath(path) == wanted:
             pending.append(vars(module))
     while pending:
         item = pending.pop()
