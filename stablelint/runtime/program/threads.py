@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import sysconfig
 import threading
@@ -18,8 +19,20 @@ def others_run_the_program() -> bool:
     first code is the package's, and nothing of the program stands on its stack. Threads of the standard library do,
     for the workers of its pools take any function.
     """
-    here, frames = threading.get_ident(), sys._current_frames()
-    return any(_may_run_it(frames.get(one.ident or 0)) for one in threading.enumerate() if one.ident != here)
+    others = [one for one in threading.enumerate() if one.ident != threading.get_ident()]
+    frames = _frames_of_threads() if others else {}
+    return any(_may_run_it(frames.get(one.ident or 0)) for one in others)
+
+
+def _frames_of_threads() -> dict[int, FrameType]:
+    # A collection that starts within may wait for a lock that the interpreter holds there.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
 
 
 def is_installed(filename: str) -> bool:

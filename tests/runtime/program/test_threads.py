@@ -1,5 +1,7 @@
 """Which other threads may run code of the program."""
 
+import subprocess
+import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
@@ -76,3 +78,28 @@ def test_a_worker_that_waits_for_functions_does() -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
         assert others_run_the_program()
+
+
+COLLECTING = """
+import gc, sys, threading
+from stablelint.runtime.program.threads import others_run_the_program
+
+class Knot:
+    def __init__(self):
+        self.own = self
+    def __del__(self):
+        sys._current_frames()
+
+done = threading.Event()
+thread = threading.Thread(target=done.wait)
+thread.start()
+gc.set_threshold(1)
+for _ in range(300):
+    Knot()
+    others_run_the_program()
+done.set()
+"""
+
+
+def test_a_collection_meanwhile_waits_for_no_lock_of_the_interpreter() -> None:
+    subprocess.run([sys.executable, "-c", COLLECTING], check=True, timeout=60)
