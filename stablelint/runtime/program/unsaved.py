@@ -28,9 +28,14 @@ def unsaved(filename: str) -> Unsaved | None:
     numbers = _cells()
     if filename not in numbers:
         return Unsaved(text, _NAMES.get(filename, filename))
-    earlier = list(numbers)[: list(numbers).index(filename)]
-    before = "\n".join("".join(linecache.getlines(cell)) for cell in earlier)
+    before = "\n".join("".join(linecache.getlines(cell)) for cell in cells_before(filename))
     return Unsaved(text, f"In[{numbers[filename]}]", before + "\n" if before else "")
+
+
+def cells_before(filename: str) -> list[str]:
+    """The file names of the cells that ran before that of a file name, in their order; none where it is no cell's."""
+    cells = list(_cells())
+    return cells[: cells.index(filename)] if filename in cells else []
 
 
 def _cells() -> dict[str, int]:

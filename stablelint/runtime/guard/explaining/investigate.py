@@ -22,6 +22,7 @@ from stablelint.runtime.guard.replay.attempts import (
     run_attempt,
     run_exactly,
     slices,
+    slices_of_earlier_cells,
     slices_of_generators,
 )
 from stablelint.runtime.guard.replay.blame import Root
@@ -114,7 +115,7 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     if best is None or (alarm.in_loss and _is_short_of_the_cause(best, target)):
         best, chosen = _made_of_what_is_there(watch, target) or (best, chosen)
     if best is not None and best.root is not None and best.root.leaf is not None and chosen is not None:
-        told = _update_by_hand(watch, target, best.root, chosen) or _by_generator(
+        told = _update_by_hand(watch, target, best.root, chosen) or _made_elsewhere(
             watch, target, best.root.leaf
         )
         if told is not None:
@@ -170,14 +171,18 @@ def _update_by_hand(watch: Watch, target: Target, root: Root, chosen: Attempt) -
     return replace(found, event=event)
 
 
-def _by_generator(watch: Watch, target: Target, leaf: torch.Tensor) -> Finding | None:
-    """The statement of a generator that has made a value which it handed out; None where that is none."""
+def _made_elsewhere(watch: Watch, target: Target, leaf: torch.Tensor) -> Finding | None:
+    """The statement of a generator that has handed out a value, or of an earlier cell; None where that is none."""
     handed_out = replace(target, alarm=replace(target.alarm, shown=leaf))
-    found = _made_before(watch, handed_out, slices_of_generators())
-    if found is None:
-        return None
-    note = "A generator has made the value: its statements were run again, with what its names hold."
-    return replace(found, event=replace(found.event, note=note))
+    makers = {
+        "A generator": slices_of_generators(),
+        "An earlier cell": slices_of_earlier_cells(target.alarm),
+    }
+    for maker, ways in makers.items():
+        if (found := _made_before(watch, handed_out, ways)) is not None:
+            note = f"{maker} has made the value: its statements were run again, with what its names hold."
+            return replace(found, event=replace(found.event, note=note))
+    return None
 
 
 def _made_before(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Finding | None:

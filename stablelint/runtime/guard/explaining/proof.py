@@ -12,6 +12,7 @@ from types import CodeType
 from stablelint.runtime.guard.explaining.investigate import Finding
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.attempts import attempt_with, run_attempt
+from stablelint.runtime.guard.replay.replay import Outcome
 from stablelint.runtime.guard.reporting.cause import Advice, Rewrite, Together, Verification
 from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped
 from stablelint.runtime.guard.watching.watch import Watch
@@ -46,10 +47,13 @@ def _replayed(
         fixed = Fixed.of(rewrite)
     except (SyntaxError, ValueError) as error:
         return Verification(False, None, f"The file with {named} does not compile: {error}.")
-    attempt = attempt_with(watch, attempt, fixed.filename, fixed.tree)
     target = replace(finding.target, proving=True)
-    with fixed.applied(attempt):
-        outcome = run_attempt(watch, target, attempt)
+    try:
+        attempt = attempt_with(watch, attempt, fixed.filename, fixed.tree)
+        with fixed.applied(attempt):
+            outcome = run_attempt(watch, target, attempt)
+    except Exception as error:  # training goes on, whatever the rewritten text makes of the step
+        outcome = Outcome(error=f"{type(error).__name__}: {error}")
     if outcome.error is not None:
         return Verification(
             False, outcome.loss, f"With {named} the step could not be replayed ({outcome.error})."

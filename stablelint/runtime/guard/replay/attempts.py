@@ -24,7 +24,7 @@ from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
-from stablelint.runtime.guard.source.slices import is_bad, slices_at
+from stablelint.runtime.guard.source.slices import is_bad, slices_at, slices_of_cells
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
@@ -92,9 +92,16 @@ def slices_of_generators() -> Iterator[Attempt]:
     return _slices_of(one for one in frames if one and any(map(is_bad, one.f_locals.values())))
 
 
-def _slices_of(frames: Iterable[FrameType]) -> Iterator[Attempt]:
+def slices_of_earlier_cells(alarm: Alarm) -> Iterator[Attempt]:
+    """The statements behind values that are not finite in the cells of a notebook that ran before."""
+    return _slices_of(step_frames(alarm.frame), slices_of_cells)
+
+
+def _slices_of(
+    frames: Iterable[FrameType], regions: Callable[[FrameType], Iterable[Region]] = slices_at
+) -> Iterator[Attempt]:
     for frame in frames:
-        for region in slices_at(frame):
+        for region in regions(frame):
             run = bind(region, replacement_tree(region), frame, {})
             yield Attempt(run, None, region, frame, (run.code, region.body[-1].lineno))
 

@@ -32,6 +32,7 @@ class Region:
     """Statements that make a step, and the names whose earlier values they need."""
 
     code: CodeType  # of the frame the region was cut from
+    tree: ast.Module  # of its file, of which body, loop and owner are nodes
     body: tuple[ast.stmt, ...]
     loop: ast.For | ast.While | None
     owner: ast.AST  # the function or module
@@ -95,6 +96,7 @@ def _region_in(filename: str, code: CodeType, offset: int) -> Region | None:
     rest = [by_itself(copy.deepcopy(one)) for one in body]
     return Region(
         code,
+        tree,
         tuple(body),
         loop,
         owner,
@@ -129,9 +131,8 @@ def replacement_tree(region: Region, source: ast.Module | None = None) -> list[a
         found = [one for statement in region.body for one in _rewritten(region, statement, source)]
         return copy.deepcopy([*map(as_expression, found[:-1]), _shown_by(found[-1], region.shown)])
     body: list[ast.stmt] = list(region.body)
-    original = parse_file(region.code.co_filename)
-    if source is not None and original is not None:
-        owner = _counterpart(original, source, region.owner)
+    if source is not None:
+        owner = _counterpart(region.tree, source, region.owner)
         node = owner if region.loop is None else _counterpart(region.owner, owner, region.loop)
         body = list(getattr(node, "body", body))
     return copy.deepcopy(body)
@@ -159,20 +160,20 @@ def _shown_by(statement: ast.stmt, path: FieldPath) -> ast.stmt:
             node = node[index] if isinstance(node, list) and index < len(node) else None
         if isinstance(node, ast.expr):
             found = node
-    if isinstance(found, ast.Yield) and found.value is not None:
-        return ast.copy_location(ast.Return(found.value), statement)
-    return as_expression(statement) if found is None else ast.copy_location(ast.Expr(found), statement)
+    if found is None:
+        return as_expression(statement)
+    handed_out = found.value if isinstance(found, ast.Yield) else found
+    return ast.copy_location(ast.Return(handed_out), statement)
 
 
 def _rewritten(region: Region, statement: ast.stmt, source: ast.Module | None) -> list[ast.stmt]:
     """What stands for a statement in a rewritten parse of its file: itself, or what a fix made of it."""
-    original = parse_file(region.code.co_filename)
-    if source is None or original is None:
+    if source is None:
         return [statement]
-    old, new = _plain_statements(original), _plain_statements(source)
+    old, new = _plain_statements(region.tree), _plain_statements(source)
     place = next((index for index, one in enumerate(old) if one is statement), None)
     if place is None:  # a compound one, of which only the header runs
-        found = _counterpart(original, source, statement)
+        found = _counterpart(region.tree, source, statement)
         return [found] if isinstance(found, ast.stmt) else [statement]
     changes = SequenceMatcher(None, [*map(ast.dump, old)], [*map(ast.dump, new)], autojunk=False)
     for tag, start, end, first, last in changes.get_opcodes():

@@ -6,15 +6,16 @@ What a name holds that is finite is taken as it is. So a script without a loop r
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType, FunctionType, ModuleType
 
 import torch
 
 from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.carried import written_names
-from stablelint.runtime.program.frames import parse_file, raw_position
-from stablelint.runtime.program.nodes import SCOPES, blocks_around, owner_of
+from stablelint.runtime.program.frames import compile_calmly, parse_file, raw_position
+from stablelint.runtime.program.nodes import SCOPES, blocks_around, is_top_level, owner_of
+from stablelint.runtime.program.unsaved import cells_before
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
 from stablelint.syntax.names import called_name
 
@@ -28,17 +29,37 @@ _NO_HOLDERS = (
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await, ast.Return, ast.Break, ast.Continue)
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
 def slices_at(frame: FrameType) -> Iterator[Region]:
     """The statement that `frame` executes and those before it that made its non-finite names.
 
     Then, should a gradient be at fault, also those that made the graph which it came through: that graph is freed.
     """
     seen: set[tuple[ast.stmt, ...]] = set()
+    values = {**frame.f_globals, **frame.f_locals}
     for is_anew in (is_bad, _is_bad_or_has_graph):
-        region = _slice_at(frame, is_anew)
+        region = _slice_at(frame, values, is_anew)
         if region is not None and region.body not in seen:
             seen.add(region.body)
             yield region
+
+
+def slices_of_cells(frame: FrameType) -> Iterator[Region]:
+    """Of each cell of a notebook that ran before the one of `frame`, what made values that are not finite."""
+    earlier = cells_before(frame.f_code.co_filename) if is_top_level(frame.f_code) else []
+    values = frame.f_globals
+    bad = {name for name, value in list(values.items()) if earlier and is_bad(value)}
+    for cell in reversed(earlier):
+        tree = parse_file(cell)
+        for place, statement in enumerate(tree.body if tree is not None else ()):
+            if tree is not None and isinstance(statement, ast.Assign) and written_names([statement]) & bad:
+                body = _with_what_made(statement, tree.body[:place], values, is_bad)
+                code, value = compile_calmly(tree, cell), (("value", None),)
+                yield Region(
+                    code, tree, body, None, tree, None, _NOTHING, _NOTHING, (), chosen=True, shown=value
+                )
 
 
 def is_bad(value: object) -> bool:
@@ -57,21 +78,36 @@ def _held_by(value: object) -> Iterator[torch.Tensor]:
         yield from tensors_in(list(getattr(value, "__dict__", {}).values()))
 
 
-def _slice_at(frame: FrameType, is_anew: Callable[[object], bool]) -> Region | None:
+def _slice_at(
+    frame: FrameType, values: Mapping[str, object], is_anew: Callable[[object], bool]
+) -> Region | None:
     """The statement that `frame` executes, and those before it that made values which are to be made anew."""
     code = frame.f_code
     row, _, column, _ = raw_position(code, frame.f_lasti)
     tree = parse_file(code.co_filename)
     found = owner_of(tree, code) if tree is not None and row is not None else None
-    if found is None or row is None:
+    if tree is None or found is None or row is None:
         return None
     owner, inside_class = found
     blocks = blocks_around(owner, row, column or 0)
     statement = blocks[-1][0][blocks[-1][1]] if blocks else None
     if statement is None or isinstance(statement, (*SCOPES, ast.With, ast.Try)):
         return None
-    values = {**frame.f_globals, **frame.f_locals}
     before = [one for block, index in blocks for one in block[:index]]
+    body = _with_what_made(statement, before, values, is_anew)
+    shown = _path_to(statement, raw_position(code, frame.f_lasti))
+    return Region(
+        code, tree, body, None, owner, inside_class, _NOTHING, _NOTHING, (), chosen=True, shown=shown
+    )
+
+
+def _with_what_made(
+    statement: ast.stmt,
+    before: Sequence[ast.stmt],
+    values: Mapping[str, object],
+    is_anew: Callable[[object], bool],
+) -> tuple[ast.stmt, ...]:
+    """A statement, after those before it that made values which it reads and which are to be made anew."""
     chosen = [statement]
     wanted = _read(statement, values, is_anew)
     for earlier in reversed(before):
@@ -82,10 +118,7 @@ def _slice_at(frame: FrameType, is_anew: Callable[[object], bool]) -> Region | N
         if made or (read and _goes_backward(earlier)):
             chosen.insert(0, earlier)
             wanted = (wanted - made) | read
-    nothing: frozenset[str] = frozenset()
-    shown = _path_to(statement, raw_position(code, frame.f_lasti))
-    body = tuple(chosen)
-    return Region(code, body, None, owner, inside_class, nothing, nothing, (), chosen=True, shown=shown)
+    return tuple(chosen)
 
 
 def _read(
