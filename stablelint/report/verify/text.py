@@ -135,12 +135,17 @@ def _lines(text: str | None) -> list[str]:
 def _operands(operands: tuple[OperandShown, ...]) -> str:
     shown = []
     for operand in operands[:4]:
-        values = ", ".join(number_text(value) for value in operand.values)
-        shown.append(
-            f"{one_line(operand.name)} = {operand.text}"
-            + (f" [{values}]" if operand.shape is not None else "")
-        )
+        values = f" [{_values(operand, operand.shape)}]" if operand.shape is not None else ""
+        shown.append(f"{one_line(operand.name)} = {operand.text}{values}")
     return "; ".join(shown) + (" …" if len(operands) > 4 else "")
+
+
+def _values(operand: OperandShown, shape: tuple[int, ...]) -> str:
+    """The values of a tensor; of a large one the smallest, behind a gap the largest."""
+    texts = [number_text(value) for value in operand.values]
+    if math.prod(shape) > len(texts):
+        texts.insert(len(texts) // 2, "…")
+    return ", ".join(texts)
 
 
 def number_text(value: float) -> str:

@@ -106,6 +106,14 @@ def test_a_proved_site_shows_its_witness() -> None:
     assert "Verified 1 site: 1 confirmed." in text
 
 
+def test_a_witness_that_shows_some_elements_of_many_says_so() -> None:
+    large = replace(OPERAND, shape=(2, 4), values=(0.0, 0.0, 1.0, 1.0), text="float32 2×4")
+    shown = _shown(
+        Report((SiteReport(SITE, Verdict.CONFIRMED, 3, witness=replace(WITNESS, operands=(large,))),))
+    )
+    assert "p = float32 2×4 [0, 0, …, 1, 1]" in shown
+
+
 def test_a_narrow_terminal_gets_narrow_lines() -> None:
     note = "the replay left out what the command itself had written into the tensor before"
     site = SiteReport(SITE, Verdict.CONFIRMED, 1234, witness=WITNESS, notes=(note,))
