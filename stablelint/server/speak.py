@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from stablelint.diagnostic import Diagnostic, Level, Position, Problem, Severity, Span, Step
+from stablelint.report.rest import share
 from stablelint.server.text import Text
 from stablelint.workspace.suppress import UNUSED_CODE
 
@@ -42,7 +43,7 @@ def diagnostic(item: Diagnostic, text: Text, catalog: Catalog) -> tuple[str, typ
     page = page_of(item.code, catalog)
     found = types.Diagnostic(
         range=place,
-        message=f"{item.name}: {item.message}",
+        message=f"{item.name}: {item.message} ({share(item.confidence)})",
         # What is not likely stays in the background.
         severity=_SEVERITY[item.severity] if item.level is Level.LIKELY else types.DiagnosticSeverity.Hint,
         code=item.code,
