@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +15,8 @@ import torch
 
 from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.general import advised, general
+from stablelint.runtime.crash.general import advised, general, operands_of_call
+from stablelint.runtime.crash.rows import with_rows
 from stablelint.runtime.crash.scene import Scene
 
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
@@ -80,6 +82,16 @@ def _walk() -> Iterator[Explainer]:
         yield from (value for value in vars(module).values() if isinstance(value, Explainer))
 
 
+def _asked(one: Explainer, scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """What an explainer says; None where it fails, which must not cost what others know."""
+    try:
+        return one.explain(scene, match)
+    except Exception:
+        if os.environ.get("STABLELINT_TRACEBACK"):
+            raise
+        return None
+
+
 def explanation_of(scene: Scene) -> Explanation | None:
     """What the first explainer that knows the error says of it; None where none does.
 
@@ -87,7 +99,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     """
     for one in all_explainers():
         match = one.pattern.search(scene.message)
-        if match is not None and (found := one.explain(scene, match)) is not None:
+        if match is not None and (found := _asked(one, scene, match)) is not None:
             break
     else:
         found = general(scene)
@@ -95,6 +107,9 @@ def explanation_of(scene: Scene) -> Explanation | None:
         return None
     odd = [f"{one.name} holds {one.odd}" for one in found.operands if one.odd]
     found = replace(found, because=(*found.because, *odd))
+    if not found.operands:
+        found = replace(found, operands=operands_of_call(scene))
+    found = with_rows(scene, found)
     if not found.advice:
         found = replace(found, advice=advised(scene))
     return found if found.location is not None else replace(found, location=scene.location)

@@ -94,6 +94,20 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
     return UNKNOWN
 
 
+def given_by_name(call: ast.Call, names: dict[str, Any]) -> dict[str, ast.expr]:
+    """What a call gives for each argument of what it calls."""
+    named = {one.arg: one.value for one in call.keywords if one.arg}
+    called = value_of(call.func, names)
+    try:
+        taken = inspect.signature(
+            called.forward if isinstance(called, nn.Module) else called
+        ).parameters.values()
+    except (TypeError, ValueError):
+        return named
+    placed = [one.name for one in taken if one.kind is not one.VAR_POSITIONAL]
+    return {**dict(zip(placed, call.args, strict=False)), **named}
+
+
 def _is_pure(name: str) -> bool:
     found = method(name)
     return found is not None and found[0].name in _PURE and not found[1]

@@ -126,6 +126,16 @@ def failing(scene: Scene) -> Call | None:
     return None
 
 
+def result_of(scene: Scene) -> torch.Tensor | None:
+    """What the call would have given, without its elements; None where that cannot be told."""
+    try:
+        call = _called(scene)
+        result = replace(call, hollow=True).result() if call is not None else None
+    except Exception:  # whatever torch says of it
+        return None
+    return result if isinstance(result, torch.Tensor) else None
+
+
 def _same(one: str, other: str, hollow: bool) -> bool:
     """Whether two messages are of one error; those of tensors without elements may be worded otherwise."""
     return one[:30] == other[:30] or (hollow and "meta" not in one)

@@ -21,10 +21,10 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.repairs import repairs
+from stablelint.runtime.crash.repairs import Repair, repairs
 from stablelint.runtime.crash.scene import Scene, assigned, kind_of
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
@@ -42,9 +42,13 @@ def tried(scene: Scene) -> tuple[str, ...]:
         found = repairs(call, lambda place: named(scene, call, place).owner) if call is not None else []
     except Exception:  # a search that fails must not cost what is known
         return ()
-    return tuple(
-        f"{one.text} passes" + (f", and gives {one.shape}" if one.shape is not None else "") for one in found
-    )
+    return tuple(f"{one.text} {_verbs(one)}" for one in found)
+
+
+def _verbs(one: Repair) -> str:
+    several = " and " in one.text
+    gives = f", and {'give' if several else 'gives'} {one.shape}" if one.shape is not None else ""
+    return ("pass" if several else "passes") + gives
 
 
 def advised(scene: Scene) -> tuple[str, ...]:
@@ -58,9 +62,19 @@ def facts(scene: Scene) -> list[str]:
     return Failed(scene, node_at(scene.user.site)).facts() if scene.user is not None else []
 
 
+def operands_of_call(scene: Scene) -> tuple[Operand, ...]:
+    """The tensors that the failed call was given, where it fails again."""
+    call = failing(scene)
+    if call is None:
+        return ()
+    places = [place for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    return tuple({id(call.values[one]): named(scene, call, one) for one in places}.values())
+
+
 def named(scene: Scene, call: Call, place: int) -> Operand:
     """The operand at a place of a call."""
-    value, text = call.values[place], call.texts.get(id(call.values[place]), "input")
+    several = "" if sum(isinstance(one, torch.Tensor) for one in call.values) < 2 else f"[{place}]"
+    value, text = call.values[place], call.texts.get(id(call.values[place]), f"input{several}")
     if isinstance(value, torch.Tensor):
         return scene.operand(value, text)
     return Operand(text, (), type(value).__name__, "cpu")
@@ -71,8 +85,8 @@ def general(scene: Scene) -> Explanation | None:
     user = scene.user
     if user is None:
         return None
-    shown, failed = scene.operands(), Failed(scene, node_at(user.site))
-    met = [_met(one) for one in shown]
+    shown, failed = _shown(scene), Failed(scene, node_at(user.site))
+    met = [_met(one) for one in shown if not (one.held and scene.module is not None)]
     layers = shapes_through_layers(scene) if scene.module is not None else ()
     advice = advised(scene)
     told = failed.facts()
@@ -82,8 +96,19 @@ def general(scene: Scene) -> Explanation | None:
     summary = "; ".join([*told, *met] or advice)
     if not summary or (not told and not advice and failed.hides(len(met))):
         return None
-    made = tuple(failed.made())
+    made, operation = tuple(failed.made()), failed.operation()
+    if met and operation:
+        summary = f"{operation} fails on {' and '.join(met)}"
+        return Explanation("call", summary, tuple(told), advice, shown, layers, other=made)
     return Explanation("call", summary, (), advice if met or told else (), shown, layers, other=made)
+
+
+def _shown(scene: Scene) -> tuple[Operand, ...]:
+    """The operands of what failed, or of the call around it where the program has no names for those."""
+    found, call = scene.operands(), failing(scene)
+    inner = call is not None and isinstance(call.function, nn.Module) and call.function is not scene.module
+    unknown = any(one.name[:1] == "`" for one in found)
+    return (operands_of_call(scene) or found) if inner or unknown else found
 
 
 def _met(one: Operand) -> str:
@@ -102,6 +127,21 @@ class Failed:
     def names(self) -> dict[str, Any]:
         """The values of all names there."""
         return self.scene.user.names if self.scene.user is not None else {}
+
+    def operation(self) -> str:
+        """What is called, or the operator; nothing for other syntax."""
+        match self.node:
+            case ast.Call(ast.Attribute(_, name) as function) if value_of(function, self.names) is UNKNOWN:
+                return name
+            case ast.Call(function):
+                return ast.unparse(function)
+            case ast.BinOp(_, operator):
+                return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
+            case ast.Compare(_, [operator]):
+                return ast.unparse(ast.Compare(ast.Name("x"), [operator], [ast.Name("x")])).strip("x ")
+            case ast.Subscript():
+                return "indexing"
+        return ""
 
     def facts(self) -> list[str]:
         """What the operands are that are no tensors, and what the message speaks of."""
@@ -151,7 +191,9 @@ class Failed:
         words, numbers = set(re.findall(r"[A-Za-z_]\w+", self.scene.message)), _numbers(self.scene.message)
         owner = frame.frame.f_locals.get("self")
         given = given_by_name(node, self.names) if isinstance(node, ast.Call) else {}
-        whole = (frame.frame.f_locals, ""), (getattr(owner, "__dict__", {}), f" of {type(owner).__name__}")
+        names, fields = frame.frame.f_locals, getattr(owner, "__dict__", {})
+        more = {name: value for name, value in fields.items() if names.get(name, UNKNOWN) is not value}
+        whole = (names, ""), (more, f" of {type(owner).__name__}")
         for held, whose in whole:
             for name, value in held.items():
                 if name[:1] == "_" or not isinstance(value, int | float | str | None | tuple | list):
@@ -388,27 +430,13 @@ def returned(function: Any) -> list[ast.expr]:
 def _whole(node: ast.expr, scene: Scene) -> str:
     """How a float becomes a whole number: by `//` where a quotient made it."""
     _, at = scene.made(node)
-    made = ast.parse(at.expression) if at is not None else node
+    made = at.parsed() if at is not None else node
     divided = any(isinstance(one, ast.Div) for one in ast.walk(made))
     return (
         "// in place of /" + (f" in `{at.expression}`" if at else "")
         if divided
         else f"int({ast.unparse(node)})"
     )
-
-
-def given_by_name(call: ast.Call, names: dict[str, Any]) -> dict[str, ast.expr]:
-    """What a call gives for each argument of what it calls."""
-    named = {one.arg: one.value for one in call.keywords if one.arg}
-    called = value_of(call.func, names)
-    try:
-        taken = inspect.signature(
-            called.forward if isinstance(called, nn.Module) else called
-        ).parameters.values()
-    except (TypeError, ValueError):
-        return named
-    placed = [one.name for one in taken if one.kind is not one.VAR_POSITIONAL]
-    return {**dict(zip(placed, call.args, strict=False)), **named}
 
 
 def _makes_tensor(value: Any) -> bool:

@@ -6,12 +6,13 @@ an operand, by views before casts of sizes, by what stands in the call before wh
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from time import monotonic
 from typing import Any
@@ -40,48 +41,109 @@ class Repair:
 
 def repairs(call: Call, name: Name) -> list[Repair]:
     """The changes that make a call pass, the likeliest first; `name` is what the value at a place is called."""
-    operands = [tuple(one.shape) for one in call.values if hasattr(one, "shape")]
-    largest = max((math.prod(one) for one in operands), default=1)
-    most = math.inf if isinstance(call.function, nn.Module) else _MOST_GROWN * largest
-    found: list[tuple[int, str, Repair]] = []
     until = monotonic() + _SECONDS
-    for kind, text, changed in islice(_changes(call, name), _MOST_TRIED):
-        if monotonic() > until:
-            break
-        same = [rank for rank, other, _ in found if other == kind]
-        weight = _WEIGHED.get(kind, _PLAIN)
-        if len(same) >= weight.most or (
-            weight.last and any(not _WEIGHED.get(other, _PLAIN).last for _, other, _ in found)
-        ):
-            continue
-        try:
-            shape = _shape(changed.unreduced().result())
-            told = _shape(changed.result())
-            if changed.small:  # kernels ask for more than what is known of shapes
-                replace(changed, hollow=False).result()
-        except Exception:  # whatever torch says: then it does not pass
-            continue
+    search = _Search(call, until)
+    search.through(islice(_changes(call, name), _MOST_TRIED))
+    if all(kind == "shape" for _, kind, _ in search.found):
+        twice = _Search(call, until)
+        twice.through(_second(call, name, search.other_errors))
+        return twice.best()[:1] or search.best()
+    return search.best()
+
+
+@dataclass
+class _Search:
+    """What passed of the changes of a call that were tried."""
+
+    call: Call
+    until: float
+    found: list[tuple[int, str, Repair]] = field(default_factory=list)  # with rank and kind
+    other_errors: list[tuple[str, str, Call]] = field(default_factory=list)  # changes that fail otherwise
+
+    def through(self, changes: Iterable[tuple[str, str, Call]]) -> None:
+        """Try changes, as long as there is time."""
+        error = _failure(self.call)
+        for kind, text, changed in changes:
+            if monotonic() > self.until:
+                break
+            same = sum(other == kind for _, other, _ in self.found)
+            is_last = _weight(kind).last and any(not _weight(other).last for _, other, _ in self.found)
+            if same >= _weight(kind).most or is_last:
+                continue
+            try:
+                self._keep(kind, text, changed)
+            except Exception as other:  # whatever torch says: then it does not pass
+                if _weight(kind).joins and (
+                    _worded(other) != error or _of_one_rank(changed) > _of_one_rank(self.call)
+                ):
+                    self.other_errors.append((kind, text, changed))
+
+    def _keep(self, kind: str, text: str, changed: Call) -> None:
+        """Keep a change that passes. Raises whatever the call raises."""
+        shape, told = _shape(changed.unreduced().result()), _shape(changed.result())
+        if changed.small:  # kernels ask for more than what is known of shapes
+            replace(changed, hollow=False).result()
         if kind == "mean" and shape is not None:
-            continue
-        size = math.prod(shape or ())
-        rank = (
-            3
-            if kind == "setting"
-            else 0
-            if told == ()
-            else 0
-            if shape in operands
-            else 1
-            if size <= largest
-            else 2
+            return
+        operands = [tuple(one.shape) for one in self.call.values if hasattr(one, "shape")]
+        largest, size = max(map(math.prod, operands), default=1), math.prod(shape or ())
+        fixed = _weight(kind).rank
+        rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
+        rank = rank if fixed is None else fixed
+        grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not isinstance(
+            self.call.function, nn.Module
         )
-        if (size > most and not weight.grows) or (kind == "wider" and _is_beaten(rank, found)):
-            continue
-        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in found):
-            found.append((rank, kind, Repair(text, told)))
-    best = min((rank for rank, _, _ in found), default=0)
-    kept = [(rank, one) for rank, kind, one in found if kind != "wider" or rank <= best]
-    return [one for _, one in sorted(kept, key=lambda one: one[0])][:_TOLD]
+        if (grown and not _weight(kind).grows) or (kind == "wider" and _is_beaten(rank, self.found)):
+            return
+        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in self.found):
+            self.found.append((rank, kind, Repair(text, told)))
+
+    def best(self) -> list[Repair]:
+        """The likeliest first."""
+        kinds = {kind for _, kind, _ in self.found}
+        best = min((rank for rank, _, _ in self.found), default=0)
+        samples = next((one.shape[:1] for one in self.call.values if isinstance(one, torch.Tensor)), None)
+        kept = [one.shape for _, kind, one in self.found if kind == "view" and one.shape is not None]
+        beaten = {"view", "wider"} if "order" in kinds else set()
+        beaten |= {"setting"} if any(shape[:1] == samples for shape in kept) else set()
+        likely = [
+            (rank, one)
+            for rank, kind, one in self.found
+            if kind not in beaten and (kind != "wider" or rank <= best)
+        ]
+        return [one for _, one in sorted(likely, key=lambda one: one[0])][:_TOLD]
+
+
+def _of_one_rank(call: Call) -> bool:
+    return len({one.dim() for one in call.values if isinstance(one, torch.Tensor)}) == 1
+
+
+def _failure(call: Call) -> str:
+    try:
+        call.result()
+    except Exception as error:
+        return _worded(error)
+    return ""
+
+
+def _worded(error: Exception) -> str:
+    """The kind of an error and its message without numbers."""
+    return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
+
+
+def _second(call: Call, name: Name, firsts: list[tuple[str, str, Call]]) -> Iterator[tuple[str, str, Call]]:
+    """Further changes of calls that fail in another way since a first change."""
+    for kind, first, begun in firsts:
+        changed = {i for i, one in enumerate(begun.values) if one is not call.values[i]}
+
+        def named(place: int, changed: set[int] = changed, first: str = first) -> str:
+            return first if place in changed else name(place)
+
+        for other, second, whole in _changes_of_tensors(begun, named):
+            if _weight(other).joins and second.startswith(first):
+                yield kind, second, whole
+            elif "cast" in (kind, other) or (kind, other) == ("wider", "size"):
+                yield kind, f"{first} and {second}", whole
 
 
 def _shape(result: Any) -> tuple[int, ...] | None:
@@ -100,17 +162,28 @@ class _Kind:
     """How the changes of a kind are weighed."""
 
     most: int = 2  # that are told
+    rank: int | None = None  # of all of them, in place of what their result says: the smallest comes first
     grows: bool = False  # results may be much larger
     last: bool = False  # told where no other kind has passed
+    joins: bool = False  # tried together with another change
 
 
 _PLAIN = _Kind()
 _WEIGHED = {
-    **dict.fromkeys(("setting", "repeated"), _Kind(grows=True)),
+    **dict.fromkeys(("cast", "view", "wider"), _Kind(joins=True)),
+    "order": _Kind(rank=-1, grows=True),
+    "setting": _Kind(rank=3, grows=True),
+    "repeated": _Kind(grows=True),
     **dict.fromkeys(("number", "dimension"), _Kind(most=1)),
     **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
-    **dict.fromkeys(("both", "value", "mean", "function"), _Kind(last=True)),
+    **dict.fromkeys(("both", "value", "mean", "function", "layer"), _Kind(last=True)),
 }
+
+
+def _weight(kind: str) -> _Kind:
+    return _WEIGHED.get(kind, _PLAIN)
+
+
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
 
 
@@ -120,6 +193,23 @@ def _changes(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
     for place, one in enumerate(call.values):
         for text in ("x.T", "x[:, None]", "x[None]") if type(one).__name__ == "ndarray" else ():
             yield from _changed(call, place, one, "view", text, name)
+    yield from _other_order(call)
+    yield from _changes_of_tensors(call, name)
+    yield from _other_settings(call)
+    yield from _through_a_layer(call, name)
+    yield from _gathered(call)
+    yield from _repeated(call, name)
+    yield from _other_numbers(call)
+    for (place, one), (beside, two) in combinations(tensors, 2):
+        if one.dim() and one.numel() and two.numel():
+            flat = f"reshape(-1, {one.shape[-1]})"
+            changed = call.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
+            yield "both", f"{name(place)}.{flat} and {name(beside)}.reshape(-1)", changed
+
+
+def _changes_of_tensors(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
+    """Changes of one tensor by what it says, and of what is set for it."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
     for kind, templates in _KINDS.items():
         for place, value in reversed(tensors):
             others = [one for _, one in tensors if one is not value]
@@ -129,15 +219,6 @@ def _changes(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
             yield from _other_dimensions(call)
         if kind == "cast":
             yield from _made(call, name)
-    yield from _other_settings(call)
-    yield from _gathered(call)
-    yield from _repeated(call, name)
-    yield from _other_numbers(call)
-    for (place, one), (beside, two) in combinations(tensors, 2):
-        if one.dim() and one.numel() and two.numel():
-            flat = f"reshape(-1, {one.shape[-1]})"
-            changed = call.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
-            yield "both", f"{name(place)}.{flat} and {name(beside)}.reshape(-1)", changed
 
 
 def _changed(
@@ -193,14 +274,17 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     if count == 2:
         yield "x.T"
     for one, other in reversed(list(combinations(range(count > 3, count), 2)) if count > 2 else []):
-        yield f"x.transpose({one}, {other})"
-    if count > 3:
+        if count < 4 or other == one + 1:  # of more, one is moved and the others keep their order
+            yield f"x.transpose({one}, {other})"
+    if count > 4:
         yield "x.movedim(-1, 1)"
 
 
 def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """Further dimensions of 1."""
     count, most = value.dim(), max([4, *(one.dim() for one in others)])
+    if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
+        return
     for place in range(count + 1 if count else 0):
         yield f"x.unsqueeze({place})"
     if 0 < count < most - 1:
@@ -264,6 +348,30 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
 }
 
 
+def _through_a_layer(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
+    """A sum of one operand and another, of which the first goes through a layer that gives it the other's shape."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    if call.function not in _SUMS or len(tensors) != 2:
+        return
+    for (place, one), (_, other) in (tensors, tensors[::-1]):
+        if one.dim() != other.dim() or one.shape[:1] != other.shape[:1]:
+            continue
+        for text in _layers(one.shape, other.shape):
+            with torch.random.fork_rng(devices=[]), torch.device(other.device):
+                layer = eval(text, {"nn": nn})  # a text of this file
+            yield "layer", f"{text} of {name(place)}", call.given(place, layer(one.detach().to(other.dtype)))
+
+
+def _layers(given: torch.Size, wanted: torch.Size) -> Iterator[str]:
+    """Layers that give a shape another number of features, or of channels and places."""
+    if given[:-1] == wanted[:-1] and len(given) > 1:
+        yield f"nn.Linear({given[-1]}, {wanted[-1]})"
+    strides = {-(-one // other) for one, other in zip(given[2:], wanted[2:], strict=True)}
+    if 2 < len(given) < 6 and len(strides) == 1:
+        stride = strides.pop()
+        yield f"nn.Conv{len(given) - 2}d({given[1]}, {wanted[1]}, 1{f', stride={stride}' if stride > 1 else ''})"
+
+
 def _made(call: Call, name: Name) -> Iterator[tuple[str, str, Call]]:
     """A tensor in place of a number or of None, and numbers in place of floats."""
     for place, value in enumerate(call.values):
@@ -289,13 +397,18 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
         )
     if len(call.written) > 1:
         yield "list", f"[{', '.join(call.written)}], one list,", call.with_arguments([list(given)])
-    for kin in _KIN:
-        for other in kin if call.function in kin else ():
-            yield "function", f"torch.{other.__name__}", replace(call, function=other)
+    for function in _KIN.get(call.function, ()):
+        yield "function", f"torch.{function.__name__}", replace(call, function=function)
 
 
+_SUMS = (operator.add, torch.add, torch.Tensor.add)
+_ELEMENTWISE = (*_SUMS, operator.sub, operator.mul, operator.truediv, torch.sub, torch.mul, torch.div)
 _PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
-_KIN = ((torch.cat, torch.stack), _PRODUCTS)
+_JOINS = (torch.stack, torch.cat)
+_KIN: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
+    **dict.fromkeys(_PRODUCTS, _PRODUCTS),
+    **dict.fromkeys((*_JOINS, torch.tensor, torch.as_tensor), _JOINS),
+}
 
 
 def _parts(value: Any) -> list[tuple[int, torch.Tensor]]:
@@ -335,12 +448,13 @@ def _other_numbers(call: Call) -> Iterator[tuple[str, str, Call]]:
         return
     for place, value in enumerate(call.values):
         if type(value) is int:
+            given = next((f"{key}=" for key, one in call.arguments[1].items() if one is value), "")
             near = sorted(
                 {*range(-4, 5), *sizes, *range(value - 4, value + 5)}, key=lambda one: abs(one - value)
             )
             open_size = (-1,) if sizes else ()
             for other in (*open_size, *(one for one in near if one not in (value, *open_size))):
-                yield "number", f"{other} in place of {value}", call.given(place, other)
+                yield "number", f"{given}{other} in place of {value}", call.given(place, other)
 
 
 def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
@@ -348,8 +462,14 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
     layer = call.function
     if not isinstance(layer, nn.Module):
         return
-    given = {name: _setting(layer, name) for name in inspect.signature(type(layer)).parameters}
-    given = {name: value for name, value in given.items() if value is not inspect.Parameter.empty}
+    own = inspect.signature(type(layer)).parameters
+    handed_on = inspect.signature(type(layer).__mro__[1]).parameters if "kwargs" in own else {}
+    given = {name: _setting(layer, name) for name in (*own, *handed_on)}
+    given = {
+        name: value
+        for name, value in given.items()
+        if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
+    }
     sizes = {
         size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
     }
@@ -372,6 +492,26 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
             except Exception:  # whatever it says of such a setting
                 continue
             yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+
+
+def _other_order(call: Call) -> Iterator[tuple[str, str, Call]]:
+    """All layers within told that the batch comes first, or second, where the operands agree on what comes first."""
+    inner = list(call.function.modules()) if isinstance(call.function, nn.Module) else []
+    told = [one for one in inner if isinstance(getattr(one, "batch_first", None), bool)]
+    ahead = [tuple(one.shape[:2]) for one in call.values if isinstance(one, torch.Tensor) and one.dim() > 1]
+    if not told or len(ahead) < 2 or len(set(ahead)) > 1:
+        return
+    assert isinstance(call.function, nn.Module)
+    turned, first = copy.deepcopy(call.function), not told[0].batch_first
+    for one in turned.modules():
+        if hasattr(one, "batch_first"):
+            setattr(one, "batch_first", first)  # noqa: B010
+    takers = (type(one) for one in inner if "batch_first" in inspect.signature(type(one)).parameters)
+    yield (
+        "order",
+        f"nn.{next(takers, nn.Module).__name__}(…, batch_first={first})",
+        replace(call, function=turned),
+    )
 
 
 def _setting(layer: nn.Module, name: str) -> Any:

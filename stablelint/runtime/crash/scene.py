@@ -17,7 +17,7 @@ from torch import nn
 from stablelint.diagnostic import Span
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at, operands, value_of
+from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
@@ -160,7 +160,8 @@ class Scene:
             if value is tensor:
                 return Operand.of(tensor, name, *self._origin(user, name))
         if isinstance(tensor, nn.Parameter) and (found := self._path(tensor)) is not None:
-            return Operand.of(tensor, found)
+            held = module is not None and any(one is tensor for one in module.parameters())
+            return Operand.of(tensor, *found, held=held)
         node = node_at(user.site)
         named = text if (within or self.frames[-1]) is user else None
         shown = operands(node, user.names)
@@ -183,13 +184,15 @@ class Scene:
                 return Operand.of(tensor, ast.unparse(node.args[place]))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
 
-    def _path(self, parameter: nn.Parameter) -> str | None:
-        """The path of a parameter from a name of the program."""
+    def _path(self, parameter: nn.Parameter) -> tuple[str, str | None, Location | None] | None:
+        """The path of a parameter from a name of the program, and the statement that made it."""
         for frame in reversed(self.frames):
             for name, value in frame.names.items() if frame.mine else ():
                 for path, one in value.named_parameters() if isinstance(value, nn.Module) else ():
                     if one is parameter:
-                        return f"{name}.{path}"
+                        owner, _, attribute = path.rpartition(".")
+                        made = self._made_in_init(value.get_submodule(owner), attribute)
+                        return f"{name}.{path}", *made
         return None
 
     def _given(self, user: Frame, node: ast.AST | None, tensor: torch.Tensor) -> ast.expr | None:
@@ -234,10 +237,22 @@ class Scene:
         found = assigned(frame.site.code, name, row)
         if found is not None:
             return f"{name} = …", found
-        arguments = inspect.getargs(frame.site.code)
-        if name in arguments.args:
-            return f"argument of {frame.site.code.co_name}", None
+        if name in inspect.getargs(frame.site.code).args:
+            return f"argument of {frame.site.code.co_name}", self._passed(frame, name)
         return None, None
+
+    def _passed(self, frame: Frame, name: str) -> Location | None:
+        """The statement that gave its value to what a caller of a frame passed as its argument `name`."""
+        value = frame.frame.f_locals.get(name)
+        outer = next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)
+        if outer is None:
+            return None
+        same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
+        if same is not None:
+            return self._origin(outer, same)[1]
+        node = node_at(outer.site)
+        given = given_by_name(node, outer.names).get(name) if isinstance(node, ast.Call) else None
+        return self._made(outer, given)[1] if given is not None else None
 
     def _made_module(self, module: nn.Module) -> tuple[str | None, Location | None]:
         """The statement `self.name = …` in the class of the module that holds `module`."""

@@ -13,9 +13,8 @@ from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import base_name
 
 # What cuts a value off its graph.
-_CUTS = frozenset(
-    "item detach numpy tolist argmax data no_grad tensor as_tensor from_numpy round sign".split()
-)
+FLAT = frozenset({"argmax", "round", "sign"})  # whose slope is zero, or that has none
+_CUTS = FLAT | {"item", "detach", "numpy", "tolist", "data", "no_grad", "tensor", "as_tensor", "from_numpy"}
 _SILENT = ("no_grad", "inference_mode")
 
 

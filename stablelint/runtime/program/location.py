@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,13 @@ class Location:
         end_row, end_column = node.end_lineno or node.lineno, node.end_col_offset or 0
         span = Span(Position(node.lineno, node.col_offset + 1), Position(end_row, end_column + 1))
         return cls(filename, node.lineno, span, ast.unparse(node), function)
+
+    def parsed(self) -> ast.Module:
+        """The syntax of the text, of a `for` without its body; empty where the text is part of a statement."""
+        for text in (self.expression, f"{self.expression}: ..."):
+            with suppress(SyntaxError):
+                return ast.parse(text)
+        return ast.Module([], [])
 
     def as_json(self) -> dict[str, Any]:
         """File, start, end and text of the expression."""

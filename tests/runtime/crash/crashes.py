@@ -142,8 +142,8 @@ CRASHES = (
     Crash(
         "batch norm",
         HEAD + "norm = nn.BatchNorm1d(8)\nx = torch.randn(4, 6)\nnorm(x)\n",
-        "shape",
-        ("8 channels", "given 6"),
+        "call",
+        ("norm", "x (4, 6)"),
         "num_features=6",
     ),
     Crash(
@@ -156,8 +156,8 @@ CRASHES = (
     Crash(
         "recurrent layer",
         HEAD + "rnn = nn.LSTM(8, 4)\nx = torch.randn(4, 2, 6)\nrnn(x)\n",
-        "shape",
-        ("rnn", "8 features"),
+        "call",
+        ("rnn", "x (4, 2, 6)"),
         "input_size=6",
     ),
     Crash(
@@ -584,8 +584,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     Crash(
         "numbers as a condition",
         HEAD + "keep = torch.tensor([1, 0])\ntorch.where(keep, torch.ones(2), torch.zeros(2))\n",
-        "dtype",
-        ("keep is int64",),
+        "call",
+        ("keep (2,) int64",),
         "keep.bool()",
     ),
     Crash(
@@ -705,7 +705,7 @@ CRASHES += (
         HEAD + "x = torch.ones(1, 4, 8, 8)\ny = nn.Conv2d(4, 6, 3, padding=1)(x)\nx + y\n",
         "shape",
         ("4 against 6",),
-        "gives x 6 channels",
+        "nn.Conv2d(4, 6, 1) of x passes",
     ),
     Crash(
         "a state for a full batch",

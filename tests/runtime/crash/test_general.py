@@ -1,15 +1,63 @@
 """Errors that no explainer knows: what the operands were, and the changes with which the call was seen to pass."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+from stablelint.runtime.crash import explainers
+from stablelint.runtime.crash.explainers import Explainer
+from stablelint.runtime.crash.explanation import Explanation
 from tests.runtime.crash.crashes import HEAD, TRAIN
 from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
 
+X = HEAD + "x = torch.randn(4, 3)\n"
+ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\n"
 DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset, random_split\n"
+
+OF_TENSORS = (
+    (X + "y = x[0]\ntorch.cat([x, y], 1)", "torch.cat fails on x (4, 3) float32 and y (3,) float32", ""),
+    (X + "x.topk(5)", "topk fails on x (4, 3) float32", ""),
+    (X + "batch = [x]\nbatch.to('cpu')", "batch is a list of 1: a tensor (4, 3)", ""),
+    (
+        ATTENTION + "mask = torch.zeros(5, 3).bool()\natt(x, x, x, attn_mask=mask)",
+        "does not take x (3, 5, 8) float32 and mask (5, 3) bool",
+        "",
+    ),
+    (
+        ATTENTION + "pad = torch.zeros(3, 5).bool()\natt(x, x, x, key_padding_mask=pad)",
+        "does not take x (3, 5, 8) float32 and pad (3, 5) bool",
+        "",
+    ),
+    (X + "F.softmax(x, dim=2)", "F.softmax fails on x (4, 3)", ""),
+    (
+        X + "i = torch.zeros(4).long()\nx.gather(1, i)",
+        "gather fails on x (4, 3) float32 and i (4,) int64",
+        "",
+    ),
+    (X + "i = torch.zeros(2)\nx[i]", "indexing fails on x (4, 3) float32 and i (2,) float32", ""),
+    (X + "x.item()", "item fails on x (4, 3)", ""),
+    (
+        X + "y = torch.zeros(4, 3).long()\nF.binary_cross_entropy_with_logits(x, y)",
+        "fails on x (4, 3) float32 and y (4, 3) int64",
+        "",
+    ),
+    (HEAD + "nn.MultiheadAttention(10, 3)", "embed_dim is 10; num_heads is 3", ""),
+    (X + "x.scatter(1, x, 1.0)", "scatter fails on x (4, 3)", ""),
+    (
+        X + "torch.utils.data.TensorDataset(x, torch.ones(9))",
+        "TensorDataset fails on x (4, 3) float32 and torch.ones(9) (9,)",
+        "",
+    ),
+    (
+        X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+        "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
+        "2 (Softmax(dim=1)) does not take `input` of softmax (12,)",
+        "",
+    ),
+)
 
 CASES = (
     (
@@ -22,7 +70,7 @@ CASES = (
         "torch.ones(4, 1) (4, 1)",
         "torch.ones(4, 1).squeeze(1) passes",
     ),
-    (HEAD + "x = torch.ones(8)\nx.item()", "x (8,) is not one number", "x.mean() passes"),
+    (HEAD + "x = torch.ones(8)\nx.item()", "item fails on x (8,)", "x.mean() passes"),
     (
         HEAD
         + "q, k = torch.ones(2, 10, 4, 8), torch.ones(2, 10, 4, 8)\ntorch.einsum('bqhd,bhkd->bhqk', q, k)",
@@ -45,7 +93,7 @@ CASES = (
         "parts is a list of 2",
         "*parts in its place",
     ),
-    (HEAD + "nn.MultiheadAttention(50, 8)", "50 features do not divide into 8 heads", "48 in place of 50"),
+    (HEAD + "nn.MultiheadAttention(50, 8)", "embed_dim is 50; num_heads is 8", "48 in place of 50"),
     (HEAD + "nn.Linear(2, 3, use_bias=False)", "nn.Linear takes (in_features, out_features, bias=True", ""),
     (HEAD + "nn.LSTM(2, 3, batchfirst=True)", "batch_first= in place of batchfirst=", ""),
     (TRAIN + "o = torch.optim.LBFGS(model.parameters())\no.step()", "o is a LBFGS", "o.step takes (closure)"),
@@ -154,7 +202,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize(("source", "says", "advice"), CASES, ids=lambda one: None)
+@pytest.mark.parametrize(("source", "says", "advice"), OF_TENSORS + CASES, ids=lambda one: None)
 def test_names_the_operands_and_what_passes(source: str, says: str, advice: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(source + "\n")
@@ -185,3 +233,72 @@ def test_only_numbers_are_said_to_become_a_tensor(tmp_path: Path) -> None:
         found, _ = explained(path)
         assert found is not None
         assert any("as_tensor" in one for one in found.advice) == (held == "[1, 2]")
+
+
+def explanation_of(source: str, tmp_path: Path) -> Explanation:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + source)
+    found, error = explained(path)
+    assert found is not None, error
+    return found
+
+
+def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
+    found = explanation_of(
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.head = nn.Linear(8, 3)\n"
+        "    def forward(self, x):\n        return self.head(x.view(-1, 8))\n"
+        "net, x, y = Net(), torch.rand(4, 1, 4, 4), torch.zeros(4).long()\n"
+        "out = net(x)\nF.cross_entropy(out, y)\n",
+        tmp_path,
+    )
+    assert found.because == ("`x.view(-1, 8)` makes (8, 8) of (4, 1, 4, 4): 4 samples become 8 rows",)
+    assert found.advice == ("x.flatten(1) keeps the 4 samples: (4, 16), and head takes 16 features then",)
+
+
+def test_tries_two_changes_where_none_alone_passes(tmp_path: Path) -> None:
+    found = explanation_of(
+        "out, y = torch.randn(4, 1), torch.ones(4).long()\nF.binary_cross_entropy_with_logits(out, y)\n",
+        tmp_path,
+    )
+    assert found.advice == ("out.squeeze(1) and y.float() pass, and give ()",)
+
+
+def test_asks_for_another_order_where_the_operands_agree_on_theirs(tmp_path: Path) -> None:
+    found = explanation_of(
+        "net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), 1, enable_nested_tensor=False)\n"
+        "x, padding = torch.randn(3, 5, 8), torch.zeros(3, 5).bool()\nnet(x, src_key_padding_mask=padding)\n",
+        tmp_path,
+    )
+    assert found.advice == ("nn.TransformerEncoderLayer(…, batch_first=True) passes, and gives (3, 5, 8)",)
+    assert [one.name for one in found.operands] == ["x", "padding"]
+
+
+def test_an_argument_comes_from_where_the_caller_made_it(tmp_path: Path) -> None:
+    found = explanation_of(
+        "def f(a):\n    return a @ torch.ones(4)\nrows = torch.ones(2, 3)\nf(rows)\n", tmp_path
+    )
+    made = found.operands[0].made_at
+    assert made is not None
+    assert made.expression == "rows = torch.ones(2, 3)"
+
+
+def test_gives_the_equation_that_fits_the_sizes(tmp_path: Path) -> None:
+    found = explanation_of(
+        "torch.einsum('bd,de,be->b', torch.ones(2, 3), torch.ones(4, 3), torch.ones(2, 4))\n", tmp_path
+    )
+    assert "'bd,ed,be' in place of 'bd,de,be' fits all sizes" in found.advice
+
+
+def test_memory_for_a_part_of_a_result(tmp_path: Path) -> None:
+    found = explanation_of("x = torch.ones(3_000_000, 2)\nx[:, None] - x[None]\n", tmp_path)
+    assert found.because[0] == "(3000000, 1, 2) and (1, 3000000, 2) broadcast to (3000000, 3000000, 2)"
+    assert "in parts: x[:, None][i:i + " in found.advice[0]
+
+
+def test_an_explainer_that_fails_costs_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(explainers, "all_explainers", lambda: (Explainer(re.compile(""), fails),))
+    found = explanation_of("torch.ones(2) + torch.ones(3)\n", tmp_path)
+    assert found.summary == "+ fails on torch.ones(2) (2,) float32 and torch.ones(3) (3,) float32"

@@ -12,13 +12,9 @@ from tests.runtime.crash.test_crashes import explained
 LSTM = HEAD + "rnn = nn.LSTM(4, 8)\n"
 X = HEAD + "x = torch.randn(4, 3)\n"
 MASK = X + "mask = x > 0\n"
-ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\n"
 SAVED = TRAIN + "import argparse, io\nf = io.BytesIO()\ntorch.save(argparse.Namespace(lr=1), f)\nf.seek(0)\n"
 
 CASES = (
-    (X + "y = x[0]\ntorch.cat([x, y], 1)", "shape", "x (4, 3) and y (3,)"),
-    (X + "x.topk(5)", "index", "x (4, 3) has fewer entries"),
-    (X + "batch = [x]\nbatch.to('cpu')", "module", "batch is a list"),
     (X + "a = x.numpy()[::-1]\ntorch.from_numpy(a)", "data", "a is an array that is read backwards"),
     (TRAIN + "loss = model(inputs).mean()\nloss[0]", "index", "loss is one number"),
     (MASK + "1 - mask", "dtype", "applied to mask, a bool tensor"),
@@ -28,33 +24,14 @@ CASES = (
         "data",
         "n holds a length of 0",
     ),
-    (
-        ATTENTION + "mask = torch.zeros(5, 3).bool()\natt(x, x, x, attn_mask=mask)",
-        "shape",
-        "mask is (5, 3), and must be (3, 3)",
-    ),
-    (
-        ATTENTION + "pad = torch.zeros(3, 5).bool()\natt(x, x, x, key_padding_mask=pad)",
-        "shape",
-        "pad (3, 5) has 3 entries",
-    ),
     (LSTM + "out = rnn(torch.randn(5, 2, 4))\nout.shape", "module", "out is a tuple, the result of rnn("),
     (LSTM + "a, b, c = rnn(torch.randn(5, 2, 4))", "shape", "does not give 3 values"),
     (X + "b, c, h = x.shape", "shape", "x.shape (4, 3) is unpacked into 3 names"),
     (TRAIN + "loss = model(inputs).mean().item()\nloss.backward()", "no-graph", "loss is a plain float"),
     (TRAIN + "torch.optim.SGD(model, lr=0.1)", "module", "model holds Linear"),
     (SAVED + "torch.load(f, weights_only=True)", "state", "the file holds argparse.Namespace"),
-    (X + "F.softmax(x, dim=2)", "shape", "x (4, 3) has no dimension 2"),
-    (X + "i = torch.zeros(4).long()\nx.gather(1, i)", "index", "x (4, 3) and i (4,) must have"),
-    (X + "i = torch.zeros(2)\nx[i]", "dtype", "i is float32, and is used as an index"),
     (X + "w = torch.ones(5, 2)\ntorch.einsum('ij,jk->ik', x, w)", "shape", "3 in x (4, 3) and 5 in w (5, 2)"),
     (X + "if x > 0:\n    pass", "module", "x > 0 has several elements"),
-    (X + "x.item()", "shape", "x (4, 3) is not one number"),
-    (
-        X + "y = torch.zeros(4, 3).long()\nF.binary_cross_entropy_with_logits(x, y)",
-        "dtype",
-        "y is int64, and this loss takes floats",
-    ),
     (
         X + "s = -torch.ones(3)\ntorch.distributions.Normal(x[0], s, validate_args=True)",
         "distribution",
@@ -92,11 +69,9 @@ CASES = (
         "shape",
         "x[None] (1, 4, 3) has batch and channels first, then [3]",
     ),
-    (HEAD + "nn.MultiheadAttention(10, 3)", "shape", "10 features do not divide into 3 heads"),
     (TRAIN + "path = 'm.pt'\nmodel.load_state_dict(path)", "state", "path is a path"),
     (TRAIN + "gone = model.parameters()\nlist(gone)\ntorch.optim.SGD(gone)", "module", "gone is a generator"),
     (TRAIN + "y = model(inputs)\ny.requires_grad = False", "no-graph", "y is the result of an operation"),
-    (X + "x.scatter(1, x, 1.0)", "dtype", "the index is no int64 tensor"),
     (X + "import numpy as np\nnp.mean(x.requires_grad_() * 2)", "no-array", "NumPy calls its mean"),
     (HEAD + "rows = [[1, 2], [3]]\ntorch.tensor(rows)", "shape", "rows is ragged"),
     (
@@ -150,7 +125,6 @@ CASES = (
         "saved has no 'model'; it has 'net'",
     ),
     (HEAD + "m = nn.Linear(2, 2, device='meta')\nm.to('cpu')", "device", "m holds no data"),
-    (X + "torch.utils.data.TensorDataset(x, torch.ones(9))", "data", "x (4, 3) and torch.ones(9) (9,)"),
     (X + "torch.linalg.cholesky(-torch.eye(3))", "matrix", "-torch.eye(3) (3, 3) is not positive definite"),
     (HEAD + "nn.ModuleList([nn.Identity()])(1)", "module", "a ModuleList holds modules"),
     (
@@ -172,12 +146,6 @@ CASES = (
         "must be (2, 8, 8)",
     ),
     (X + "names = ('a', 'b')\nF.cross_entropy(x, names)", "module", "names is a tuple of str"),
-    (
-        X + "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"
-        "nn.Sequential(Net(), nn.Flatten(0), nn.Softmax(1))(x)",
-        "shape",
-        "`input` of softmax (12,) has no dimension 1",
-    ),
 )
 
 UNTOLD = (

@@ -17,6 +17,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.general import returned
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import (
+    FLAT,
     carried_name,
     cuts_in,
     is_without_gradients,
@@ -250,6 +251,8 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 break
             if cuts := cuts_in(one.expression):
                 because.append(f"`{one.expression}` cuts it off: {', '.join(cuts)}")
+                if cuts[0] in FLAT:
+                    advice = [f"compute the loss of what stands before {cuts[0]}"]
                 break
     models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
     frozen = [
@@ -269,7 +272,7 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
     """The functions of the program that a statement calls and that are decorated by `no_grad`."""
-    for one in ast.walk(ast.parse(made.expression)):
+    for one in ast.walk(made.parsed()):
         called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
         code = getattr(inspect.unwrap(called), "__code__", None) if callable(called) else None
         if code is not None and is_without_gradients(code.co_filename, code.co_firstlineno + 1):
@@ -278,7 +281,7 @@ def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
 
 def _cutting_returns(made: Location, user: Frame) -> Iterator[str]:
     """What functions and modules of the program that a statement calls return, where that cuts a graph off."""
-    for one in ast.walk(ast.parse(made.expression)):
+    for one in ast.walk(made.parsed()):
         called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
         if isinstance(called, torch.nn.Module):
             called = type(called).forward
@@ -295,7 +298,7 @@ def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
             yield at
         return
     yield made
-    for one in ast.walk(ast.parse(made.expression)):
+    for one in ast.walk(made.parsed()):
         value = user.names.get(one.id) if isinstance(one, ast.Name) else None
         if isinstance(value, torch.Tensor) and isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
             found = assigned(user.site.code, one.id, made.row)

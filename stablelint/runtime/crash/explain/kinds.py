@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import torch
 
@@ -11,6 +12,7 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
 
+_SHOWN = 4
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
     r"Found dtype \w+ but expected|to have one of the following scalar types"
@@ -78,11 +80,21 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
     if empty is not None:
         fill = "model.to_empty(device=…), and load a state into it" if empty.held else "make it on a device"
-        advice = [_moved(one, "the device of the others", scene) for one in operands if one.device != "meta"]
-        advice.append(f"{empty.name} has a shape and no numbers: {fill}")
-        return Explanation("device", summary, advice=tuple(advice), operands=operands)
+        because = (f"{empty.name} has a shape and no numbers", *_hollow(scene))
+        return Explanation("device", summary, because, (fill,), operands)
     advice = [_moved(one, repr(home), scene) for one in strays]
     return Explanation("device", summary, advice=tuple(advice), operands=operands)
+
+
+def _hollow(scene: Scene) -> Iterator[str]:
+    """The parameters of the whole model that have no numbers either, where others have some."""
+    models = (one.frame.f_locals.get("self") for one in scene.frames)
+    model = next((one for one in models if isinstance(one, torch.nn.Module)), None)
+    held = dict(model.named_parameters()) if model is not None else {}
+    names = [name for name, one in held.items() if one.is_meta]
+    if 0 < len(names) < len(held):
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield f"of {len(held)} parameters there are on meta: {', '.join(names[:_SHOWN])}{more}"
 
 
 def _moved(one: Operand, home: str, scene: Scene) -> str:

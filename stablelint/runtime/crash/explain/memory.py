@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 import re
+from collections.abc import Iterator
 
 import torch
 
 from stablelint.runtime.audit.allocations import sized
 from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.failing import result_of
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.nodes import operands_of
 
 _SHOWN = 5
+_SHARE = 1 / 8  # of the memory, for a part of a result
 
 
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -27,15 +33,8 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     operands = scene.operands()
     frames = [one.frame for one in reversed(scene.frames) if one.mine]
     held = holdings(frames, [])
-    because: list[str] = []
-    shapes = {one.shape for one in operands}
-    if len(shapes) > 1:
-        try:
-            result = tuple(torch.broadcast_shapes(*shapes))
-        except RuntimeError:
-            result = ()
-        if result and result not in shapes:
-            because.append(f"{' and '.join(str(one.shape) for one in operands)} broadcast to {result}")
+    result = result_of(scene)
+    because = list(_made_large(scene, result, operands)) if result is not None else []
     largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
     because += [f"{sized(size)} in {name}" for name, size in largest if size >= largest[0][1] / 100 > 0]
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
@@ -43,6 +42,8 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     other = []
     made = "CPUAllocator" in scene.message and not operands
     advice = ["see the sizes that are given"] if made else ["a smaller batch"]
+    if result is not None and asked is not None:
+        advice = list(_parts(result, operands, _capacity(scene.message))) or advice
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
         advice.insert(0 if at_all else len(advice), f"keep values in {name}: .item() or .detach()")
@@ -50,6 +51,41 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         other += [(f"{name} is filled here", at)] if at is not None else []
     summary = f"{sized(asked)} were asked for at once" if asked else "the memory of the device is full"
     return Explanation("memory", summary, tuple(because), tuple(advice), operands, other=tuple(other))
+
+
+def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...]) -> Iterator[str]:
+    """How the result is larger than its operands, and the number that makes a dimension of it."""
+    shape, shapes = tuple(result.shape), {one.shape for one in operands}
+    if len(shapes) > 1 and shape not in shapes:
+        yield f"{' and '.join(str(one.shape) for one in operands)} broadcast to {shape}"
+    sizes = {size for one in shapes for size in one}
+    node = node_at(scene.user.site) if scene.user is not None else None
+    given = (
+        {ast.unparse(one): value_of(one, scene.user.names) for one in operands_of(node)} if scene.user else {}
+    )
+    for place, size in enumerate(shape):
+        names = [text for text, value in given.items() if type(value) is int and value == size]
+        if size not in sizes and names:
+            number = "" if names[0] == str(size) else f", which is {size}"
+            yield f"dimension {place} of the result {shape} is {names[0]}{number}"
+
+
+def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float) -> Iterator[str]:
+    """How much of the result fits, along the dimension that an operand shares with it."""
+    shape = tuple(result.shape)
+    longest = max(range(len(shape)), key=lambda place: shape[place], default=0)
+    for place in dict.fromkeys((0, longest)) if shape else ():
+        each = result.numel() // shape[place] * result.element_size()
+        fit = int(capacity * _SHARE // each) if each and math.isfinite(capacity) else 0
+        split = [one for one in operands if len(one.shape) > place and one.shape[place] == shape[place] > 1]
+        if split and fit:
+            index = ", ".join([*":" * place, f"i:i + {fit}"])
+            yield f"in parts: {split[0].owner}[{index}] at a time makes {sized(fit * each)}"
+            return
+    each = result.numel() // shape[0] * result.element_size() if shape else 0
+    if each > capacity * _SHARE:
+        size = f"one entry of dimension 0 alone takes {sized(each)}"
+        yield f"{size}: make dimension {longest} of {shape[longest]} smaller, or do without the result"
 
 
 def _capacity(message: str) -> float:

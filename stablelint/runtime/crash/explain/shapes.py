@@ -6,13 +6,14 @@ import ast
 import math
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
 
@@ -81,13 +82,7 @@ def broadcast(scene: Scene, match: re.Match[str]) -> Explanation | None:
                     f"{left.name} {left.shape} and {right.name} {right.shape} differ in dimension {place}: "
                     f"{found[0]} against {found[1]}"
                 )
-                images = len(left.shape) == len(right.shape) > 3 and place == 1
-                joined = (
-                    f"a convolution of 1 × 1 that gives {left.name} {right.shape[1]} channels"
-                    if images
-                    else ""
-                )
-                return _explained(scene, summary, *filter(None, [joined]))
+                return _explained(scene, summary)
     return None
 
 
@@ -213,3 +208,55 @@ def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
     given = match[1] or match[3]
     summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
     return _explained(scene, summary, "larger inputs, fewer layers that halve the size, or padding")
+
+
+@explains(r"^einsum\(\): ")
+def einsum(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Letters of an equation that are of several sizes, or fewer or more than an operand has dimensions."""
+    frame = scene.called("einsum")
+    names = frame.frame.f_locals if frame is not None else {}
+    equation, given = names.get("equation"), names.get("operands", ())
+    terms = equation.replace(" ", "").partition("->")[0].split(",") if isinstance(equation, str) else []
+    if len(terms) != len(given) or "." in "".join(terms):
+        return None
+    operands = tuple(scene.operand(one, "an operand") for one in given)
+    pairs = list(zip(terms, operands, strict=True))
+    odd = [(term, one) for term, one in pairs if len(term) != len(one.shape)]
+    if odd:
+        summary = f"{odd[0][1].name} {odd[0][1].shape} has {len(odd[0][1].shape)} dimensions, and "
+        summary += f"the equation gives it {len(odd[0][0])} letters, {odd[0][0]}"
+        return _explained(scene, summary, operands=operands)
+    found = _unlike(pairs)
+    if found is None:
+        return None
+    letter, left, right = found
+    told = [f"{size} in {one.name} {one.shape}" for one, size in (left, right)]
+    summary = f"{letter} of the subscripts is {told[0]} and {told[1]}"
+    terms_that_fit = list(_reordered(pairs))[:1]
+    advice = [f"{','.join(one)!r} in place of {','.join(terms)!r} fits all sizes" for one in terms_that_fit]
+    return _explained(scene, summary, *advice, *tried(scene), operands=operands)
+
+
+_Sized = tuple[Operand, int]
+
+
+def _unlike(pairs: list[tuple[str, Operand]]) -> tuple[str, _Sized, _Sized] | None:
+    """A letter that stands for two sizes, neither of them 1, with the operands."""
+    seen: dict[str, _Sized] = {}
+    for term, one in pairs:
+        for letter, size in zip(term, one.shape, strict=True):
+            before = seen.setdefault(letter, (one, size))
+            if before[1] == 1:
+                seen[letter] = one, size
+            elif size not in (1, before[1]):
+                return letter, before, (one, size)
+    return None
+
+
+def _reordered(pairs: list[tuple[str, Operand]]) -> Iterator[list[str]]:
+    """Equations that fit, with the letters of one operand in another order."""
+    for place, (term, one) in reversed(list(enumerate(pairs))):
+        for letters in permutations(term) if len(term) < 6 else ():
+            changed = [*pairs[:place], ("".join(letters), one), *pairs[place + 1 :]]
+            if _unlike(changed) is None:
+                yield [letter for letter, _ in changed]

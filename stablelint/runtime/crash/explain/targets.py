@@ -68,9 +68,15 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
     advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
+    if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
+        advice = [
+            f"these count places, and {rows} have a row: cut what they count to the last {rows}",
+            *advice[:1],
+        ]
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
-    advice[:0] = _begin_at_one(operands[0].name, indices, rows)
+    if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
+        advice[:0] = _begin_at_one(operands[0].name, indices, rows)
     return Explanation("index", summary, advice=tuple(advice), operands=operands)
 
 
@@ -152,7 +158,7 @@ def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
     ours, theirs = scores.name, labels.name
     summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
     advice = []
-    if target.shape == given.shape[:-1] and not target.is_floating_point():
+    if target.shape == given.shape[:-1] and given.shape[-1] > 1 and not target.is_floating_point():
         advice = ["cross_entropy takes class numbers", f"F.one_hot({theirs}, {given.shape[-1]}).float()"]
     return loss.explained("target", summary, *advice)
 

@@ -27,8 +27,8 @@ from torch import nn
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import node_at, operands, value_of
-from stablelint.runtime.crash.general import facts, given_by_name
+from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
+from stablelint.runtime.crash.general import facts
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene, assigned
 from stablelint.runtime.program.frames import parse_file
@@ -194,7 +194,7 @@ class _Known(dict[str, object]):
         if not isinstance(owner, ast.Name) or at is None:
             return None
         made = assigned(self._code, owner.id, at.row)
-        match ast.parse(made.expression).body if made is not None else []:
+        match made.parsed().body if made is not None else []:
             case [ast.Assign([ast.Name()], value)]:
                 return self._result(value)
         return None

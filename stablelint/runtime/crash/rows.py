@@ -1,0 +1,115 @@
+"""Where a forward pass gave other rows than samples: that pass once more on a copy, operation by operation."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
+from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import resolve, site_of, user_frame
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
+
+
+@dataclass
+class _Rows(TorchFunctionMode):
+    """Watches for the last operation that makes other rows of as many as there are samples."""
+
+    samples: int
+    model: nn.Module
+    at: Location | None = None
+    given: tuple[int, ...] = ()
+    result: tuple[int, ...] = ()
+    taker: str = ""  # the linear layer that takes what was made
+    _made: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        given = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if given is None or not isinstance(result, torch.Tensor) or not (given.dim() and result.dim()):
+            return result
+        if given is self._made and func is torch.nn.functional.linear:
+            self.taker = next(
+                (path[: -len(".weight")] for path, one in self.model.named_parameters() if one is args[1]), ""
+            )
+        if given.shape[0] == self.samples != result.shape[0]:
+            frame = user_frame()
+            self.at = resolve(site_of(frame)) if frame is not None else None
+            self.given, self.result = tuple(given.shape), tuple(result.shape)
+            self._made, self.taker = result, ""
+        return result
+
+
+def with_rows(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation, and where samples became other rows, if that is why its operands do not fit."""
+    for one, other in permutations(found.operands, 2):
+        if one.shape[:1] != other.shape[:1] and one.made_at is not None and other.shape:
+            watched = _watched(scene, one, other.shape[0])
+            if watched is not None and watched.at is not None and watched.result[0] == one.shape[0]:
+                return _told(found, watched)
+    return found
+
+
+def _told(found: Explanation, rows: _Rows) -> Explanation:
+    assert rows.at is not None
+    expression, rest = rows.at.expression, math.prod(rows.given[1:])
+    because = f"`{expression}` makes {rows.result} of {rows.given}: {rows.samples} samples become {rows.result[0]} rows"
+    match rows.at.parsed().body:
+        case [ast.Expr(ast.Call(ast.Attribute(value)))]:
+            owner = f"{ast.unparse(value)}."
+        case _:
+            owner = ""
+    advice = f"{owner}flatten(1) keeps the {rows.samples} samples: ({rows.samples}, {rest})"
+    advice += f", and {rows.taker} takes {rest} features then" if rows.taker else ""
+    kept = math.prod(rows.given) == math.prod(rows.result)
+    other = (*found.other, ("the samples become other rows here", rows.at))
+    return replace(
+        found, because=(*found.because, because), advice=(advice,) if kept else found.advice, other=other
+    )
+
+
+def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
+    """The forward pass that gave an operand, made again with the arguments that it has now."""
+    user, made = scene.user, one.made_at
+    match made.parsed().body if made is not None else []:
+        case [ast.Assign([ast.Name(name)], ast.Call(function, arguments, []))] if (
+            user is not None and name == one.name
+        ):
+            model = value_of(function, user.names)
+            given = [value_of(argument, user.names) for argument in arguments]
+        case _:
+            return None
+    if not isinstance(model, nn.Module) or not any(
+        each.shape[:1] == (samples,) for each in tensors_in(given)
+    ):
+        return None
+    copied = copy_of(model)
+    if copied is None:
+        return None
+    rows = _Rows(samples, copied)
+    with undisturbed(), torch.no_grad(), rows:
+        try:
+            copied(*detached(given))
+        except Exception:  # what it was given is no longer what it was
+            return None
+    return rows
