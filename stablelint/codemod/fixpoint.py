@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.codemod.propose import propose_all
-from stablelint.codemod.repeated import without_repeated
 from stablelint.codemod.text.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceError, SourceText
+from stablelint.codemod.waiting import without_waiting
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 
 MAX_ROUNDS = 10
@@ -75,7 +75,7 @@ def fix_source(
         )
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose, unshown)
-        kept, failed = trial.largest(without_repeated(source, [wanted[index] for index in taken]))
+        kept, failed = trial.largest(without_waiting(source, [wanted[index] for index in taken]))
         for item, reason in failed:
             refused[_site(source, item)] = reason
         source, current = trial.source, trial.after

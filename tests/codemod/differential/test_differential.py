@@ -2,6 +2,7 @@
 
 import ast
 import random
+import textwrap
 
 import pytest
 import torch
@@ -59,3 +60,23 @@ def test_the_judge_sees_what_an_unproved_rewrite_changes(
     assert (
         careless.differences or careless.fixed == program.source
     )  # what the analysis itself sees is not offered
+
+
+def test_the_logarithm_of_a_scale_is_bounded_once_where_it_is_handed_over() -> None:
+    source = """
+        import torch
+
+
+        class Model(torch.nn.Module):
+            def draw(self, mu, logvar):
+                std = torch.exp(0.5 * logvar)
+                return mu + torch.randn_like(std) * std
+
+            def forward(self, x):
+                mu, logvar = self.encode(x)
+                z = self.draw(mu, logvar)
+                return z, -0.5 * torch.sum(1 + logvar - mu**2 - logvar.exp())
+        """
+    made = fixed(textwrap.dedent(source), unsafe=True)[0]
+    assert made.count("clamp") == 1
+    assert "logvar = logvar.clamp(-30.0, 20.0)\n        z = self.draw(mu, logvar)" in made
