@@ -18,6 +18,7 @@ from stablelint.analysis.values.relations.results import (
     passed_through,
 )
 from stablelint.analysis.values.relations.squares import root_of, unscaled
+from stablelint.analysis.values.selections import can_be_empty
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -89,7 +90,7 @@ def _margin(bound: Value) -> tuple[float, Value, int] | None:
 def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
     """`c[..., 1:] - c[..., :-1]`, where each element of c is larger than the one before it, but for rounding."""
     numbers = grown_between(operands)
-    text = "no step is smaller than the rounding of the sums"
+    text = "no step is smaller than its rounding"
     return _assumed(POSITIVE, value, text, *numbers) if numbers is not None else None
 
 
@@ -111,6 +112,15 @@ def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
     """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
     return _assumed(found[0], value, found[1]) if found is not None else None
+
+
+def _total(value: Value, operands: Operands, state: State) -> Belief | None:
+    """How many elements a histogram has counted; a sum along a side of a matrix."""
+    counted = stripped(operands["input"]) if "input" in operands else None
+    given = counted.first if counted is not None and counted.op == "bincount" else None
+    if given is None or counted is None or "weights" in counted.operands or can_be_empty(given, state):
+        return _of_matrix(value, operands, state)
+    return _assumed(AT_LEAST_ONE, value, f"{given.name or 'what is counted'} is not empty")
 
 
 def _added(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -268,7 +278,8 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 _LAWS: Mapping[str, Law] = {
     **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
-    **dict.fromkeys(("sum", "matmul", "einsum"), _of_matrix),
+    **dict.fromkeys(("matmul", "einsum"), _of_matrix),
+    "sum": _total,
     "add": _added,
     "sub": _difference,
     **dict.fromkeys(("prod", "cumprod"), _product),

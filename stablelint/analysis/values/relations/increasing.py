@@ -22,16 +22,18 @@ def grown_between(operands: Mapping[str, Value]) -> list[Value] | None:
     row = later.operands["input"]
     if row.key != earlier.operands["input"].key:
         return None
-    bounds = [_last_bounds(v.operands["index"]) for v in (later, earlier)]
+    bounds = [_last_bounds(v.operands["index"], row) for v in (later, earlier)]
     return _rests_on(row, _DEPTH) if bounds == [(1, None), (None, -1)] else None
 
 
-def _last_bounds(index: Value) -> tuple[object, object] | None:
-    """Where the slice of the last dimension starts and ends: `[..., 1:]`."""
+def _last_bounds(index: Value, row: Value) -> tuple[object, object] | None:
+    """Where the slice of the last dimension starts and ends: `[..., 1:]`, or `[1:]` of what has no other."""
     parts = parts_of(index)
-    if len(parts) != 2 or parts[0].constant() is not Ellipsis or parts[1].op != "slice":
+    if (len(parts) == 2 and parts[0].constant() is Ellipsis) or recast(row).op == "linspace":
+        parts = parts[-1:]
+    if len(parts) != 1 or parts[0].op != "slice":
         return None
-    start, end, step = parts[1].data
+    start, end, step = parts[0].data
     return (start.constant(), end.constant()) if step.kind is Kind.NONE else None
 
 
@@ -41,6 +43,11 @@ def _rests_on(row: Value, depth: int) -> list[Value] | None:
     parts = row.operands
     if not depth or row.first is None:
         return None
+    if row.op == "linspace":
+        low, high = (parts[name].constant() if name in parts else None for name in ("start", "end"))
+        return [] if isinstance(low, int | float) and isinstance(high, int | float) and low < high else None
+    if row.op in ("expand", "view") and _keeps_row(row):
+        return _rests_on(row.first, depth - 1)
     if row.op == "cumsum":
         along = parts["dim"].constant() if "dim" in parts else None
         return [row.first] if along == -1 and believed(row.first).interval.lo >= _STEP else None
@@ -57,6 +64,15 @@ def _rests_on(row: Value, depth: int) -> list[Value] | None:
     terms = _rests_on(rest[0], depth - 1)
     grows = row.op == "add" or believed(numbers[0]).interval.lo > 0
     return [*terms, numbers[0]] if terms is not None and grows else None
+
+
+def _keeps_row(view: Value) -> bool:
+    """Whether a view leaves the last dimension as it is: `steps.view(1, -1)` of a single row, `rows.expand(n, -1)`."""
+    size = [*view.operands.values()][-1]
+    if size.kind is Kind.SEQUENCE and isinstance(size.data, list) and size.data:
+        size = size.data[-1]
+    is_row = view.first is not None and recast(view.first).op == "linspace"
+    return size.constant() == -1 and (is_row or view.op == "expand")
 
 
 def _is_sum(value: Value) -> bool:

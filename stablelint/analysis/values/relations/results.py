@@ -16,6 +16,8 @@ from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
 _TURNING = COPIES | {"transpose", "expand"}
 _ULPS = 4  # of rounding, where a number is taken and added again
+_BLENDS = 4  # operations that a blend of shares is made by
+_LEAST_FACTOR = 1e-3  # a smaller share of a number in half precision may be lost
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 ABOVE_HALF = Interval(0.5, math.inf, hi_open=True)  # 1, but for rounding
 
@@ -76,6 +78,8 @@ def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
     along = operands.get("dim")
     if along is not None and along.constant() in (0, 1) and _adds_identity(op, operands):
         return _AT_LEAST_ONE, f"{operands['input'].name or 'it'} has two dimensions"
+    if op == "sum" and (least := _least_whole(operands["input"], along, _are_one_in_matrix, _BLENDS)):
+        return Interval(least, math.inf, hi_open=True), "what softmax is taken of has two dimensions"
     alike, flat = "vectors that are multiplied are as long as each other", "has two dimensions"
     for matrices, as_long in ((False, True), (True, False), (True, True)):
         found = product_of_units(op, operands, matrices, as_long)
@@ -126,13 +130,36 @@ def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | 
 
 
 def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding."""
-    shares = about(operands["input"]) if "input" in operands else None
-    along = operands.get("dim")
-    over = shares.operands.get("dim") if shares is not None and shares.op == "softmax" else None
-    if along is None or not _are_one(along, over):
+    """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding; so do blends of them."""
+    shares, along = operands.get("input"), operands.get("dim")
+    least = None if shares is None else _least_whole(shares, along, _are_one, _BLENDS)
+    if least is None or shares is None:
         return None
-    return Interval(0.5, 2.0, nan=ranges["input"].nan)
+    most = 2.0 if about(shares).op == "softmax" else math.inf
+    return Interval(least, most, hi_open=most == math.inf, nan=ranges["input"].nan)
+
+
+def _least_whole(
+    shares: Value, along: Value | None, are_one: Callable[[Value, Value | None], bool], depth: int
+) -> float | None:
+    """What softmaxes, sums of them, and positive multiples by numbers add up to along a dimension, or less.
+
+    Of a sum it is the smaller part that is sure: where one has fewer dimensions, its rows lie along others.
+    """
+    shares = about(shares)
+    parts = list(shares.operands.values())
+    if shares.op == "softmax":
+        return 0.5 if along is not None and are_one(along, shares.operands.get("dim")) else None
+    if not depth or len(parts) != 2 or shares.op not in ("add", "mul", "div"):
+        return None
+    one, other = (_least_whole(part, along, are_one, depth - 1) for part in parts)
+    if shares.op == "add":
+        return None if one is None or other is None else min(one, other)
+    whole, factor = (other, parts[0]) if one is None and shares.op == "mul" else (one, parts[1])
+    number = factor.constant()
+    if whole is None or not isinstance(number, int | float) or not _LEAST_FACTOR < number < 1 / _LEAST_FACTOR:
+        return None
+    return whole * number if shares.op == "mul" else whole / number
 
 
 def _are_one(along: Value, over: Value | None) -> bool:
@@ -140,6 +167,13 @@ def _are_one(along: Value, over: Value | None) -> bool:
     if over is None:
         return False
     return along.key == over.key or (along.constant() is not None and along.constant() == over.constant())
+
+
+def _are_one_in_matrix(along: Value, over: Value | None) -> bool:
+    """Whether two dimensions of a matrix are the same: -1 and 1."""
+    one, other = along.constant(), over.constant() if over is not None else None
+    known = isinstance(one, int) and isinstance(other, int) and -2 <= one < 2 and -2 <= other < 2
+    return known and (one - other) % 2 == 0
 
 
 def _product_of_units(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
