@@ -33,8 +33,9 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
-from stablelint.syntax import precision
+from stablelint.syntax import operations, precision
 from stablelint.syntax.operations import having
+from stablelint.syntax.walk import nodes_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +198,21 @@ class Review:
             return Judgement(Status.VIOLATED)  # this spelling, or form, is itself the flaw
         held = (v for v in found.bindings.values() if v.belief is not None)
         beliefs = {v.key: frame.state.believed(v) for v in held}
-        judgement = judge(asked, found.bindings, context.ranges, frame.state.gradient, beliefs)
+        gradient = frame.state.gradient and not _is_read_out(context.root.node, frame.statement)
+        judgement = judge(asked, found.bindings, context.ranges, gradient, beliefs)
         if _has_no_element_there(context.root, found.bindings.get(judgement.operand)):
             return Judgement(Status.DISCHARGED, by="emptiness")
         overflown = judgement.status is Status.DISCHARGED and _overflows(context.root, frame)
         return overflowing(asked, found.bindings, context.root) if overflown else judgement
+
+
+def _is_read_out(node: ast.AST | None, statement: ast.stmt | None) -> bool:
+    """Whether a statement takes a number out of what a node gives, or cuts it off, and nothing else sees that."""
+    for one in nodes_below(statement, ast.Call) if statement is not None else ():
+        if isinstance(one.func, ast.Attribute) and one.func.value is node:
+            method = operations.method(one.func.attr)
+            return method is not None and method[0].name in _READ_OUT
+    return False
 
 
 def _has_no_element_there(root: Value, operand: Value | None) -> bool:
@@ -249,6 +260,7 @@ def _unshown(judgement: Judgement) -> Judgement:
 
 
 _ELEMENTWISE = having("elementwise")
+_READ_OUT = having("cut") | {"item"}
 _ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
 
 

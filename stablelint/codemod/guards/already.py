@@ -11,6 +11,7 @@ from stablelint.codemod.templates.clamps import given_bounds, number
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
+from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
@@ -25,8 +26,11 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", *_NEAR_ZERO))
     for one in (value, *_values(tree, node)) if is_bound else ():
         bound = (given_bounds(one) or {}).get(side)
-        if bound is not None and number(bound) is None:
+        limit = None if bound is None else number(bound)
+        if bound is not None and limit is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
+        if bound is not None and limit is not None and 0 < limit < FLOAT32.smallest_subnormal:
+            raise Withheld(f"the clamp by `{tree.text(bound)}` is one for double precision")
     if not any(one in proposal.template for one in _NEAR_ZERO):
         return
     offset = next(

@@ -80,3 +80,14 @@ def proposals(memory, masks, shapes):
 @pytest.mark.parametrize(("scale", "shown"), [("(~mask)", False), ("mask", True)])
 def test_a_gradient_is_followed_through_all_that_a_grid_is_made_of(scale: str, shown: bool) -> None:
     assert ("SL503" in [rule for _, rule in open_(PLACES.format(scale=scale))]) is shown
+
+
+@pytest.mark.parametrize(
+    ("read", "shown"), [(".item()", False), (".detach()", False), (".cpu()", True), (".mul(2)", True)]
+)
+def test_what_is_read_out_at_once_takes_no_gradient(read: str, shown: bool) -> None:
+    code = f"""
+    def size(x: torch.Tensor):
+        return torch.sqrt(torch.mean(x ** 2)){read}
+    """
+    assert bool(open_(code)) is shown

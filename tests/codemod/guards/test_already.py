@@ -15,6 +15,11 @@ def test_what_a_clamp_makes_by_an_unknown_bound_gets_no_second_one(made: str) ->
     assert "a clamp already, by `eps`" in withheld(source, proposal(source, "y", FLOOR, occurrence=1, x="y"))
 
 
+def test_a_bound_that_only_double_precision_holds_stays() -> None:
+    source = f"{HEAD}def f(x):\n    y = x.clamp(min=1e-300)\n    return x, y.sqrt(), y\n"
+    assert "double precision" in withheld(source, proposal(source, "y", FLOOR, occurrence=1, x="y"))
+
+
 @pytest.mark.parametrize(
     "total",
     [
