@@ -7,6 +7,9 @@ gradient scaler.
 from __future__ import annotations
 
 import functools
+import multiprocessing.queues
+import queue
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +20,8 @@ import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
+from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tracing.patches import replace
 
 
@@ -40,6 +45,9 @@ class Observer:
 
     def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch."""
+
+    def on_take(self, source: object, item: object) -> None:
+        """The program has taken an item of a queue."""
 
     def on_scale(self, scaler: object, outputs: object) -> None:
         """A gradient scaler is about to multiply a loss."""
@@ -121,6 +129,8 @@ def _install() -> None:
     _hook_steps("_global_optimizer_post_hooks", _after_step)
     _wrap(torch.autograd, "backward", _watching_backward)
     _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", _watching_fetch)
+    for kind in (queue.Queue, multiprocessing.queues.Queue):
+        _wrap(kind, "get", _watching_queue)
     _wrap(torch.amp.GradScaler, "scale", _watching_scale)
     for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
         _wrap(holder, "clip_grad_norm_", _watching_clip)
@@ -196,6 +206,23 @@ def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
         return batch
 
     return __next__
+
+
+def _watching_queue(original: Callable[..., Any]) -> Callable[..., Any]:
+    def get(self: Any, *args: Any, **kwargs: Any) -> Any:
+        item = original(self, *args, **kwargs)
+        caller = sys._getframe(1)
+        if caller.f_globals.get("__name__") in _OF_QUEUES and caller.f_back is not None:  # `get_nowait`
+            caller = caller.f_back
+        if not is_library(caller.f_code.co_filename) and not is_installed(caller.f_code.co_filename):
+            for observer in _observers_here():
+                observer.on_take(self, item)
+        return item
+
+    return get
+
+
+_OF_QUEUES = (queue.__name__, multiprocessing.queues.__name__)
 
 
 def _watching_scale(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from stablelint.runtime.guard.replay.iterators import standing_still
 from stablelint.runtime.guard.replay.kept import contents_kept
 from stablelint.runtime.guard.replay.reach import within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
+from stablelint.runtime.guard.replay.waits import nothing_awaited
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
@@ -116,7 +117,8 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
-        standing_still(dict(watch.state.last_of)),
+        standing_still(last := dict(watch.state.last_of)),
+        nothing_awaited(last),
         contents_kept(reached) as changed,
     ):
         outcome = replay.run()

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
+from stablelint.runtime.guard.source.locks import opened
 from stablelint.runtime.guard.source.region import Region, by_itself
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import compile_calmly
 
 _NAME = "__stablelint_region__"
+_OPENED = "__stablelint_opened__"
 
 
 def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
@@ -84,8 +86,9 @@ class BoundRegion:
 
 
 def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
-    body = [by_itself(_Localise().visit(statement)) for statement in body]
+    body = [by_itself(_Unlocked().visit(_Localise().visit(statement))) for statement in body]
     anchor = body[0]
+    names = {**names, _OPENED: opened}
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     function = ast.FunctionDef(_NAME, arguments, body, [], None)
     holder: ast.stmt = ast.copy_location(function, anchor)
@@ -105,6 +108,26 @@ class _Localise(ast.NodeTransformer):
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
         return ast.copy_location(ast.Pass(), node)
+
+
+class _Unlocked(ast.NodeTransformer):
+    """A lock that the step holds already would never open for its replay: whatever may be one is asked about."""
+
+    def visit_With(self, node: ast.With) -> ast.stmt:
+        self.generic_visit(node)
+        for item in node.items:
+            item.context_expr = _asked(item.context_expr)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("acquire", "release", "locked"):
+            node.func.value = _asked(node.func.value)
+        return node
+
+
+def _asked(value: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(_OPENED, ast.Load()), [value], []), value)
 
 
 def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[str, Any]:

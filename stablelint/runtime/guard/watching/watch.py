@@ -205,6 +205,12 @@ class Watch(hooks.Observer):
             state.batches.look(batch)
             state.boundaries.append(Boundary(state.random.take()))
 
+    def on_take(self, source: object, item: object) -> None:
+        """The program has taken an item of a queue."""
+        state = self.state
+        if state.watched:
+            state.last_of[source] = item
+
     @contextmanager
     def repeating(self, closure: Callable[[], object]) -> Iterator[None]:
         """Until the end of the context, what goes wrong is repeated by calling `closure`."""

@@ -1,0 +1,74 @@
+"""A replay waits for no other thread, and wakes none: the step has done so already.
+
+Whatever the program's own code asks of barriers, events, conditions, semaphores, locks and queues is answered as the step
+went on. What libraries ask of theirs is left alone: they may have begun it in the replay.
+"""
+
+from __future__ import annotations
+
+import multiprocessing.queues
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, Literal
+
+from stablelint.runtime.guard.replay.iterators import TakenError
+from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.threads import is_installed
+from stablelint.runtime.tracing.patches import in_own_thread, replaced
+
+_TO_CALLER = 2  # frames from a replacement to whoever calls it
+_QUEUES = (queue.Queue, multiprocessing.queues.Queue)
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """Wakes nobody."""
+
+
+def _done(*_: object, **__: object) -> Literal[True]:
+    """What was waited for has come."""
+    return True
+
+
+_ANSWERS: Mapping[type, Mapping[str, Callable[..., object]]] = {
+    # The last of those who wait: what one of them does for all, the first or the second would do.
+    threading.Barrier: {"wait": lambda one, *_: one.parties - 1, "reset": _nothing, "abort": _nothing},
+    threading.Event: {"wait": _done, "set": _nothing, "clear": _nothing},
+    threading.Condition: {
+        **dict.fromkeys(("__enter__", "wait", "wait_for"), _done),
+        **dict.fromkeys(("__exit__", "notify", "notify_all"), _nothing),
+    },
+    threading.Semaphore: {
+        **dict.fromkeys(("__enter__", "acquire"), _done),
+        **dict.fromkeys(("__exit__", "release"), _nothing),
+    },
+    queue.Queue: dict.fromkeys(("put", "put_nowait", "join", "task_done"), _nothing),
+    multiprocessing.queues.Queue: dict.fromkeys(("put", "put_nowait"), _nothing),
+}
+
+
+@contextmanager
+def nothing_awaited(last: Mapping[Any, object]) -> Iterator[None]:
+    """Until the end of the context the calling thread waits for no other; a queue gives its `last` item again."""
+
+    def again(one: Any, *_: object, **__: object) -> object:
+        if one not in last:
+            raise TakenError("it takes the next item of a queue")
+        return last[one]
+
+    answers = [(kind, name, made) for kind, found in _ANSWERS.items() for name, made in found.items()]
+    answers += [(kind, name, again) for kind in _QUEUES for name in ("get", "get_nowait")]
+    with ExitStack() as stack:
+        for kind, name, answer in answers:
+            stack.enter_context(replaced(kind, name, in_own_thread(partial(_of_program, answer))))
+        yield
+
+
+def _of_program(
+    answer: Callable[..., object], original: Callable[..., object], *args: Any, **kwargs: Any
+) -> object:
+    caller = sys._getframe(_TO_CALLER).f_code.co_filename
+    return (original if is_library(caller) or is_installed(caller) else answer)(*args, **kwargs)
