@@ -28,6 +28,9 @@ from stablelint.analysis.proof.replacement import (
     replacement_of,
     wiped_away,
 )
+from stablelint.analysis.values.families import LOGARITHMS
+from stablelint.analysis.values.lists import leaves
+from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
 from stablelint.numerics.interval import Interval
 
@@ -36,8 +39,9 @@ _SHARE = Interval(2.0**-40, math.inf)  # what is counted at least once, or its s
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
     """The findings of one function, retold from `level` on, and its sites whose obligations hold."""
-    discharged = discharge_of_parts(review.sites)
-    sites = [_proved_later(discharged(site), review) for site in review.sites]
+    matched = [site for site in review.sites if not _is_used_besides(site, review)]
+    discharged = discharge_of_parts(matched)
+    sites = [_proved_later(discharged(site), review) for site in matched]
     for rule, matcher in review.index.matchers_for(review.words):
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
@@ -47,6 +51,18 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     around = Surroundings(review.module, sites, [value for value, _ in review.observed], review.replacements)
     found = [_finding(Subject(site, around), review, level) for site in without_shadowed(open_sites)]
     return found, [s for s in sites if not s.judgement.status.is_open]
+
+
+def _is_used_besides(site: Site, review: Review) -> bool:
+    """Whether the function makes something else of what its page asks to stand `alone`, or returns it."""
+    asked = (parse_predicate(text) for text in site.rule.where if text.startswith("alone"))
+    bound = (site.match.bindings.get(name) for predicate in asked for name in predicate.metavariables)
+    keys = {value.key for value in bound if value is not None}
+    if not keys:
+        return False
+    others = (v for v, _ in review.observed if v.op not in LOGARITHMS)
+    used = any(not keys.isdisjoint(part.key for part in v.operands.values()) for v in others)
+    return used or any(leaf.key in keys for one in site.frame.returns for leaf in leaves(one))
 
 
 def of_one_change(found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

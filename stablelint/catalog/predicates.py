@@ -97,6 +97,7 @@ SIGNATURES: Mapping[str, Signature] = {
     "floating": Signature(1, meaning="shown to hold floating-point numbers"),
     "shifted": Signature(1, meaning="its maximum over the reduced dimension has been subtracted"),
     "differentiable": Signature(1, meaning="a gradient can flow back to it"),
+    "alone": Signature(1, meaning="the function makes nothing of it but logarithms, and does not return it"),
 }
 
 

@@ -119,4 +119,5 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "floating": lambda p, context: is_floating(value_of(p, context)),
     "shifted": _shifted,
     "differentiable": _differentiable,
+    "alone": lambda p, context: True,  # what is made of it is known once the function has been seen
 }
