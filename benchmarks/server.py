@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from server.editor import Editor, drive
 
+from stablelint.server.projects import PROMPT
 from stablelint.syntax.relevance import is_checked
 
 KEYSTROKES = 20
 LONG = (900, 1500)  # lines
-PROMPT = 0.15  # seconds
 
 
 def inner_row(text: str) -> int:

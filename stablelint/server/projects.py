@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
     from stablelint.workspace.runs.seen import Seen
 
-PROMPT = 0.1  # seconds: what is answered by then is answered at once
+PROMPT = 0.15  # seconds: what is answered by then is answered at once
 Stamp = tuple[tuple[str, int], ...]
 
 
