@@ -34,7 +34,7 @@ def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     if element is not None:
         return element
     if base.op == "shape":
-        return size_of(base.operands["input"], node, frame, index.constant())
+        return size_of(base.operands["input"], node, frame, index.key, index.constant())
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
     if base.op in ("amax", "amin", "median") and gives_places(base) and constant in (0, 1):

@@ -40,7 +40,7 @@ _REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
 _DTYPES = {
     **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
-    **dict.fromkeys("complex as_complex fft".split(), "complex64"),
+    **dict.fromkeys("complex as_complex cfloat eig eigvals fft".split(), "complex64"),
     **dict.fromkeys(
         "argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"
     ),
@@ -63,7 +63,8 @@ def _promoted_integer(types: Sequence[str]) -> str | None:
 
 
 def _hold_complex(values: Iterable[Value]) -> bool:
-    typed = [value for value in values if value.dtype is not None]  # few are
+    parts = (part for one in values for part in (one.data if one.kind is Kind.SEQUENCE else (one,)))
+    typed = [part for part in parts if part.dtype is not None]  # few are
     return bool(typed) and any(map(is_complex, typed))
 
 

@@ -12,6 +12,7 @@ einsum          equation,input,other      torch.einsum +product +keep-sort +narr
 eigh            input                     L.eigh torch.symeig +several
 eigvalsh        input                     L.eigvalsh
 eig             input                     L.eig +several
+eigvals         input                     L.eigvals
 svd             input,full_matrices       L.svd +several
 thin_svd        input,some                torch.svd .svd +several
 svdvals         input                     L.svdvals +exact

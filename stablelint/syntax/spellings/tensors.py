@@ -18,6 +18,7 @@ unbind          input,dim                 torch.unbind .unbind +pick +alias
 view            input                     .view .view_as .reshape .reshape_as torch.reshape +layout +alias +keep-sort +of-arrays
 complex         real,imag                 torch.complex torch.polar
 as_complex      input                     torch.view_as_complex +alias
+cfloat          input                     .cfloat .cdouble .chalf
 as_real         input                     torch.view_as_real +alias +real-part +real
 real            input                     torch.real +real-part
 imag            input                     torch.imag +real-part

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_
+from tests.analysis.support import open_, proved
 
 HEAD = "def f(x: torch.Tensor, mask: torch.Tensor):\n    mask = mask > 0\n"
 
@@ -315,3 +315,16 @@ def test_the_sum_of_what_may_be_empty_may_be_zero(body: str) -> None:
 @pytest.mark.parametrize("product", ["y @ y.T", "torch.dot(y, y)", "torch.einsum('i,i->', y, y)"])
 def test_a_product_of_what_was_selected_is_0_where_that_is_nothing(product: str) -> None:
     assert open_(f"def f(x: torch.Tensor):\n    y = x[x > 0.5]\n    return torch.log({product})\n")
+
+
+SHORTENED = {
+    "an element is deleted": "if len(o) > 0:\n        del o[0]\n        return 1 / len(o)",
+    "what may be the same list is shortened": "if o:\n        p.pop()\n        return 1 / len(o)",
+    "another dimension is meant": "if x.shape[d] > 0:\n        d = d + 1\n        return 1 / x.shape[d]",
+}
+
+
+@pytest.mark.parametrize("body", SHORTENED.values(), ids=SHORTENED)
+def test_a_size_that_was_tested_before_is_not_proved(body: str) -> None:
+    code = f"def f(x: torch.Tensor, d: int, o: list, p):\n    {body}"
+    assert proved(code) == []

@@ -40,7 +40,8 @@ def test_what_is_multiplied_by_the_imaginary_unit_is_assumed_to_be_real(phase: s
     [
         "torch.complex(x, x)", "torch.polar(x, x)", "torch.fft.rfft(x)", "torch.view_as_complex(x)", "1j * x",
         "x.to(torch.complex64)", "torch.zeros(3, dtype=torch.cfloat) + x", "torch.stft(x, 8, return_complex=True)",
-        "torch.einsum('ix,ixy->iy', torch.fft.fft(x), x)",
+        "torch.einsum('ix,ixy->iy', torch.fft.fft(x), x)", "torch.sqrt(x.cfloat())", "torch.tensor([1j])",
+        "torch.full((3,), 1j)", "torch.linalg.eigvals(x)", "torch.linalg.eig(x)[0]", "torch.hstack([x.cfloat(), x])",
     ],
 )  # fmt: skip
 def test_the_square_of_a_complex_number_may_be_negative(made: str) -> None:

@@ -8,7 +8,7 @@ from stablelint.analysis.interpret.calls.functions import apply_operation, name_
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.statements.assignment import bind, changed
-from stablelint.analysis.interpret.statements.writing import STORED, forgotten, written_into
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten, shortened, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.state import Frame
@@ -81,6 +81,8 @@ def call_method(
 def _refill(receiver: Value, node: ast.Call, frame: Frame) -> None:
     """A method that takes out of a container, or fills it anew: nothing that was tested of it holds any more."""
     known = receiver.kind is Kind.MAPPING
+    if not known:
+        shortened(receiver, frame)
     left = forgotten(receiver, node, frame) if known else frame.graph.unknown(receiver.name, receiver.node)
     if isinstance(node.func, ast.Attribute):
         changed(receiver, left, node.func.value, frame)

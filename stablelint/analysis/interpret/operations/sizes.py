@@ -12,27 +12,16 @@ from stablelint.analysis.values.value import Attained, Belief, Kind, Value, size
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT
 
 
-def _spelled(part: object) -> Hashable:
-    """What tells one index from another in the text."""
-    if isinstance(part, list):
-        return tuple(map(_spelled, part))
-    if not isinstance(part, ast.AST):
-        return type(part), part
-    if isinstance(part, ast.Name):
-        return part.id
-    if isinstance(part, ast.Constant):
-        return _spelled(part.value)
-    return type(part), *(_spelled(getattr(part, name)) for name in part._fields)
+def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim: object = None) -> Value:
+    """A tensor's size, of all of it or `at` some dimension, which is `dim` where that is a number.
 
-
-def size_of(tensor: Value, node: ast.AST, frame: Frame, dim: object = None) -> Value:
-    """A tensor's size, along `dim` where that is a number: believed to be at least 1, unless it is a selection
-    that can be empty."""
+    It is believed to be at least 1, unless the tensor is a selection that can be empty.
+    """
     selected = tensor.op in ("masked_select", "nonzero") or (
         tensor.op == "index" and tensor.operands["index"].dtype == "bool"
     )
     emptiable = selected and tensor.key not in frame.state.nonempty
-    key = frame.graph.key("size_at", tensor.key, _spelled(node))
+    key = frame.graph.key("size_at", tensor.key, at)
     zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     value = Value(
         "size",

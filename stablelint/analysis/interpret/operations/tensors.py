@@ -17,7 +17,7 @@ from stablelint.analysis.values.families import CONDITIONS, SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.transfer import held_in
+from stablelint.analysis.values.transfer import held_in, is_complex
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 
@@ -68,7 +68,9 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         return None
     source = operands.get("dtype") or operands.get("input")
     dtype = source.dtype if source is not None else None
-    if source is None and type(fill.constant()) not in (int, bool):
+    if source is None and is_complex(fill):
+        dtype = fill.dtype
+    elif source is None and type(fill.constant()) not in (int, bool):
         dtype = frame.session.default_dtype
     kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
@@ -108,6 +110,8 @@ def _extents(operands: dict[str, Value], frame: Frame) -> dict[str, Value]:
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     data = operands.get("data") or operands.get("input")
     dtype = operands["dtype"].dtype if "dtype" in operands else data.dtype if data is not None else None
+    if "dtype" not in operands and any(map(is_complex, _leaves(data) if data is not None else [])):
+        dtype = "complex64"
     if data is None or (
         data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN) and not lists.elements_of(data)
     ):
@@ -150,9 +154,11 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     tensors = operands.get("tensors")
     if tensors is None:
         return None
+    dim = operands.get("dim")
+    along = dim.key if dim is not None else 0
     if tensors.kind is not Kind.SEQUENCE or not tensors.data:
         elements = lists.elements_of(tensors) if lists.is_list(tensors) else []
-        key = frame.graph.key(op, tensors.key)
+        key = frame.graph.key(op, along, tensors.key)
         source = join(frame.graph, elements) if elements else frame.graph.unknown()
         return Value(
             op,
@@ -168,10 +174,12 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     interval = tensors.data[0].interval
     for part in tensors.data[1:]:
         interval = interval.join(part.interval)
-    dim, parts = operands.get("dim"), {f"tensor{i}": v for i, v in enumerate(tensors.data)}
-    key = frame.graph.key(op, dim.key if dim is not None else 0, *(v.key for v in tensors.data))
+    parts = {f"tensor{i}": v for i, v in enumerate(tensors.data)}
+    key = frame.graph.key(op, along, *(v.key for v in tensors.data))
     zero, ends = max(v.zero for v in tensors.data), min(v.ends for v in tensors.data)
     dtypes = {v.dtype for v in tensors.data}
+    if any(map(is_complex, tensors.data)):
+        dtypes = {"complex64"}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     value = Value(op, key, Kind.TENSOR, parts, interval, zero, ends, dtype, node, frame.module, dim)
     return of_any(value, tensors.data)
@@ -219,7 +227,9 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
         return Value(
             "shape", frame.graph.key("shape", tensor.key), Kind.UNKNOWN, {"input": tensor}, node=node
         )
-    value = size_of(tensor, node, frame, operands["dim"].constant() if "dim" in operands else None)
+    along = operands.get("dim")
+    at = (along.key, along.constant()) if along is not None else ()
+    value = size_of(tensor, node, frame, *at)
     if op == "numel":
         value.key = frame.graph.key("numel", tensor.key)
         value.op = "numel"

@@ -110,7 +110,13 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
-        return [size_of(value.first, place, frame, i) for i, place in enumerate(places)]
+        if value.op == "size":  # of some dimensions
+            return [size_of(value.first, place, frame, (value.key, i)) for i, place in enumerate(places)]
+        numbers = (frame.graph.constant(i) for i in range(count))
+        return [
+            size_of(value.first, place, frame, i.key, i.data)
+            for place, i in zip(places, numbers, strict=True)
+        ]
     return [frame.graph.unknown(node=node, among=[value]) for _ in range(count)]
 
 

@@ -21,7 +21,7 @@ from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed
 from stablelint.analysis.interpret.statements.assignment import bind, changed
 from stablelint.analysis.interpret.statements.loops import run_for, run_while
-from stablelint.analysis.interpret.statements.writing import forgotten, written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, shortened, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
@@ -300,6 +300,8 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
             container = evaluate(_load(target.value), frame)
             if container.kind in (Kind.SEQUENCE, Kind.MAPPING):
                 changed(container, forgotten(container, node, frame), target.value, frame)
+            else:
+                shortened(container, frame)
 
 
 def _import(node: ast.Import | ast.ImportFrom, frame: Frame) -> None:

@@ -110,6 +110,14 @@ def disowned(thing: Value, said: str, frame: Frame) -> None:
     exposed(thing.key, said, frame)
 
 
+def shortened(container: Value, frame: Frame) -> None:
+    """Forgets what was tested of a container that is not known, and the lengths of all others: each may be the same."""
+    disowned(container, "", frame)
+    frame.state.nonempty = frozenset()
+    for whole in frame.graph.parts:
+        frame.state.facts.pop(frame.graph.key("length", whole, ""), None)
+
+
 def is_tested(key: int, frame: Frame) -> bool:
     """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
     tested = key in frame.state.facts or key in frame.state.nonempty
