@@ -15,6 +15,7 @@ from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
 from stablelint.analysis.files.passing import CALLED, dividing, divisors_of, passes_of, target_of
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.files.reading import names_handed_out
 from stablelint.analysis.findings import diagnose, finish, of_one_change
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments, supposed_divisors
@@ -251,7 +252,7 @@ class _Analysis:
         callers = self._session.callers.get(id(function.node), [])
         private = function.is_private and not self._is_called_elsewhere(function)
         felt = not private or not (root.ungraded or (callers and not any(c.gradient for c in callers)))
-        frame.state.gradient = felt and not (function.without_gradient or self._module.is_of_arrays)
+        frame.state.gradient = function.records(felt) and not self._module.is_of_arrays
         if self._is_seen_whole(root):
             if private:
                 hand_over(callers, frame.state)
@@ -261,12 +262,13 @@ class _Analysis:
 
     def _run_nested(self, root: Root, outer: Frame) -> None:
         """Functions defined within a function: each once, with what surrounds it."""
+        handed_out = names_handed_out(root.function.node) if root.nested else frozenset()
         for node in root.nested:
             info = FunctionInfo(node, self._module, None, outer)
             self._session.closures.append(info)
             inner = inline.enter(info, self._arguments_within(info, root, outer), None, outer)
             inner.depth, inner.reporting = 0, True
-            inner.state.gradient = outer.state.gradient and not info.without_gradient
+            inner.state.gradient = info.records(outer.state.gradient or info.name in handed_out)
             self._session.running = [id(root.function.node), id(node)]
             inline.execute_function(info, inner)
             self._session.running = []

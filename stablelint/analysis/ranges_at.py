@@ -174,7 +174,7 @@ def _bodies(module: ModuleInfo, session: Session, rows: range | None) -> Iterato
         receiver = classes.self_of(function.owner, around) if function.owner is not None else None
         frame = inline.enter(function, inline.settings(function, around), receiver, around)
         frame.depth, frame.reporting = 0, True
-        frame.state.gradient = around.state.gradient and not function.without_gradient
+        frame.state.gradient = function.records(around.state.gradient)
         session.running = [id(function.node)]
         inline.execute_function(function, frame)
         for node in _nested(function.node):

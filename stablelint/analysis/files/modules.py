@@ -98,10 +98,15 @@ class FunctionInfo:
         """The names that it, or a function within it, declares as global or nonlocal."""
         return declared_names(self.node)
 
-    @property
-    def without_gradient(self) -> bool:
-        """Whether a decorator switches gradients off."""
-        return any(map(switches_gradient_off, getattr(self.node, "decorator_list", ())))
+    def records(self, around: bool) -> bool:
+        """Whether its body records gradients, where it is called with that `around` it: its decorators may decide."""
+        recorded = around
+        for decorator in getattr(self.node, "decorator_list", ()):
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if not isinstance(named, ast.Name) or named.id not in self.module.functions:
+                asked = records_gradient(decorator)
+                recorded = recorded if asked is None else asked
+        return recorded
 
     @property
     def remembers(self) -> bool:
@@ -142,12 +147,19 @@ class FunctionInfo:
         return bool(decorators) and any(called_name(d) in names for d in decorators)
 
 
-def switches_gradient_off(context: ast.expr) -> bool:
-    """Whether a decorator, or what a `with` enters, records no gradient: `no_grad()`, `inference_mode(mode=True)`."""
+def records_gradient(context: ast.expr) -> bool | None:
+    """Whether a decorator, or what a `with` enters, has gradients recorded; None where it leaves that as it is.
+
+    One that asks for a mode which is not known may have them recorded.
+    """
     given = [*context.args, *(k.value for k in context.keywords)] if isinstance(context, ast.Call) else []
     modes = [mode.value if isinstance(mode, ast.Constant) else None for mode in given]
     name = called_name(context)
-    return name == "no_grad" or (name == "inference_mode" and modes in ([], [True]))
+    if name == "no_grad" or (name == "inference_mode" and modes in ([], [True])):
+        return False
+    if name == "set_grad_enabled":
+        return modes != [False]
+    return True if name in ("enable_grad", "inference_mode") else None
 
 
 CONSTRUCTORS = ("__init__", "__post_init__")

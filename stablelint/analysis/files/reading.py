@@ -134,6 +134,23 @@ def _yields(statement: ast.stmt) -> bool:
     return isinstance(value.value if isinstance(value, ast.Await) else value, ast.Yield | ast.YieldFrom)
 
 
+def names_handed_out(node: FunctionNode) -> frozenset[str]:
+    """The names that a body returns, yields or keeps in an attribute, by themselves or within something."""
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    values: list[ast.expr | None] = []
+    for statement in statements_of(node.body):
+        if isinstance(statement, ast.Return) or (
+            isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute)
+        ):
+            values.append(statement.value)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield):
+            values.append(statement.value.value)
+    nodes = [n for value in values if value is not None for n in ast.walk(value)]
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+
+
 def declared_names(tree: ast.AST) -> frozenset[str]:
     """The names that functions declare as global or nonlocal."""
     declarations = (n for n in statements_below(tree) if isinstance(n, ast.Global | ast.Nonlocal))

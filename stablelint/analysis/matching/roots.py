@@ -169,7 +169,7 @@ def _follow_gradients(found: list[Root]) -> None:
     """Marks the private functions all of whose callers switch gradients off."""
     felt: dict[str, bool] = {}
     for root in found:
-        graded = not root.function.without_gradient
+        graded = root.function.records(True)
         for name in root.seen.callees:
             felt[name] = felt.get(name, False) or graded
     for root in found:

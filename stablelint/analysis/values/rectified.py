@@ -7,7 +7,7 @@ gradient on at its bound, and a product with a mask makes NaN of it.
 from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import recast, stripped
+from stablelint.analysis.values.views import recast, shown
 from stablelint.syntax.operations import SELECTIONS, having
 
 _RECTIFIERS = having("rectify")
@@ -16,12 +16,13 @@ _REDUCED = frozenset("sum mean amax max cumsum square abs sqrt".split())
 _POOLED = having("mean-pool", "max-pool")
 _TOGETHER = having("join") | {"add", "phi"}
 _PASSING = _REDUCED | _POOLED | SELECTIONS
+_SHRINKING = _POOLED | {"mean", "square", "pow", "div"}
 _DEPTH = 12
 
 
 def is_cut_at_zero(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is nowhere negative, and no gradient passes from its zeros to anything that they are made of."""
-    inner = stripped(value)
+    inner = shown(value)
     if not inner.interval.lo >= 0 or not depth:
         return False
     if inner.op in _RECTIFIERS:
@@ -33,12 +34,14 @@ def is_cut_at_zero(value: Value, depth: int = _DEPTH) -> bool:
         ]
         terms = [part for part in joined if part.kind in (Kind.TENSOR, Kind.UNKNOWN)]
         return bool(terms) and all(is_cut_at_zero(part, depth - 1) for part in terms)
-    if inner.op == "mul" and len(parts) == 2:
+    if inner.op == "mul" and len(parts) == 2 and inner.dtype != "float16":
         one, other = parts
         if recast(one).key == recast(other).key:
             return is_cut_at_zero(one, depth - 1)
         number, rest = (one, other) if one.kind is Kind.NUMBER else (other, one)
         return _is_positive_number(number) and is_cut_at_zero(rest, depth - 1)
+    if inner.op in _SHRINKING and inner.dtype == "float16":
+        return False  # of a number that is not 0 it may make one
     is_passed = (
         inner.op in _PASSING
         or (inner.op == "div" and _is_positive_number(inner.operands["other"]))

@@ -85,15 +85,6 @@ RAISED_ON = """
                 raise ValueError
         return torch.log(x)
     """
-RECORDED = {
-    "by a decorator": "@torch.inference_mode(False)\ndef f(x: torch.Tensor):\n    return torch.sqrt(x * x).sum()",
-    "by a decorator that says so by name": (
-        "@torch.inference_mode(mode=False)\ndef f(x: torch.Tensor):\n    return torch.sqrt(x * x).sum()"
-    ),
-    "as somebody asks": (
-        "def f(x: torch.Tensor, off: bool):\n    with torch.inference_mode(off):\n        return torch.sqrt(x * x).sum()"
-    ),
-}
 
 
 @pytest.mark.parametrize("code", LATER.values(), ids=LATER)
@@ -113,11 +104,6 @@ def test_what_a_context_swallows_has_tested_nothing(code: str) -> None:
 
 def test_a_context_that_lets_errors_pass_keeps_what_was_tested() -> None:
     assert "SL101" in {rule for _, rule in proved(RAISED_ON)}
-
-
-@pytest.mark.parametrize("code", RECORDED.values(), ids=RECORDED)
-def test_a_gradient_is_recorded_where_nothing_switches_it_off(code: str) -> None:
-    assert "SL105" in {rule for _, rule in open_(code)}
 
 
 def test_what_a_cache_hands_out_is_assumed_to_be_left_alone() -> None:

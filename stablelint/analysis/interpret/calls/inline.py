@@ -248,7 +248,7 @@ def run_function(
     if arguments is None:
         arguments = settings(function, frame)
     inner = enter(function, arguments, receiver, frame)
-    inner.state.gradient = frame.state.gradient and not function.without_gradient
+    inner.state.gradient = function.records(frame.state.gradient)
     inner.state.facts = dict(frame.state.facts)
     inner.state.attributes = dict(frame.state.attributes)
     inner.state.nonempty = frame.state.nonempty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.files.modules import FunctionInfo, switches_gradient_off
+from stablelint.analysis.files.modules import FunctionInfo, records_gradient
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Value
 from stablelint.syntax.names import called_name
@@ -27,15 +27,10 @@ TENSOR_TYPES = {
 
 def enter_context(node: ast.expr, context: Value, frame: Frame) -> None:
     """What holds within a `with`."""
-    name = called_name(node)
-    mode = context.first.constant() if context.first is not None else None
-    if switches_gradient_off(node):
-        frame.state.gradient = False
-    elif name == "enable_grad" or (name == "set_grad_enabled" and mode is not False):
-        frame.state.gradient = True
-    elif name == "set_grad_enabled":
-        frame.state.gradient = False
-    elif name == "autocast":
+    recorded = records_gradient(node)
+    if recorded or (recorded is False and context.op.startswith("torch.")):
+        frame.state.gradient = recorded
+    elif called_name(node) == "autocast":
         frame.state.autocast = autocast_dtype(context)
 
 
@@ -63,6 +58,9 @@ def decorate(function: FunctionInfo, frame: Frame) -> None:
 
 def set_default(method: str, positional: list[Value], frame: Frame) -> bool:
     """`torch.set_default_dtype(…)` and the like; False where the call is none of them."""
+    if method == "set_grad_enabled" and positional:
+        recorded = positional[0].constant() is not False
+        frame.state.gradient = frame.state.gradient or recorded
     if method not in ("set_default_dtype", "set_default_tensor_type") or not positional:
         return False
     given = positional[0]

@@ -70,11 +70,12 @@ def _expression(node: ast.Expr, frame: Frame) -> None:
 
 def _evaluate_into(places: list[ast.expr], written: ast.expr, frame: Frame) -> Value:
     """The value of what is written into places: without a gradient where none of them keeps one."""
-    recorded = frame.state.gradient
-    if recorded and places and not isinstance(places[0], ast.Name):
-        frame.state.gradient = not all(_is_untracked(place, frame) for place in places)
+    tracked = not frame.state.gradient or not places or isinstance(places[0], ast.Name)
+    if tracked or not all(_is_untracked(place, frame) for place in places):
+        return evaluate(written, frame)
+    frame.state.gradient = False
     value = evaluate(written, frame)
-    frame.state.gradient = recorded
+    frame.state.gradient = True
     return value
 
 
