@@ -15,14 +15,14 @@ from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers
+from stablelint.analysis.interpret.paths.narrowing import kept_by, narrowed_value, open_to_callers
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import adds_dimensions, gives_places, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import picks_rows, selector
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, join
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, join
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.interval import Interval
 
@@ -121,33 +121,18 @@ def _optimizer(frame: Frame) -> ClassInfo | None:
     return owner if inherits_from(owner, "torch.optim.", frame) else None
 
 
-def _belief_of_selection(base: Value, mask: Value, chosen: Value, frame: Frame) -> Belief | None:
-    """What a mask tells of the values that it takes, where it compares them with a setting."""
-    settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
-    if not settings:
-        return None
-    narrowed = narrowed_by(mask, True, base, frame, settings, by_row=True)
-    known = frame.state.effective(base)
-    return (
-        belief_in(narrowed, chosen.zero, Attained.COINCIDENCE, chosen, settings)
-        if narrowed != known
-        else None
-    )
-
-
 def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
     known = frame.state.effective(base)
     told = narrowed_by(index, True, base, frame, by_row=True) if mask else known
     of_rows = mask and told != known and base.kind is not Kind.ARRAY and picks_rows(index)
-    selected = narrowed_value(base, known if of_rows else told, frame)
+    taken = mask and not of_rows
+    selected = kept_by(index, True, base, frame, by_row=True) if taken else narrowed_value(base, known, frame)
     chosen = apply("index", {"input": selected, "index": index}, node, frame)
     if of_rows:
         alone = Assumption(f"{base.name or 'what is selected from'} has one dimension")
         chosen.belief = Belief(told, Attained.NONE, Attained.COINCIDENCE, (alone,))
-    elif mask:
-        chosen.belief = _belief_of_selection(base, index, chosen, frame) or chosen.belief
     if mask and picks_something(index, frame.state):
         frame.state.selecting |= {index.key}
         frame.state.nonempty |= {chosen.key}

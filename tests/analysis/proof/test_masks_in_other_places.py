@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_, proved
+from tests.analysis.support import assumed, open_, proved
 
 ELSEWHERE = {
     "each row is the whole": "def f(s):\n    return torch.log(s.expand(3, 3)[s > 0])",
@@ -68,3 +68,39 @@ CUT = {
 @pytest.mark.parametrize("code", CUT.values(), ids=CUT)
 def test_a_cast_to_whole_numbers_keeps_no_bound(code: str) -> None:
     assert not proved(code)
+
+
+SET = {
+    "written through the mask": "d[d < eps] = 1.0",
+    "chosen": "d = torch.where(d < eps, torch.ones_like(d), d)",
+    "filled": "d = d.masked_fill(d < eps, 1.0)",
+    "selected": "d = d[d >= eps]",
+}
+
+
+@pytest.mark.parametrize("replaced", SET)
+@pytest.mark.parametrize(
+    ("setting", "status"),
+    [("eps=1e-5", "assumed"), ("eps=0.0", "open"), ("eps=-1.0", "open"), ("eps", "open")],
+)
+def test_what_a_test_with_a_setting_leaves_rests_on_it(replaced: str, setting: str, status: str) -> None:
+    code = f"def f(x, y, {setting}):\n    d = x[..., 1] - x[..., 0]\n    {SET[replaced]}\n    return y / d\n"
+    assert ((4, "SL102") in open_(code)) is (status == "open")
+    assert ((4, "SL102") in assumed(code)) is (status == "assumed")
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [
+        "d[d > eps] = 1.0",  # what is left is below it
+        "d[x[..., 1] < eps] = 1.0",
+        "d[d < eps] = 0.0",
+        "d = torch.where(d < eps, d, torch.ones_like(d))",
+        "d[d.abs() > eps] = 1.0",
+        "m = d < eps\n    d = d - 1\n    d[m] = 1.0",
+        "d[d < eps] = 1.0\n    eps = 0.0\n    d = d - 1.0",
+    ],
+)
+def test_another_test_with_a_setting_leaves_the_zero(replaced: str) -> None:
+    code = f"def f(x, y, eps=1e-5):\n    d = x[..., 1] - x[..., 0]\n    {replaced}\n    return y / d\n"
+    assert "SL102" in [rule for _, rule in open_(code)]

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply, element_type
 from stablelint.analysis.interpret.operations.sizes import counted, size_of
-from stablelint.analysis.interpret.paths.conditions import narrowed_by
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.paths.narrowing import kept_by
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable
 from stablelint.analysis.values import lists
@@ -36,8 +35,8 @@ def _where(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
             condition, chosen = chosen, condition
     narrowed = {
         "condition": condition,
-        "input": narrowed_value(chosen, narrowed_by(condition, True, chosen, frame), frame),
-        "other": narrowed_value(other, narrowed_by(condition, False, other, frame), frame),
+        "input": kept_by(condition, True, chosen, frame),
+        "other": kept_by(condition, False, other, frame),
     }
     return apply("where", narrowed, node, frame)
 
@@ -57,7 +56,7 @@ def _masked_select(op: str, operands: dict[str, Value], node: ast.AST, frame: Fr
     if not {"input", "mask"} <= operands.keys():
         return None
     base = operands["input"]
-    kept = narrowed_value(base, narrowed_by(operands["mask"], True, base, frame), frame)
+    kept = kept_by(operands["mask"], True, base, frame)
     return apply("index", {"input": kept, "index": operands["mask"]}, node, frame)
 
 

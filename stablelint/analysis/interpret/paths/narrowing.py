@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.values.lists import held_by, holding
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, restricted
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, believed, restricted
+from stablelint.analysis.values.views import behind
 from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 _TOLD = 2  # settings of other files that a finding tells, those next to 0
@@ -25,6 +27,20 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
     if interval == value.interval:
         return value
     return restricted(value, frame.graph.key("narrowed", value.key, interval), interval, "branch")
+
+
+def kept_by(mask: Value, truth: bool, value: Value, frame: Frame, by_row: bool = False) -> Value:
+    """A value where a mask is `truth`, and where it lies as long as the settings in the mask stay; see `narrowed_by`."""
+    kept = narrowed_value(value, narrowed_by(mask, truth, value, frame, by_row=by_row), frame)
+    settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
+    if not settings:
+        return kept
+    told = narrowed_by(mask, truth, value, frame, settings, by_row)
+    belief = belief_in(told, kept.zero, Attained.COINCIDENCE, kept, settings)
+    if belief is None or told == frame.state.effective(value):
+        return kept
+    key = frame.graph.key("kept", kept.key, mask.key, truth)
+    return replace(kept, key=key, belief=belief, origin=kept.origin | {kept.key})
 
 
 def opened(value: Value, key: int, said: str, frame: Frame) -> Value:

@@ -10,8 +10,7 @@ from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
 from stablelint.analysis.interpret.operations.sizes import size_of
-from stablelint.analysis.interpret.paths.conditions import narrowed_by
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value
+from stablelint.analysis.interpret.paths.narrowing import kept_by
 from stablelint.analysis.interpret.statements.writing import (
     STORED,
     forgotten,
@@ -239,4 +238,4 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
 
 def masked(base: Value, mask: Value, fill: Value, frame: Frame, by_row: bool = False) -> tuple[Value, Value]:
     """`base` where the mask is false, and the fill, as `masked_fill` combines them; see `narrowed_by`."""
-    return narrowed_value(base, narrowed_by(mask, False, base, frame, by_row=by_row), frame), fill
+    return kept_by(mask, False, base, frame, by_row), fill
