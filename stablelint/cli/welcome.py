@@ -56,7 +56,7 @@ def _first_step(style: Style) -> str:
         read = f"none of {plural(seen, 'Python file')} imports torch" if seen else "there are no Python files"
         return f"Here {read}: name a folder, as in {style.bold('stablelint check path/to/project')}."
     many = "at least " if seen >= _ENOUGH else ""
-    where = "with its settings" if settings.source else "with no settings yet"
+    where = f"with settings in {settings.source.name}" if settings.source else "with no settings yet"
     uses = "uses" if using == 1 else "use"
     return f"Here {many}{plural(using, 'file')} {uses} torch, {where}. Begin with {style.bold('stablelint check')}."
 

@@ -25,7 +25,7 @@ def test_alone_it_says_what_to_do_here(run: Run, project: Path) -> None:
     assert "Here 1 file uses torch, with no settings yet. Begin with stablelint check." in said
     assert max(map(len, said.splitlines())) <= 80, "a narrow terminal breaks no line"
     (project / "pyproject.toml").write_text("[tool.stablelint]\n")
-    assert "with its settings" in run().out
+    assert "with settings in pyproject.toml" in run().out
     (project / "bad.py").write_text("print(1)\n")
     assert "Here none of 1 Python file imports torch: name a folder" in run().out
     notebook = {"cells": [{"cell_type": "code", "source": ["import torch\n"]}], "metadata": {}, "nbformat": 4}
