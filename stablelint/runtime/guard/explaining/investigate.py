@@ -24,12 +24,14 @@ from stablelint.runtime.guard.replay.attempts import (
     slices,
     slices_of_earlier_cells,
     slices_of_generators,
+    update_of,
 )
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
 from stablelint.runtime.guard.reporting.event import Element, Event, Kind, Mechanism, Origin, Phase
 from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import resolve, site_of, step_frames
@@ -99,7 +101,9 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
         (name for name, one in parameters.items() if not watch.skips(name) and badness_of(one)), None
     )
     if damaged is not None and watch.stepped:
-        return Finding(_optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target)
+        return _update_of_program(watch, target) or Finding(
+            _optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target
+        )
     best: Outcome | None = None
     chosen: Attempt | None = None
     changed: dict[str, None] = {}
@@ -162,12 +166,30 @@ def _update_by_hand(watch: Watch, target: Target, root: Root, chosen: Attempt) -
     sites = root.fault.place.sites
     operands = naming.named_operands(root, resolve(sites[0]) if sites else None)
     name = next((one.name for one in operands if one.nan or one.inf), "a parameter")
-    found = _made_before(watch, replace(target, updated={name: root.leaf}), [chosen])
+    return _updated_again(watch, replace(target, updated={name: root.leaf}), [chosen])
+
+
+def _update_of_program(watch: Watch, target: Target) -> Finding | None:
+    """The statement of an optimizer that the program has written; None where it is none, or does not do it again."""
+    written = [one for one in watch.optimizers if is_written_by_program(one)]
+    if not written:
+        return None
+    parameters = {name: one for name, one in target.parameters.items() if not watch.skips(name)}
+    target = replace(target, updated={name: one for name, one in parameters.items() if badness_of(one)})
+    return _updated_again(watch, target, [*map(update_of, written), *attempts(watch, target.alarm)])
+
+
+def _updated_again(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Finding | None:
+    """The statement of an update, done again with 0 for what is not finite in the parameters."""
+    found = _made_before(watch, target, ways)
     if found is None:
         return None
+    name = next(iter(target.updated))
     note = f"The update repeated with 0 for what is not finite in {name}: other operands may differ."
     step = max(target.alarm.step - 1, 0)
-    event = replace(found.event, phase=Phase.OPTIMIZER, step=step, parameter=name, note=note)
+    event = replace(
+        found.event, phase=Phase.OPTIMIZER, origin=Origin.FUNCTION, step=step, parameter=name, note=note
+    )
     return replace(found, event=event)
 
 

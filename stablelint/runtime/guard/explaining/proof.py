@@ -66,6 +66,8 @@ def _replayed(
         note = f"With {named} the value that was shown is finite."
     elif target.shown:
         note = f"With {named} the value that was shown still is not finite."
+    elif finite and target.updated:
+        note = f"The update repeated with {named} leaves finite parameters."
     elif finite:
         loss = "" if outcome.loss is None else "a finite loss and "
         note = f"The step replayed with {named} has {loss}finite gradients."

@@ -28,10 +28,12 @@ from stablelint.runtime.guard.source.region import Region, place_of, region_at, 
 from stablelint.runtime.guard.source.slices import is_bad, slices_at, slices_of_cells
 from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
+from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import is_library, step_frames
 from stablelint.runtime.program.threads import others_run_the_program
+from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
@@ -77,6 +79,18 @@ def _as_it_was_called(closure: Callable[[], object], names: OuterNames | None) -
             return closure()
 
     return closure if names is None else run
+
+
+def update_of(optimizer: torch.optim.Optimizer) -> Attempt:
+    """The update alone, of the gradients that the parameters have."""
+    held = [(one, one.grad) for one in parameters_of(optimizer)]
+
+    def run() -> None:
+        for one, gradient in held:
+            one.grad = gradient if gradient is None else gradient.clone()
+        optimizer.step()
+
+    return Attempt(run, None)
 
 
 def slices(alarm: Alarm) -> Iterator[Attempt]:
@@ -260,7 +274,11 @@ _PLAIN = frozenset({"detach", "clone", "data", "item", "to", "float", "mean", "s
 
 @contextmanager
 def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
-    """Optimizers do not write while a step is replayed; reaching the guilty one ends the replay."""
+    """Optimizers do not write while a step is replayed; reaching the guilty one ends the replay.
+
+    Where an update is looked for, those that the program has written do.
+    """
+    updating = bool(replay.target.updated)
 
     def step(of: Any, _: Any, closure: Callable[[], object] | None = None, **__: object) -> object:
         replay.on_step(of)
@@ -268,6 +286,8 @@ def _steps_skipped(watch: Watch, replay: Replay) -> Iterator[None]:
 
     with ExitStack() as stack:
         for optimizer in watch.optimizers:
+            if updating and is_written_by_program(optimizer):
+                continue
             own = in_own_thread(partial(step, optimizer))
             stack.enter_context(replaced(optimizer, "step", own))
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 
@@ -10,10 +11,17 @@ import torch
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.meter import Meter
 from stablelint.runtime.guard.watching.step_state import Alarm, StepState
-from stablelint.runtime.program.frames import Site, user_frame
+from stablelint.runtime.program.frames import Site, is_library, user_frame
+from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import sum_of
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.norms import all_finite, fused_norms, total_norm
+
+
+def is_written_by_program(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether the program itself says how an optimizer steps."""
+    filename = inspect.unwrap(type(optimizer).step).__code__.co_filename
+    return not is_library(filename) and not is_installed(filename)
 
 
 class Checks:

@@ -23,7 +23,7 @@ from stablelint.runtime.guard.reporting.event import Warned
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.activations import Activations
-from stablelint.runtime.guard.watching.checks import Checks
+from stablelint.runtime.guard.watching.checks import Checks, is_written_by_program
 from stablelint.runtime.guard.watching.history import History
 from stablelint.runtime.guard.watching.limit import NormLimit
 from stablelint.runtime.guard.watching.meter import Meter
@@ -178,7 +178,7 @@ class Watch(hooks.Observer):
         state = self._local.state
         if not self._is_watched(state, optimizer):
             return
-        if state.step % self._parameters_every == 0:
+        if state.step % self._parameters_every == 0 or is_written_by_program(optimizer):
             self._checks.parameters(state, optimizer)
         self._end_step(state)
 
