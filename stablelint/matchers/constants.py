@@ -84,11 +84,16 @@ def _is_absorbed(constant: Value) -> bool:
     number = constant.default()
     if not isinstance(number, float) or number.is_integer() or not 0.5 < abs(number) < 1e6:
         return False
-    node = constant.node
-    written = isinstance(node, ast.Constant) or (
-        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
-    )
-    return written and round_to(number, FLOAT32).is_integer()
+    node, whole = constant.node, round_to(number, FLOAT32)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return any(_literal(part) in (whole, -whole) for part in (node.left, node.right))
+    return isinstance(node, ast.Constant) and whole.is_integer()
+
+
+def _literal(node: ast.expr) -> float | None:
+    """The number that an expression is written as, whatever its sign."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return inner.value if isinstance(inner, ast.Constant) and isinstance(inner.value, int | float) else None
 
 
 def _is_idle(bounded: Value, constant: Value, frame: Frame) -> bool:

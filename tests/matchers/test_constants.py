@@ -99,3 +99,18 @@ def test_a_difference_of_bytes(line: str, told: bool) -> None:
 def test_a_margin_by_default_is_told_where_it_is_taken_from_1(margin: str, count: int) -> None:
     code = f"def f(x, eps={margin}):\n    return x.clamp(min=eps, max=1.0 - eps)\n"
     assert len(findings("SL410", code)) == count
+
+
+@pytest.mark.parametrize(
+    ("number", "count"),
+    [
+        ("1 - b", 1),
+        ("-1 + b", 1),
+        ("b + 1.0", 1),
+        ("2 / (1 - 0.999) - 1", 0),
+        ("0.1 * 3 + 0.7", 0),
+    ],
+)
+def test_a_small_term_is_added_to_a_whole_number_that_is_written(number: str, count: int) -> None:
+    code = f"def f(x, b=1e-10):\n    return torch.acos(x * 0.1 + ({number}))\n"
+    assert len(findings("SL410", code)) == count

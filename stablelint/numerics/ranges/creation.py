@@ -10,6 +10,8 @@ from stablelint.numerics.powers import power
 from stablelint.numerics.ranges.call import Call, Transfer, always
 
 _HALF_OPEN_UNIT = Interval(0.0, 1.0, hi_open=True)
+# A draw farther out has a chance of 1e-57; what is made of 64 random bits lies within 10, by whichever method.
+_STANDARD_NORMAL = Interval(-16.0, 16.0)
 
 
 def _arange(call: Call) -> Interval:
@@ -61,7 +63,8 @@ def _uniform(call: Call) -> Interval:
 
 CREATION: Mapping[str, Transfer] = {
     **dict.fromkeys(["rand", "rand_like"], always(_HALF_OPEN_UNIT)),
-    **dict.fromkeys(["randn", "randn_like", "normal", "empty", "empty_like"], always(TOP)),
+    **dict.fromkeys(["randn", "randn_like"], always(_STANDARD_NORMAL)),
+    **dict.fromkeys(["normal", "empty", "empty_like"], always(TOP)),
     **dict.fromkeys(["eye", "one_hot", "bernoulli"], always(BOOLEAN)),
     **dict.fromkeys(["randperm", "multinomial"], always(COUNT)),
     "exponential_": always(POSITIVE),

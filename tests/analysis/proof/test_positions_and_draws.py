@@ -120,3 +120,32 @@ def test_there_is_a_process() -> None:
     """
     assert rules(code.format(1)) == []
     assert rules(code.format(0)) == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.exp2(torch.randn(n) * 0.2)",
+        "torch.exp(torch.randn_like(x))",
+        "torch.exp(1 + 2 * torch.randn(n).abs())",
+    ],
+)
+def test_a_standard_normal_draw_lies_within_a_few_deviations(line: str) -> None:
+    assert "SL201" not in [rule for _, rule in open_(f"def f(x: torch.Tensor, n: int):\n    return {line}\n")]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "return torch.exp(torch.randn(n) * 100)",
+        "return torch.exp(torch.randn(n) * x)",
+        "return torch.exp(torch.normal(x, 1.0))",
+        "return torch.exp(torch.randn(n) / x)",
+        "w = torch.randn(n)\n    w.copy_(x)\n    return torch.exp(w)",
+        "w = torch.randn(n, requires_grad=True)\n    torch.optim.SGD([w], lr=1.0)\n    return torch.exp(w)",
+        "w = nn.Parameter(torch.randn(n))\n    return torch.exp(w)",
+        "w = torch.randn(n)\n    for _ in range(n):\n        w = w * 2\n    return torch.exp(w)",
+    ],
+)
+def test_what_is_made_of_a_draw_may_lie_anywhere(lines: str) -> None:
+    assert "SL201" in [rule for _, rule in open_(f"def f(x: torch.Tensor, n: int):\n    {lines}\n")]
