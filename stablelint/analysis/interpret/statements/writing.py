@@ -191,15 +191,18 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
 def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
     """Keys of the tensors that `target` may be, where objects yield it of which no more is known than what they hold."""
     holders: list[Value] = []
+    anything = False
     for source in _sources(target):
         if _is_opaque(source):
             holders.append(source)
-            if source.op != "attribute":
-                holders += [*frame.state.names.values(), *frame.state.attributes.values()]
+            anything = anything or source.op != "attribute"
         elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
             kept = source.first.data[1].settled().get(source.name)
             holders += [frame.graph.sequence([kept])] if kept is not None else []
+    if anything:
+        holders += [*frame.state.names.values(), *frame.state.attributes.values()]
     seen: set[int] = set()
+    told: set[int] = set()  # identities: equal values can have their elements in two places
     while holders:
         holder = holders.pop()
         if holder.key in seen:
@@ -207,9 +210,12 @@ def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
         seen.add(holder.key)
         held = _held_in(holder, frame)
         holders += held
-        for part in (leaf for one in held for leaf in lists.leaves(one)):
-            if part.kind in STORED:
-                yield from _storage(part)
+        for one in held:
+            if id(one) not in told:
+                told.add(id(one))
+                for part in lists.leaves(one):
+                    if part.kind in STORED:
+                        yield from _storage(part)
 
 
 def _is_opaque(value: Value) -> bool:
