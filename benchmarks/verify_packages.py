@@ -3,12 +3,13 @@
 python benchmarks/verify_packages.py [NAME ...] [--part I/N] [--suites] [--page FILE]
 
 Each release of verified.toml is unpacked and installed, with its tests, into an environment of its own. What was
-found is kept there, so that one package can be run again and the page is written for all of them. With `--suites`
+found is kept there, and the page says of packages that are not what it said before. With `--suites`
 the confirmed fixes are written into a copy of each package, and its tests are run before and after. `--part 2/3` runs
 every third of a package's test paths, from the second on: what each part has shown is put together on the page.
 """
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -199,12 +200,35 @@ def _keep(entry: Document, part: Part, document: Document) -> None:
     )
 
 
-def page(documents: list[Document]) -> str:
-    """The Markdown page on all packages."""
-    return "\n".join([*_head(documents), *(line for item in documents for line in _package(item))]) + "\n"
+def page(documents: list[Document], before: str) -> str:
+    """The Markdown page on all packages; of those without a document it says what it said before."""
+    named = {_release(item["entry"]): item for item in documents}
+    releases = [_release(entry) for entry in packages([])]
+    sections = _sections(before) | {name: "\n".join(_package(item)) for name, item in named.items()}
+    shown = [sections[name] for name in releases if sections.get(name)]
+    return "\n".join([*_head(documents, releases, before), *shown]) + "\n"
 
 
-def _head(documents: list[Document]) -> Iterator[str]:
+def _release(entry: Document) -> str:
+    return f"{entry['name']} {entry['version']}"
+
+
+def _sections(before: str) -> dict[str, str]:
+    """What a page says of each release that has a section, by release."""
+    parts = before.split("\n## ")[1:]
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}
+
+
+def _table(head: str, kinds: str, rows: dict[str, str], releases: list[str], before: str) -> Iterator[str]:
+    """A table with a row for each release; a row that is missing stands as it stood under the same head."""
+    lines = before.partition(f"{head}\n")[2].splitlines()[1:]
+    standing = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    known = {line[2:].partition(" | ")[0]: line for line in standing} | rows
+    found = [known[name] for name in releases if name in known]
+    yield from [head, kinds, *found] if found else []
+
+
+def _head(documents: list[Document], releases: list[str], before: str) -> Iterator[str]:
     yield "# Verified in real software"
     yield ""
     yield "`stablelint verify` on released packages, with their own test-suites as the command and every finding of"
@@ -223,41 +247,39 @@ def _head(documents: list[Document]) -> Iterator[str]:
     yield ""
     columns = ("confirmed", "reachable", "handled", "latent", "ineffective", "diverges", "not-reproduced")
     columns = (*columns, "not-reached")
-    yield f"| release | sites | {' | '.join(columns)} | seconds |"
-    yield f"| --- {'| ---: ' * (len(columns) + 2)}|"
+    rows = {}
     for item in documents:
         counts = Counter(site["verdict"] for site in item["sites"])
         shown = " | ".join(str(counts[column]) for column in columns)
-        release = f"{item['entry']['name']} {item['entry']['version']}"
-        yield f"| {release} | {len(item['sites'])} | {shown} | {item['seconds']} |"
+        release = _release(item["entry"])
+        rows[release] = f"| {release} | {len(item['sites'])} | {shown} | {item['seconds']} |"
+    head, kinds = f"| release | sites | {' | '.join(columns)} | seconds |", "| --- " + "| ---: " * 10 + "|"
+    yield from _table(head, kinds, rows, releases, before)
     yield ""
-    if any("suite" in item for item in documents):
-        yield "The same tests before and after, with every fix that is confirmed written into the package (`--suites`);"
-        yield "the other packages have none."
-        yield "Some tests fail by chance, whatever the text: one counts that passes in each run before and fails in each"
-        yield f"run after, and where there is one, there are {RUNS} of each."
-        yield ""
-        yield "| release | tests | pass before | fail after | fixes |"
-        yield "| --- | ---: | ---: | ---: | --- |"
+    yield "The same tests before and after, with every fix that is confirmed written into the package (`--suites`);"
+    yield "the other packages have none."
+    yield "Some tests fail by chance, whatever the text: one counts that passes in each run before and fails in each"
+    yield f"run after, and where there is one, there are {RUNS} of each."
+    yield ""
+    rows = {}
     for item in documents:
         if "suite" in item:
-            held, name = item["suite"], f"{item['entry']['name']} {item['entry']['version']}"
-            yield f"| {name} | {held['tests']} | {held['passed']} | {len(held['broken'])} | {held['said']} |"
+            held, release = item["suite"], _release(item["entry"])
+            broken = ", ".join((str(len(held["broken"])), *held["broken"]))
+            rows[release] = f"| {release} | {held['tests']} | {held['passed']} | {broken} | {held['said']} |"
+    head = "| release | tests | pass before | fail after | fixes |"
+    yield from _table(head, "| --- | ---: | ---: | ---: | --- |", rows, releases, before)
     yield ""
-    broken = [test for item in documents for test in item.get("suite", {}).get("broken", ())]
-    if broken:
-        yield f"What fails after: {', '.join(f'`{test}`' for test in broken)}."
-        yield ""
     yield "The tests were run again with the fixes in memory, as `verify` does by default; a fix that a test speaks"
     yield "against is refused:"
     yield ""
-    yield "| release | rerun |"
-    yield "| --- | --- |"
+    rows = {}
     for item in documents:
         if item["rerun"] is not None:
             said = {True: "passed", False: "failed", None: "undecided"}[item["rerun"]["passed"]]
-            release = f"{item['entry']['name']} {item['entry']['version']}"
-            yield f"| {release} | {said}: {one_line(item['rerun']['claim'])} |"
+            release = _release(item["entry"])
+            rows[release] = f"| {release} | {said}: {one_line(item['rerun']['claim'])} |"
+    yield from _table("| release | rerun |", "| --- | --- |", rows, releases, before)
     yield ""
 
 
@@ -267,7 +289,7 @@ def _package(item: Document) -> Iterator[str]:
     proved = [site for verdict in (*PROVED, *REFUSED) for site in item["sites"] if site["verdict"] == verdict]
     if not proved:
         return
-    yield f"## {item['entry']['name']} {item['entry']['version']}"
+    yield f"## {_release(item['entry'])}"
     yield ""
     yield f"`pytest {' '.join(item['entry']['tests'])}`"
     yield ""
@@ -341,7 +363,8 @@ def main() -> None:
         print(f"{entry['name']:18} {document['seconds']:4} s  {dict(counts)}", flush=True)
     known = (list(_kept(entry)) for entry in packages([]))
     documents = [joined(parts) for parts in known if parts]
-    options.page.write_text(page(documents), encoding="utf-8")
+    before = options.page.read_text(encoding="utf-8") if options.page.exists() else ""
+    options.page.write_text(page(documents, before), encoding="utf-8")
 
 
 if __name__ == "__main__":
