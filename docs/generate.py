@@ -5,6 +5,7 @@ A hook of mkdocs: the pages are made when the site is built, and never stand in 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +14,22 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from stablelint.catalog import Rule, load_catalog
+from stablelint.catalog import Catalog, Rule, load_catalog
+from stablelint.catalog.discover import builtin_folder
 from stablelint.catalog.keys import reference
 from stablelint.cli.main import command, command_names, command_parser
 from stablelint.cli.options import program_rules
 
 ROOT = Path(__file__).resolve().parent.parent
+_LOG = logging.getLogger("mkdocs.stablelint")  # a warning is an error where the site is built strictly
 _BESIDE = re.compile(r"\]\(\.\./([^)#]+)\)")
 _TOML = re.compile(r"^```toml\n.*?^```\n", re.DOTALL | re.MULTILINE)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Fills the navigation: every rule by family, and only pages that exist."""
+    """Fills the navigation: every rule by family, and only pages that exist; warns of rule pages that are none."""
+    for problem in _problems(load_catalog(entry_points=False)):
+        _LOG.warning(problem)
     made = dict(_pages())
     config.nav = [_filled(entry, made) for entry in config.nav or ()]
     return config
@@ -67,6 +72,15 @@ def _title(family: str) -> str:
 
 def _exists(path: str, made: dict[str, str]) -> bool:
     return path in made or (ROOT / "docs" / path).exists()
+
+
+def _problems(catalog: Catalog) -> Iterator[str]:
+    """What keeps pages of rules from the site, each with its place."""
+    for problem in catalog.problems:
+        place = problem.position
+        yield f"{problem.filename}{f':{place.row}:{place.column}' if place else ''}: {problem.message}"
+    if not catalog.sources:
+        yield f"{builtin_folder()}: no rule pages here"
 
 
 def _pages() -> Iterator[tuple[str, str]]:

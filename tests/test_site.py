@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stablelint
-from stablelint.catalog import load_catalog
+from stablelint.catalog import Catalog, load_catalog
 from stablelint.cli.main import command_names
 from stablelint.config import KEYS
 
@@ -41,3 +41,15 @@ def test_every_rule_and_command_has_its_place() -> None:
         assert all(f"## {title}" in page for title in rule.sections)
     for name in command_names():
         assert f"\n## stablelint {name}\n" in made["commands.md"]
+
+
+def test_rule_pages_that_the_site_cannot_hold_are_told_with_their_place(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the site's generator is not installed")
+    problems = runpy.run_path(str(DOCS / "generate.py"))["_problems"]
+    assert list(problems(load_catalog(entry_points=False))) == []
+    page = tmp_path / "bad.md"
+    page.write_text('# bad\n\nx\n\n```toml\ncode = "SL999"\nseverty = "error"\n```\n')
+    [told] = problems(load_catalog([tmp_path], entry_points=False))
+    assert told == f"{page}:7:1: rule page: unknown key `severty` in a rule page"
+    [none] = problems(Catalog((), ""))
+    assert none.endswith("rules: no rule pages here")
