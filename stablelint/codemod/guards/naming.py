@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads, looks_names_up, readers, shown
+from stablelint.codemod.flow.nodes import loads, looks_names_up, readers, shown, stores
 from stablelint.codemod.guards import dead
 from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.hoist import hoist, name_for
@@ -157,6 +157,7 @@ def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tup
         stays = (
             others
             or looks_names_up(function)
+            or any(isinstance(one.ctx, ast.Del) for one in stores(function, target.id))
             or comments(tree.text(statement))
             or function_of(tree, node) is not function
         )

@@ -18,6 +18,7 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
     "reduction": ("'sum'", "'none'", "'mean'"),
 }
 _RANGE = (-2.0, 2.0)
+_OF_PROGRAMS = frozenset("pqrk")  # the names that programs give
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,10 @@ class Core:
         return ast.unparse(_Written(node, text).visit(_marked(self.tree, node)))
 
 
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
 def _is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
 
@@ -76,7 +81,7 @@ def _is_number(node: ast.AST) -> bool:
 class _Written(ast.NodeTransformer):
     def __init__(self, node: ast.AST, text: str) -> None:
         self._shape = None if isinstance(node, ast.Constant | ast.UnaryOp) else ast.dump(node)
-        self._new = ast.parse(text, mode="eval").body
+        self._new = _expression(text)
 
     def visit(self, node: ast.AST) -> Any:
         if getattr(node, "marked", False) or (self._shape is not None and ast.dump(node) == self._shape):
@@ -112,8 +117,8 @@ def _core(rule: Rule, tree: ast.expr, optional: frozenset[str], rng: random.Rand
     dropped = {name for name in optional if rng.random() < 0.6}
     tree = _Spelled(settings, dropped, rng).visit(tree)
     names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - {"torch", "F"}
-    operands = {name: _range(rule, name, ast.unparse(tree)) for name in sorted(names)}
-    return Core(rule.code, ast.parse(ast.unparse(tree), mode="eval").body, operands)
+    operands = {name: _range(rule, name.rstrip("_"), ast.unparse(tree)) for name in sorted(names)}
+    return Core(rule.code, _expression(ast.unparse(tree)), operands)
 
 
 def _range(rule: Rule, name: str, text: str) -> tuple[float, float] | None:
@@ -137,16 +142,17 @@ class _Spelled(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         name = node.id.removeprefix(PREFIX)
         given = self._settings.get(name) if name != node.id else None
-        return ast.Name(name, ast.Load()) if given is None else ast.parse(given, mode="eval").body
+        own = f"{name}_" if name in _OF_PROGRAMS else name
+        return ast.Name(own, ast.Load()) if given is None else _expression(given)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         node.keywords = [one for one in node.keywords if not self._is_dropped(one)]
         self.generic_visit(node)
         name = ast.unparse(node.func)
         if name.startswith("torch.nn.functional."):
-            node.func = ast.Name(name.replace("torch.nn.functional", "F"), ast.Load())
+            node.func = _expression(name.replace("torch.nn.functional", "F"))
         elif name in ("torch.softmax", "torch.log_softmax") and self._rng.random() < 0.5:
-            node.func = ast.Name(name.replace("torch", "F"), ast.Load())
+            node.func = _expression(name.replace("torch", "F"))
         elif name.count(".") == 1 and name.startswith("torch.") and self._rng.random() < 0.4:
             return ast.Call(ast.Attribute(node.args[0], name[6:], ast.Load()), node.args[1:], node.keywords)
         return node

@@ -145,6 +145,8 @@ def differences(program: Program, fixed: str, core: Core, cases: Sequence[Case] 
         warnings.simplefilter("ignore")
         try:
             old = calls(program.source, program.driver)
+        except SyntaxError:
+            raise
         except Exception:
             return []
         try:

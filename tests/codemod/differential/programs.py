@@ -144,6 +144,47 @@ def _result(core: Core, rng: random.Random) -> Iterator[Program]:
     )
 
 
+_PLACES = {
+    "one line": "def f({names}): p = {made}; r = {use}; return r",
+    "annotated": "def f({names}):\n    p: torch.Tensor = {made}\n    return {use}",
+    "two targets": "def f({names}):\n    p = q = {made}\n    return {use}, q",
+    "unpacked": "def f({names}):\n    p, *q = [{made}, 1, 2]\n    return {use}, q",
+    "renamed": "def f({names}):\n    q = {made}\n    p = q\n    return {use}",
+    "taken away": "def f({names}):\n    p = {made}\n    r = {use}\n    del p\n    return r",
+    "default of a function": "def f({names}):\n    def g(p={made}):\n        return {use}\n    return g()",
+    "default of a lambda": "def f({names}):\n    return (lambda p={made}: {use})()",
+    "read by a function": "def f({names}):\n    p = {made}\n    def g():\n        return {use}\n    return g()",
+    "read by a comprehension": "def f({names}):\n    p = {made}\n    return [{use} for _ in range(2)]",
+    "bound by a comprehension": "def f({names}):\n    return [{use} for p in [{made}]]",
+    "bound by a case": "def f({names}):\n    match [{made}]:\n        case [p]:\n            return {use}",
+    "bound in a case": "def f({names}):\n    match 1:\n        case 1:\n            p = {made}\n            return {use}",
+    "shown": "def f({names}):\n    p = {made}\n    return f'{{({use}).sum().item():.1f}}'",
+    "declared global": "p = None\ndef f({names}):\n    global p\n    p = {made}\n    return {use}",
+    "declared nonlocal": "def f({names}):\n    p = None\n    def g():\n        nonlocal p\n        p = {made}\n"
+    "        return {use}\n    return g(), p",
+    "swallowed": "import contextlib\ndef f({names}):\n    p = None\n    with contextlib.suppress(Exception):\n"
+    "        p = {made}\n    return {use}",
+    "written to an attribute": "class S: pass\ndef f({names}):\n    s = S()\n    p = {made}\n    s.r = {use}\n"
+    "    return s.r",
+    "kept by an object": "class M:\n    def f(self, {names}):\n        self.p = {made}\n        p = self.p\n"
+    "        return {use}, self.p\nf = M().f",
+    "awaited": "import asyncio\nasync def g({names}):\n    p = {made}\n    return {use}\n"
+    "def f({names}):\n    return asyncio.run(g({names}))",
+    "mapped": "def g({names}):\n    p = {made}\n    return {use}\ndef f({names}):\n    return torch.vmap(g)({names})",
+    "checkpointed": "from torch.utils.checkpoint import checkpoint\ndef g({names}):\n    p = {made}\n    return {use}\n"
+    "def f({names}):\n    return checkpoint(g, {names}, use_reentrant=False)",
+}
+
+
+@_kind
+def _placed(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part and its reader stand at other places than in two statements of a function."""
+    part = _part(core, rng)
+    for kind, text in _PLACES.items() if part is not None else ():
+        assert part is not None
+        yield _program(kind, core, text.format(names=core.names, made=part[0], use=part[1]))
+
+
 @_kind
 def _fed(core: Core, rng: random.Random) -> Iterator[Program]:
     """The part is made of what only it reads."""
