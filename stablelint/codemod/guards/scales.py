@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of
@@ -40,7 +41,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         return None
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
-        if makes_scale(tree, node) or halved(node) is not None or words.names_a_log_scale(ast.unparse(node)):
+        is_named = words.names_a_log_scale(ast.unparse(node)) and not _is_difference(node)
+        if makes_scale(tree, node) or halved(node) is not None or is_named:
             limits = _OF_RATIO if _is_bounded_below(tree, inner) else _limits(node)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
         if _is_log_ratio(node):
@@ -206,11 +208,16 @@ def _sizes_box(tree: Tree, node: ast.expr) -> bool:
 
 def _is_log_ratio(node: ast.expr) -> bool:
     """Whether a difference is of logarithms of probabilities: that of old and new policies is bounded near 20."""
-    sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
+    sides = [node.left, node.right] if _is_difference(node) else []
     names = [called_name(one) for one in map(_reduced, sides)]
     return any(one == "log" or words.names_a_log_share(one) for one in names) or (
         bool(sides) and words.tells_new_from_old(*names)
     )
+
+
+def _is_difference(node: ast.expr) -> TypeGuard[ast.BinOp]:
+    """Whether a node is a difference: that of two logarithms of scales is of their ratio, which may come to 0."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
 
 
 def _reduced(node: ast.expr) -> ast.expr:

@@ -103,8 +103,15 @@ def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST, module: Mo
     backed = {ast.unparse(name) for name in _backed(back, root)}
     texts = backed.intersection(map(ast.unparse, carriers(part)))
     return loop_around(back, root) is not None and any(
-        _has_graph(bound_to(text, kept.at, root), module) for text in texts
+        _has_graph(bound_to(text, kept.at, root), module) and not _is_read_out(text, back, kept, root, module)
+        for text in texts
     )
+
+
+def _is_read_out(text: str, back: ast.Call, kept: Kept, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a name is given a number after the backward, on one path or another: `loss = float(loss)`."""
+    later = (one for one in assigned_in(text, root) if start(back) < start(one) < start(kept.at))
+    return any(not _has_graph(one.value, module) for one in later)
 
 
 def _has_graph(made: ast.expr | None, module: ModuleInfo) -> bool:

@@ -413,3 +413,10 @@ def test_what_a_scale_is_the_root_of_is_kept_from_what_its_reciprocal_does_not_b
     at = span_of(source, "v", start=source.index(root))
     made = replace(proposal(source, "v", bound, x=Binding("v", at)), span=at)
     assert root.replace("v", "v.clamp_min(1e-12)", 1) in rewritten(source, made)
+
+
+def test_the_ratio_of_two_scales_may_come_to_0() -> None:
+    source = f"{HEAD}def f(log_scale, log_scale_0):\n    return torch.exp(log_scale - log_scale_0)\n"
+    exponent = "log_scale - log_scale_0"
+    fixed = rewritten(source, proposal(source, exponent, EXP, x=exponent))
+    assert f"torch.exp(({exponent}).clamp(max=80.0))" in fixed

@@ -48,6 +48,7 @@ def test_losses_kept_with_their_graph(start: str, line: str) -> None:
         ("[]", "kept.append(loss.data)"),
         ("[]", "kept.append(loss.detach().cpu().numpy())"),
         ("[]", "loss = loss.item(); kept.append(loss)"),
+        ("[]", "loss = loss.item()\n        if y: loss = share(loss)\n        kept.append(loss)"),
         ("[]", "kept.append(loss); kept.clear()"),
         ("[]", "kept = []; kept.append(loss)"),
         ("[]", "kept.append(len(x))"),
