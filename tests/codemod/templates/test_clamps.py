@@ -71,7 +71,7 @@ def test_a_limit_of_a_known_element_type_counts_as_large_as_it_is() -> None:
     )
 
 
-@given(st.floats(-10, 10), st.floats(-10, 10))
+@given(st.floats(-10, 10, width=32), st.floats(-10, 10, width=32))
 def test_the_result_has_the_tighter_bound(old: float, new: float) -> None:
     source = f"a.clamp(min={old!r})"
     after = guarded(source, f"$x.clamp_min({new!r})").strip()
