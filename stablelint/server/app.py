@@ -24,7 +24,7 @@ from pygls.uris import to_fs_path
 from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Problem, Span
 from stablelint.server import speak
-from stablelint.server.glance import change
+from stablelint.server.glance import change_in_function, kept
 from stablelint.server.projects import Project, Projects, on_disk
 from stablelint.server.text import Text
 
@@ -136,8 +136,11 @@ class Server(LanguageServer):
             abandoned.set()
             raise
         known = Known(text, project, result.diagnostics, uris=frozenset(part.uri for part in text.parts))
+        known.shown = self._shown(known, result.problems)
+        if result.problems and not text.is_notebook:
+            await self._keep(known)
         self.known[text.path] = known
-        self._publish(known, result.problems)
+        self.publish(known.shown, None if text.is_notebook else text.version)
         self._tell(os.path.dirname(text.path), project.problems)
         return known
 
@@ -146,21 +149,21 @@ class Server(LanguageServer):
         known = self.known.get(text.path)
         if known is None or text.is_notebook or not project.is_slow(text.path):
             return
-        typed = await self.aside(change, known.text.lines, text.lines, text.data)
+        typed = await self.aside(change_in_function, known.text.lines, text.lines, text.data)
         if typed is None:
             return
-        result = await self.aside(project.check, text.path, text.data, abandoned.is_set, typed.function)
+        result = await self.aside(project.check, text.path, text.data, abandoned.is_set, typed.rows)
         catalog = project.session.catalog
         found = [
             speak.diagnostic(item, text, catalog)[1]
             for item in result.diagnostics
-            if item.span.start.row in typed.function
+            if item.span.start.row in typed.rows
         ]
         uri = text.parts[0].uri
         self.publish({uri: [*typed.moved(known.shown.get(uri, ())), *found]}, text.version)
 
-    def _publish(self, known: Known, problems: Iterable[Problem]) -> None:
-        """Shows what was found, in each document of the text."""
+    def _shown(self, known: Known, problems: Iterable[Problem]) -> dict[str, list[types.Diagnostic]]:
+        """What was found, in each document of the text."""
         text = known.text
         shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in known.uris}
         for item in known.findings:
@@ -168,8 +171,15 @@ class Server(LanguageServer):
             shown[uri].append(found)
         for problem in problems:
             shown[text.parts[0].uri].append(speak.problem(problem))
-        known.shown = shown
-        self.publish(shown, None if text.is_notebook else text.version)
+        return shown
+
+    async def _keep(self, known: Known) -> None:
+        """Goes on to show what was found before, while the text does not parse."""
+        before, text = self.known.get(known.text.path), known.text
+        if before is not None:
+            uri = text.parts[0].uri
+            shown = before.shown.get(uri, [])
+            known.shown[uri] += await self.aside(kept, shown, before.text.lines, text.lines, text.data)
 
     def _tell(self, folder: str, problems: Iterable[Problem]) -> None:
         """Shows what is wrong with settings and rule pages where it stands, and takes back what was mended."""

@@ -1,10 +1,10 @@
-"""What is shown between a keystroke and the whole answer: the function around it anew, the rest as it was."""
+"""What is shown before there is a whole answer: the function around a keystroke anew, the rest as it was."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import attrs
 from lsprotocol import types
@@ -14,17 +14,17 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The rows of a function, from 1, in whose body alone a text differs from the former one, and what moved."""
+    """The rows, from 1, in which alone a text differs from the former one, or of the function around them; what moved."""
 
-    function: range
-    last: int  # former row of the change; what stands behind it has moved
+    rows: range
+    former: range  # rows, from 0, that have been replaced; what stands behind them has moved
     by: int
 
     def moved(self, shown: Iterable[types.Diagnostic]) -> Iterator[types.Diagnostic]:
-        """What was shown outside of the function, where it stands now."""
+        """What was shown outside of these rows, where it stands now."""
         for item in shown:
             place = self._range(item.range)
-            if place.start.line + 1 not in self.function:
+            if item.range.start.line not in self.former and place.start.line + 1 not in self.rows:
                 related = [
                     attrs.evolve(r, location=attrs.evolve(r.location, range=self._range(r.location.range)))
                     for r in item.related_information or ()
@@ -35,15 +35,31 @@ class Change:
         return types.Range(self._position(place.start), self._position(place.end))
 
     def _position(self, at: types.Position) -> types.Position:
-        return types.Position(at.line + (self.by if at.line >= self.last else 0), at.character)
+        return types.Position(at.line + (self.by if at.line >= self.former.stop else 0), at.character)
 
 
-def change(before: Sequence[str], after: Sequence[str], data: bytes) -> Change | None:
-    """What was typed, where it lies in the body of one function; `data` is the text that `after` has the lines of."""
+def change(before: Sequence[str], after: Sequence[str]) -> Change:
+    """What was typed between two texts, by their lines."""
     top = _alike(before, after)
     end = _alike(before[top:][::-1], after[top:][::-1])
-    function = _function_around(data, top + 1, max(top + 1, len(after) - end))
-    return None if function is None else Change(function, len(before) - end, len(after) - len(before))
+    rows = range(top + 1, max(top + 1, len(after) - end) + 1)
+    return Change(rows, range(top, len(before) - end), len(after) - len(before))
+
+
+def change_in_function(before: Sequence[str], after: Sequence[str], data: bytes) -> Change | None:
+    """What was typed, where it lies in the body of one function; `data` is the text that `after` has the lines of."""
+    typed = change(before, after)
+    function = _function_around(data, typed.rows.start, typed.rows.stop - 1)
+    return None if function is None else replace(typed, rows=function)
+
+
+def kept(
+    shown: Iterable[types.Diagnostic], before: Sequence[str], after: Sequence[str], data: bytes
+) -> list[types.Diagnostic]:
+    """What stays of the findings shown in a former text while the text does not parse: all but where it was typed."""
+    if _parsed(data) is not None:
+        return []
+    return [item for item in change(before, after).moved(shown) if item.code is not None]
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -54,10 +70,8 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _function_around(data: bytes, first: int, last: int) -> range | None:
     """The rows of the outermost function, with its decorators, whose body holds these rows."""
-    try:
-        pending: list[ast.stmt] = list(ast.parse(data).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    tree = _parsed(data)
+    pending: list[ast.stmt] = list(tree.body) if tree is not None else []
     while pending:
         node = pending.pop()
         if not node.lineno <= last <= (node.end_lineno or 0):
@@ -67,3 +81,10 @@ def _function_around(data: bytes, first: int, last: int) -> range | None:
             return range(start, (node.end_lineno or 0) + 1) if node.body[0].lineno <= first else None
         pending.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
     return None
+
+
+def _parsed(data: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

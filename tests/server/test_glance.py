@@ -17,7 +17,7 @@ from stablelint import check
 from stablelint.analysis.check import AnalysisOptions, Focus, check_source
 from stablelint.catalog import load_catalog
 from stablelint.diagnostic import Diagnostic
-from stablelint.server.glance import change
+from stablelint.server.glance import change_in_function
 
 _FIXTURES = Path(__file__).parents[2] / "fixtures"
 _HELPERS = """
@@ -60,14 +60,12 @@ def test_a_function_looked_at_alone_has_the_findings_that_it_has_in_its_file(
     lines = text.split("\n")
     indent = " " * at.col_offset
     after = [*lines[: at.lineno - 1], *(indent + typed.format(indent)).split("\n"), *lines[at.lineno - 1 :]]
-    known = change(lines, after, "\n".join(after).encode())
+    known = change_in_function(lines, after, "\n".join(after).encode())
     assume(known is not None)  # a comment above the first statement may belong to the signature
     assert known is not None
-    assert at.lineno in known.function
+    assert at.lineno in known.rows
     whole = _found("\n".join(after))
-    assert [d for d in whole if d.span.start.row in known.function] == list(
-        _found("\n".join(after), known.function)
-    )
+    assert [d for d in whole if d.span.start.row in known.rows] == list(_found("\n".join(after), known.rows))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -118,7 +116,7 @@ def test_what_stands_outside_of_a_change_moves_with_its_line(
     before = ["def f():", "    x = 0", *(f"    {name}{i} = 0" for i, name in enumerate(names)), "", "y = 0"]
     at = min(at + 2, len(before) - 2)
     after = [*before[:at], *["    new = 0"] * come, *before[min(at + gone, len(before) - 2) :]]
-    known = change(before, after, "\n".join(after).encode())
+    known = change_in_function(before, after, "\n".join(after).encode())
     assume(known is not None)
     assert known is not None
     place = types.Range(types.Position(len(before) - 1, 0), types.Position(len(before) - 1, 5))
@@ -132,9 +130,9 @@ def test_a_change_of_what_others_see_is_left_to_the_whole_answer() -> None:
     before = ["import torch", "def f(x):", "    return x", "def g(x):", "    return x"]
     for row, line in ((0, "import math"), (1, "def f(x, y):"), (2, "return ((")):
         after = [*before[:row], line, *before[row + 1 :]]
-        assert change(before, after, "\n".join(after).encode()) is None
+        assert change_in_function(before, after, "\n".join(after).encode()) is None
     both = [line.replace("return x", "return x + 1") for line in before]
-    assert change(before, both, "\n".join(both).encode()) is None
+    assert change_in_function(before, both, "\n".join(both).encode()) is None
 
 
 def test_a_file_that_may_be_slow_is_answered_for_the_function_that_is_typed_in_and_then_whole(

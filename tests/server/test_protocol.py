@@ -144,17 +144,22 @@ def test_each_root_has_its_settings_and_wrong_ones_are_told_in_their_place(tmp_p
     drive(tmp_path, story)
 
 
-def test_a_text_that_does_not_parse_is_told_once_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_what_was_found_stays_while_a_text_does_not_parse(tmp_path: Path) -> None:
     async def story(editor: Editor) -> None:
         uri = editor.open("loss.py", FAULTY)
-        await editor.diagnostics(uri)
-        editor.type(uri, FAULTY + "def (:\n")
         [found] = await editor.diagnostics(uri)
-        assert found.range.start.line == 8
-        assert "cannot parse" in found.message
-        assert await editor.hover(uri, 6, 23) is None
+        for typed in ("q = (\n", "q = ((\n"):
+            editor.type(uri, typed + FAULTY)
+            problem, moved = sorted(await editor.diagnostics(uri), key=lambda item: item.range.start.line)
+            assert problem.range.start.line == 0
+            assert "cannot parse" in problem.message
+            assert (moved.code, moved.range.start.line) == ("SL202", found.range.start.line + 1)
+            assert await editor.hover(uri, 7, 23) is None
+        editor.type(uri, FAULTY.replace("torch.log(p)", "torch.log((p)"))
+        [problem] = await editor.diagnostics(uri)
+        assert "cannot parse" in problem.message, "what stands where it is typed is not shown"
         editor.type(uri, FAULTY)
-        assert [item.code for item in await editor.diagnostics(uri)] == ["SL202"]
+        assert await editor.diagnostics(uri) == [found]
 
     drive(tmp_path, story)
 
