@@ -40,6 +40,7 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: Usual 
             else:
                 attributes[place] = graph.unknown(place[1])
     merged.facts = _joined(left.facts, right.facts)
+    merged.supposed = {k: belief for k, belief in left.supposed.items() if right.supposed.get(k) == belief}
     merged.gaps = _joined(left.gaps, right.gaps)
     merged.nonempty = left.nonempty & right.nonempty
     merged.selecting = left.selecting & right.selecting
@@ -69,6 +70,10 @@ def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Val
 def _narrowed(graph: Graph, state: State, value: Value) -> Value:
     """The value with the path's facts made its own, so that a join keeps them."""
     interval = state.effective(value)
+    told = state.supposing(value)
+    if told is not value:
+        key = graph.key("supposed", value.key, state.supposed[value.key].interval)
+        value = replace(told, key=key, origin=value.origin | {value.key})
     if value.op in ("index", "masked_select") and value.key in state.nonempty:
         value = replace(value, guard=NONEMPTY)
     if interval == value.interval:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
-from stablelint.analysis.values.value import Attributes, Graph, Value, believed
+from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph, Value, believed
 from stablelint.diagnostic import Passed, Place
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS, having
@@ -30,6 +31,8 @@ class State:
     names: dict[str, Value] = field(default_factory=dict)
     attributes: dict[tuple[int, str], Value] = field(default_factory=dict)
     facts: dict[int, Interval] = field(default_factory=dict)  # by value key
+    # Where values lie, by key, as long as the settings stay that they were compared with.
+    supposed: dict[int, Belief] = field(default_factory=dict)
     # Of differences that were tested.
     gaps: dict[tuple[Hashable, Hashable], Interval] = field(default_factory=dict)
     nonempty: frozenset[int] = frozenset()  # keys of tensors with an element
@@ -48,6 +51,7 @@ class State:
             dict(self.names),
             dict(self.attributes),
             dict(self.facts),
+            dict(self.supposed),
             dict(self.gaps),
             self.nonempty,
             self.selecting,
@@ -64,6 +68,7 @@ class State:
             {},
             dict(self.attributes),
             dict(self.facts),
+            dict(self.supposed),
             dict(self.gaps),
             self.nonempty,
             self.selecting,
@@ -84,6 +89,38 @@ class State:
     def believed(self, value: Value) -> Interval:
         """Where the value lies on this path if nobody changes a setting."""
         return self.effective(believed(value))
+
+    def knows(self, key: int) -> bool:
+        """Whether the path has shown where the value with that key lies."""
+        return key in self.facts or key in self.supposed
+
+    def forget(self, key: int) -> None:
+        """Forgets what the path has shown of the value with that key."""
+        self.facts.pop(key, None)
+        self.supposed.pop(key, None)
+
+    def supposing(self, value: Value) -> Value:
+        """The value with what a comparison with a setting has shown of it on this path."""
+        told = self.supposed.get(value.key)
+        if told is None:
+            return value
+        before = value.belief
+        met = before.interval.meet(told.interval) if before is not None else None
+        if before is not None and met is not None:
+            on = tuple(dict.fromkeys((*before.on, *told.on)))
+            zero = before.zero if met.contains(0.0) else Attained.NONE
+            return replace(value, belief=replace(before, interval=met, zero=zero, on=on))
+        interval = value.interval.meet(told.interval)  # a default, if there is one, does not lead here
+        return value if interval is None else replace(value, belief=replace(told, interval=interval))
+
+    def suppose(self, value: Value, interval: Interval, on: tuple[Assumption, ...]) -> None:
+        """Records that `value` lies in `interval` from here on, as long as what is assumed holds."""
+        known = self.supposed.get(value.key)
+        met = interval.meet(known.interval if known is not None else self.effective(value))
+        if met is not None and met != value.interval:
+            zero = value.zero if met.contains(0.0) else Attained.NONE
+            before = known.on if known is not None else ()
+            self.supposed[value.key] = Belief(met, zero, Attained.COINCIDENCE, (*before, *on))
 
     def _derived(self, value: Value, depth: int) -> Interval | None:
         """Where a value lies by what was tested of its operands, after it was computed."""

@@ -75,6 +75,8 @@ _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
     """The value of an operation."""
+    if frame.state.supposed:
+        operands = {name: frame.state.supposing(value) for name, value in operands.items()}
     op, operands = canonical(op, dict(operands), frame)
     if frame.caught and op in _DIVISIONS:
         _divided(operands, frame)

@@ -97,6 +97,8 @@ def compare(op: str, left: Value, right: Value, state: State) -> None:
     """Records what follows where `left` stands to `right` as the comparison `op` says."""
     _bound(op, left, state.effective(right), state)
     _bound(_FLIP[op], right, state.effective(left), state)
+    _suppose(op, left, right, state)
+    _suppose(_FLIP[op], right, left, state)
     one, other = identity(left), identity(right)
     state.relate(one, other, _GAPS[op])
     state.relate(other, one, _GAPS[_FLIP[op]])
@@ -125,9 +127,10 @@ def identity(value: Value) -> Hashable:
     return value.key
 
 
-def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
+def _learned(op: str, subject: Value, bound: Interval) -> Interval | None:
+    """Where a value lies that compares so with what lies in `bound`; None where that tells nothing."""
     if not _is_open(subject) or subject.kind in (Kind.STRING, Kind.FOREIGN, Kind.NONE):
-        return
+        return None
     learned: Interval | None = None
     if op in ("gt", "ge") and -math.inf < bound.lo < math.inf:
         learned = Interval(bound.lo, math.inf, lo_open=op == "gt" or bound.lo_open)
@@ -137,10 +140,25 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         learned = bound
     elif op == "ne" and bound.is_point and bound.lo == 0.0:
         learned = Interval(-math.inf, math.inf, nonzero=True)
+    if learned is not None and subject.interval.integral and learned.lo_open and math.isfinite(learned.lo):
+        return Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
+    return learned
+
+
+def _suppose(op: str, subject: Value, setting: Value, state: State) -> None:
+    """What a comparison with a setting tells as long as that stays as it is, of a value and of what it shows."""
+    learned = _learned(op, subject, state.believed(setting)) if setting.belief is not None else None
+    while learned is not None and setting.belief is not None:
+        state.suppose(subject, learned, setting.belief.on)
+        if subject.first is None or not (subject.op == "item" or subject.op in state.following & VIEWS):
+            return
+        subject = subject.first
+
+
+def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
+    learned = _learned(op, subject, bound)
     if learned is None:
         return
-    if subject.interval.integral and learned.lo_open and math.isfinite(learned.lo):
-        learned = Interval(math.floor(learned.lo) + 1.0, learned.hi, False, learned.hi_open, learned.nonzero)
     state.learn(subject, learned)
     _through(op, subject, learned, state)
     if _positive(learned) or (

@@ -178,15 +178,15 @@ def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) ->
 def _may_change(node: ast.AST, before: State) -> bool:
     """Whether a node may write into a value of which something is known, or into an attribute."""
     if type(node) is ast.Attribute:
-        return type(node.ctx) is not ast.Load and bool(before.attributes or before.facts)
+        return type(node.ctx) is not ast.Load and bool(before.attributes or before.facts or before.supposed)
     if type(node) is ast.Call and type(node.func) is ast.Attribute:
         own = type(node.func.value) is ast.Name and node.func.value.id == "self"
-        if before.attributes or (before.facts and own):
+        if before.attributes or ((before.facts or before.supposed) and own):
             return True
     elif type(node) not in (ast.Subscript, ast.keyword):
         return False
     held = before.names.get(written_name(node))
-    return held is not None and (held.interval != TOP or held.key in before.facts or held.kind in _CONTAINERS)
+    return held is not None and (held.interval != TOP or before.knows(held.key) or held.kind in _CONTAINERS)
 
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:
@@ -215,7 +215,7 @@ def _widened(before: State, after: State, frame: Frame) -> State:
                 interval = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
                 joined.belief = belief_in(interval, zero, joined.ends, joined, (old, new))
         head.names[name] = joined
-        head.facts.pop(old.key, None)
+        head.forget(old.key)
     for place, value in after.attributes.items():
         head.attributes[place] = _widened_attribute(before.attributes.get(place), value, frame)
     return head

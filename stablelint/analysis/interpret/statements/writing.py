@@ -104,7 +104,7 @@ def replaced(container: Value, result: Value, frame: Frame) -> None:
 def disowned(thing: Value, said: str, frame: Frame) -> None:
     """Forgets what was tested of an object's attributes, items and length, where its own or unseen code may change them."""
     for key in frame.graph.parts.get(thing.key, ()):
-        frame.state.facts.pop(key, None)
+        frame.state.forget(key)
     if thing.kind not in (Kind.TENSOR, Kind.ARRAY):
         frame.state.nonempty -= {thing.key}
     exposed(thing.key, said, frame)
@@ -115,12 +115,12 @@ def shortened(container: Value, frame: Frame) -> None:
     disowned(container, "", frame)
     frame.state.nonempty = frozenset()
     for whole in frame.graph.parts:
-        frame.state.facts.pop(frame.graph.key("length", whole, ""), None)
+        frame.state.forget(frame.graph.key("length", whole, ""))
 
 
 def is_tested(key: int, frame: Frame) -> bool:
     """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
-    tested = key in frame.state.facts or key in frame.state.nonempty
+    tested = frame.state.knows(key) or key in frame.state.nonempty
     return tested or any(is_tested(part, frame) for part in frame.graph.parts.get(key, ()))
 
 
