@@ -389,7 +389,7 @@ def test_the_limits_for_integers_are_those_of_what_is_computed_with_them() -> No
     ("before", "is_shown"),
     [
         ("x = x.float()", True),
-        ("x = torch.randn(3)", True),
+        ("x = 100 * torch.randn(3)", True),
         ("x = -F.log_softmax(x, dim=-1)", True),
         ("x = x.float() * y", False),
         ("x = 0.5 * x", False),

@@ -78,7 +78,9 @@ def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
     along = operands.get("dim")
     if along is not None and along.constant() in (0, 1) and _adds_identity(op, operands):
         return _AT_LEAST_ONE, f"{operands['input'].name or 'it'} has two dimensions"
-    if op == "sum" and (least := _least_whole(operands["input"], along, _are_one_in_matrix, _BLENDS)):
+    shares = operands.get("input") if op == "sum" else None
+    least = _least_whole(shares, along, _are_one_in_matrix, _BLENDS) if shares is not None else None
+    if least is not None:
         return Interval(least, math.inf, hi_open=True), "what softmax is taken of has two dimensions"
     alike, flat = "vectors that are multiplied are as long as each other", "has two dimensions"
     for matrices, as_long in ((False, True), (True, False), (True, True)):
