@@ -18,7 +18,7 @@ from stablelint.analysis.values.relations.results import (
     passed_through,
 )
 from stablelint.analysis.values.relations.squares import root_of, unscaled
-from stablelint.analysis.values.selections import can_be_empty
+from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -118,8 +118,10 @@ def _total(value: Value, operands: Operands, state: State) -> Belief | None:
     """How many elements a histogram has counted; a sum along a side of a matrix."""
     counted = stripped(operands["input"]) if "input" in operands else None
     given = counted.first if counted is not None and counted.op == "bincount" else None
-    if given is None or counted is None or "weights" in counted.operands or can_be_empty(given, state):
+    if given is None or counted is None or "weights" in counted.operands:
         return _of_matrix(value, operands, state)
+    if can_be_empty(given, state) or places_not_known(given, state) is not None:
+        return None
     return _assumed(AT_LEAST_ONE, value, f"{given.name or 'what is counted'} is not empty")
 
 

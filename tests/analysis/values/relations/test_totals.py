@@ -54,7 +54,13 @@ def test_a_histogram_has_counted_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "counted", ["torch.bincount(a[w > 0])", "torch.bincount(a, weights=w)", "torch.bincount(a)[1:]"]
+    "counted",
+    [
+        "torch.bincount(a[w > 0])",
+        "torch.bincount(a[w])",
+        "torch.bincount(a, weights=w)",
+        "torch.bincount(a)[1:]",
+    ],
 )
 def test_a_histogram_of_what_may_be_nothing_can_be_empty(counted: str) -> None:
     assert (3, "SL102") in open_(program(f"h = {counted}", "return h / h.sum()"))
