@@ -26,8 +26,10 @@ def _einsum(call: Call) -> Interval:
 
 
 def _affine(call: Call) -> Interval:
-    """A contraction of input and weight, and the bias where there is one."""
+    """A contraction of input and weight, and the bias where there is one; of zeros alone in a border of them."""
     contraction = sum_of(arithmetic.mul(call.x, call.operand(1, "weight"), call.fmt), call)
+    if call.params.get("padding", 0) != 0:
+        contraction = contraction.join(ZERO)
     bias = call.optional(2, "bias")
     return contraction if bias is None else arithmetic.add(contraction, bias, call.fmt)
 

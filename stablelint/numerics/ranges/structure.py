@@ -29,7 +29,8 @@ def _pooled(call: Call) -> Interval:
     divisor = call.named("divisor_override")
     if divisor is not None:
         return arithmetic.div(sum_of(windows, call), divisor, call.fmt)
-    return windows if call.x.contains(0.0) else windows.without_zero() or windows
+    one_sign = call.x.lo >= 0 or call.x.hi <= 0
+    return (windows.without_zero() or windows) if one_sign and not call.x.contains(0.0) else windows.filled()
 
 
 def _replaced(position: int, name: str) -> Transfer:
@@ -51,15 +52,19 @@ def _to_integer(call: Call) -> Interval:
     return x if x.integral else whole(x, math.trunc)
 
 
-_SAME = (
-    "adaptive_avg_pool2d max_pool2d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
-    "embedding meshgrid numpy tolist"
-)
+def _looked_up(call: Call) -> Interval:
+    """Rows of a table, which are shortened to `max_norm` where that is given."""
+    return call.x if call.named("max_norm") is None else call.x.join(ZERO)
+
+
+_SAME = "max_pool2d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d meshgrid numpy tolist"
 
 STRUCTURE: Mapping[str, Transfer] = {
     **dict.fromkeys(_SAME.split(), first),
     **dict.fromkeys(["avg_pool1d", "avg_pool2d"], _pooled),
     "unfold": _within_zeros,
+    "adaptive_avg_pool2d": lambda call: call.x.filled(),
+    "embedding": _looked_up,
     **dict.fromkeys(["tril", "triu", "diag", "diag_embed"], lambda call: call.x.join(ZERO)),
     **dict.fromkeys(["int", "long", "byte", "short", "char"], _to_integer),
     "bool": always(BOOLEAN),

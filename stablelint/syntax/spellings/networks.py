@@ -4,11 +4,11 @@ from __future__ import annotations
 
 OPERATIONS = """
 linear          input,weight,bias         F.linear +floating +trained +narrowed +grow
-conv1d          input,weight,bias         F.conv1d torch.conv1d +floating +trained +saves-operand +narrowed +grow
-conv2d          input,weight,bias         F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed +grow
-conv3d          input,weight,bias         F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed +grow
+conv1d          input,weight,bias,stride,padding F.conv1d torch.conv1d +floating +trained +saves-operand +narrowed +grow
+conv2d          input,weight,bias,stride,padding F.conv2d torch.conv2d +floating +trained +saves-operand +narrowed +grow
+conv3d          input,weight,bias,stride,padding F.conv3d torch.conv3d +floating +trained +saves-operand +narrowed +grow
 convolution     input,weight,bias         torch.convolution +floating +trained +saves-operand +grow
-embedding       input,weight              F.embedding +floating +trained
+embedding       input,weight,padding_idx,max_norm F.embedding +floating +trained
 dropout         input,p,training,inplace  F.dropout torch.dropout +may-alias +floating +acts
 layer_norm      input,normalized_shape,weight,bias,eps F.layer_norm torch.layer_norm +floating +widened +real
 batch_norm      input,running_mean        F.batch_norm torch.batch_norm +acts

@@ -15,6 +15,13 @@ UNSEEN = {
 
         _f(torch.ones(3), 1)
         """,
+    "one tensor is passed twice": """
+        @torch.no_grad()
+        def f(x: torch.Tensor, y: torch.Tensor):
+            if (x > 0).all():
+                y.neg_()
+                return torch.log(x)
+        """,
     "called by a text": """
         class A:
             def _f(self, x, n):

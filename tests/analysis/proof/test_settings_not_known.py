@@ -32,12 +32,16 @@ OPEN = {
     "weights that attention drops": "torch.log(F.scaled_dot_product_attention(x, x, w.abs() + 1, dropout_p=0.5))",
     "rows that attention masks": "torch.log(F.scaled_dot_product_attention(x, x, w.abs() + 1, attn_mask=x > 0))",
     "what divides a window": "torch.log(F.avg_pool2d(x.abs() + 1, 2, divisor_override=-4))",
+    "windows of zeros alone": ("torch.log(F.conv1d(x.abs()[None] + 1, w.abs()[:, :, None] + 1, padding=1))"),
+    "windows whose elements cancel": "1 / F.avg_pool1d(torch.where(x == 0, 1.0, x), 2)",
+    "rows that are shortened": "torch.log(F.embedding(w.long(), x.abs() + 1, max_norm=0.1) - 0.5)",
     "what a whole tensor is filled with": "torch.log(torch.full((3,), 1e-50))",
     "a draw below what single precision holds": "torch.log(torch.empty(3).uniform_(1e-50, 1e-49))",
     "a bound that bytes do not hold": "1 / torch.clamp(x.byte(), 0, -2)",
     "bounds that cross": "1 / torch.clamp(x, 1, 0)",
 }
 PROVED = {
+    "windows without a border": "torch.log(F.conv1d(x.abs()[None] + 1, w.abs()[:, :, None] + 1))",
     "any slope": "torch.log(F.leaky_relu(x.abs() + 1, a))",
     "a known scale": "torch.log(F.elu(x, 0.5) + 0.6)",
     "a known divisor": "torch.log(F.avg_pool2d(x.abs() + 1, 2, divisor_override=4))",

@@ -250,7 +250,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         within = not transfer.wraps(op, dtype, extent[0])
         belief = belief_in(*extent, value, values) if within else None
         value.belief = replace(belief, peak=peaks(op, taken)) if belief is not None else None
-    if value.belief is None or value.belief.interval.contains(0.0):
+    if "dtype" not in operands and (value.belief is None or value.belief.interval.contains(0.0)):
         value.belief = belief_of(value, operands, frame.state) or value.belief
     if value.belief is not None and not value.belief.on:  # tests have shown what it rests on
         value.interval, value.peak, value.belief = value.belief.interval, value.belief.peak, None

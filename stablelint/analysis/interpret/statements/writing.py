@@ -39,6 +39,8 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
     result.origin |= own
     for key in own:
         frame.graph.written.setdefault(key, frame.graph.youngest)
+    if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
+        _forget_other_arguments(own, frame)
     roots = {*own, *_held_anywhere(target, frame)}
     _replace(roots, result, renewed, frame)
     around = frame.closure
@@ -46,6 +48,13 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
         lost = Value("written", frame.graph.fresh(), Kind.TENSOR, node=result.node, module=frame.module)
         _replace(roots, lost, None, around)
         around = around.closure
+
+
+def _forget_other_arguments(own: set[int], frame: Frame) -> None:
+    """Forgets what was tested of other tensors that are passed: a caller may pass one and the same, or views of it."""
+    for value in frame.state.names.values():
+        if value.op == "argument" and value.kind in STORED and value.key not in own:
+            frame.state.facts.pop(value.key, None)
 
 
 def is_written(value: Value, moment: int, frame: Frame) -> bool:
