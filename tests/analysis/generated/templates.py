@@ -29,14 +29,16 @@ F.mse_loss({t}, {u}) | F.cosine_similarity({t}, {u}, dim=-1) | F.one_hot({t}.cla
 F.hardtanh({t}) | F.pad({t}, (1, 1)) | F.dropout({t}, 0.5) | torch.nan_to_num({t}) | {t}.topk(2, -1)[0]
 {t}.sort(-1)[0] | {t}.argmax(-1) | {t}.unique() | {t}.diff() | torch.diagonal({t}) | torch.cdist({t}, {u})
 {t}.roll(1, 0) | torch.gather({t}, -1, {t}.argmax(-1, keepdim=True)) | {t}.chunk(2, -1)[0] | {t}.unbind(0)[0]
-torch.bincount({t}.clamp(0, 3).long().view(-1)) | {t}.count_nonzero() | torch.logaddexp({t}, {u}) | torch.hypot({t}, {u})
+torch.bincount({t}.clamp(0, 3).long().view(-1)) | {t}.count_nonzero() | torch.logaddexp({t}, {u})
+torch.hypot({t}, {u})
 torch.atan2({t}, {u}) | torch.lerp({t}, {u}, 0.5) | torch.addcmul({t}, {u}, {u}) | {t}.fmod({k}) | {t}.sub({u}).abs()
 torch.sub({t}, {u}, alpha=2) | torch.add({t}, {u}, alpha={k}) | torch.var({t}, dim=-1, unbiased=False)
 torch.xlogy({t}, {u}) | {t}.acos() | ({t} - {t}.max()).exp() | {t} / {t}.sum(-1, keepdim=True) | {t}.abs() + {k}
 {t}.abs().clamp(min={k}) | {t}.exp() + {k} | F.softplus({t}) + {k} | torch.sigmoid({t}) + {k} | {t} ** 2 + {k}
 {t}.clamp(min=1e-6) | ({t} > 0).sum().clamp(min=1) | {t}.masked_fill({t} == 0, 1) | {t}.softmax(-1).sum(-1)
 ({t} == {t}.max()).sum() | ({t} - {t}.amax(-1, keepdim=True)).exp().sum(-1) | 1 + {t}.relu() | 2 - torch.tanh({t})
-1.5 - torch.sigmoid({t}) | {t}.norm() + {k} | {t}.argsort() + 1 | {t}.var() + {k} | torch.maximum({t}, torch.tensor({k}))
+1.5 - torch.sigmoid({t}) | {t}.norm() + {k} | {t}.argsort() + 1 | {t}.var() + {k}
+torch.maximum({t}, torch.tensor({k}))
 {t}.numel() + {t}.abs() | {t}.std(-1, keepdim=True).clamp_min({k}) | {t}.sum(0) / {t}.shape[0] | 1 - {t}.softmax(-1) / 2
 torch.zeros(4, 4).scatter(1, {t}.argsort(-1)[:, :1], {k}) | {t}.half().float() | ({t}.abs() + {k}).half()
 {t}.bfloat16() | {t}.to({u}.dtype) | {t}.type_as({u}) | {t}.to(torch.float16) | {t}.clamp(-100, 100).to(torch.int8)
@@ -75,6 +77,22 @@ torch.where({t} > 0, {t}.T, {k}) | torch.where(({t} > {k}).all(0), {t}, {j}) | {
 {t}[({t} > {k}).all(-1)] | {t}.masked_fill(({t} <= 0).T, {k}) | {t}.amax(0) - {t}.amin(-1) | {t} - {t}.amin(-1)
 ({t} == {t}.amax(0, keepdim=True)).sum(-1) | ({t} == {t}.max()).sum(0) | ({t} == {t}.flip(0)).sum(0)
 ({t} >= {t}.amax(-1)[:, None]).sum(-1) | ({t}[None] == {t}[:, None]).sum(-1) | ({t} > {k}).any(0).sum()
+F.elu({t}, {n}) | F.leaky_relu({t}, {n}) | F.hardtanh({t}, min({n}, {k}), max({n}, {k})) | F.softplus({t}, {n} or 1)
+torch.round({t}, decimals=-int({n} > {k})) | torch.nan_to_num({t}, {k}, {n}, {j})
+torch.div({t}, {u}, rounding_mode='floor')
+F.normalize({t}, p=abs({n}) + 0.1, dim=-1) | torch.norm({t}, p={n}) | torch.addmm({t}, {u}, {w}, alpha={n})
+F.pad({t}, (1, 1), value={n}) | F.avg_pool1d({t}, 2, padding=1) | torch.add({t}, {u}, alpha={n})
+{t}.amax(0, keepdim=True)[0]
+{t} + ({u} - {t}).detach() | {t} + ({t} == 0) * ({u} == 0) | {t}.abs() + ({t}.abs() < {k}) * ({u} < {j})
+({t}.half() - {t}.amax(-1, keepdim=True)).exp() | {t}.half().max() - {t} | {t}.softmax(-1).to(torch.uint8).sum(-1)
+({t}.relu() + torch.eye(4).view(-1, 1)[:4]).sum(-1) | ({t}.abs() + torch.eye(4)[:, None]).sum(-1)
+{t}.half() + ({t} == 0)
+({t} - {t}.amax(1, keepdim=True)) * ({u}.abs() + 1)[:, None]
+torch.zeros(4, 4).scatter(1, {t}.argmax(-1)[:2, None], {k})
+(F.normalize({t}, dim=-1) * F.normalize({u}, dim=-1)).sum(-1) | F.scaled_dot_product_attention({t}, {u}, {w}, {t} > {k})
+F.linear({t}, {u}, {w}[0]) | F.embedding({t}.clamp(0, 3).long(), {u}) | torch.quantile({t}, 0.5, -1)
+{t}.unflatten(-1, (2, -1))
+torch.where({t} == 0, 1.0, {t}).sum(-1) | F.avg_pool1d(torch.where({t} == 0, 1.0, {t}), 2) | torch.stack([{t}, {u}], 1)
 {t}.sort(0)[0].diff(dim=-1) | {t}.softmax(0).amax(-1) | {t}.softmax(0).sum(-1) | {t}.T + ({t} == 0) | {t} * {t}.T
 """
 
@@ -91,7 +109,8 @@ divmod({n}, 2)[1]
 """
 
 WRITES = """
-{T} *= {k} | {T} += {t} | {T} -= {k} | {T} = {T} / 2 | {T}.clamp_({k}, {j}) | {T}.mul_({k}) | {T}.add_({t}) | {T}.relu_()
+{T} *= {k} | {T} += {t} | {T} -= {k} | {T} = {T} / 2 | {T}.clamp_({k}, {j}) | {T}.mul_({k}) | {T}.add_({t})
+{T}.relu_()
 {T}.zero_() | {T}.fill_({k}) | {T}[0] = {k} | {T}[{T} > {k}] = {j} | {T}[:] = {t} | {T}.copy_({t}) | {T}[..., 0] = {k}
 {T}.view(-1).sub_({k}) | {T}.abs_() | {T}.neg_() | {T}.exp_() | {T}.masked_fill_({t} > {k}, {j}) | {T}.data.mul_({k})
 torch.mul({t}, {k}, out={T}) | {T}[1:] += {k} | {T}.T.sub_({k}) | {T}.sub_({t}).abs_() | torch.relu_({T})
@@ -111,7 +130,7 @@ torch.add({t}, {k}, out={T}) | torch.abs({t}, out={T}) | torch.clamp({t}, {k}, {
 {T}.unbind(0)[0].fill_({k}) | {T}.chunk(2, -1)[0].mul_({k}) | next(iter([{T}])).neg_() | [{T}][0].sub_({k})
 {T}.numpy()[0] = {k}
 {T}.requires_grad_(False).mul_({k}) | {T}.detach()[0] = {k} | {T}[{T} == 0] = {k} | {T}[{T}.argmax(0)] = {k}
-{T} **= 2 | {T} /= {k}
+{T} **= 2 | {T} /= {k} | {T}.copy_({T}.abs() + 1) | {T}.uniform_(min({n}, {k}), max({n}, {k})) | {T}.normal_()
 """
 
 TESTS = "{n} > {k} | {t}.sum() > {k} | ({t} > {k}).any() | ({t} > {k}).all() | {t}.max() <= {k} | {n} == 0 | not {n}"
@@ -257,6 +276,57 @@ v{i} = torch.tensor(a{i})
 a{i} = np.abs({t}.detach().numpy()) + 1
 v{i} = torch.from_numpy(a{i})
 a{i} *= {k}
+
+v{i} = {t}.abs() + 1
+later{i} = (v{i} + {k} for _ in range(1))
+v{i} = {u}
+v{i} = next(later{i})
+
+v{i} = {t}.abs() + 1
+later{i} = (z + v{i} for z in [{k}, {j}])
+v{i}.mul_({k})
+v{i} = sum(later{i})
+
+class C{i}:
+    def __enter__(self):
+        return self
+    def __exit__(self, *a):
+        return {n} > {k}
+v{i} = {t}.abs() + 1
+try:
+    with C{i}():
+        v{i} = {u}
+        if {test}:
+            raise ValueError
+        v{i} = v{i}.abs() + 1
+except ValueError:
+    v{i} = {t}.abs() + 1
+
+@functools.lru_cache
+def g{i}(k):
+    return torch.ones(3) * k
+g{i}({k}).add_({j})
+v{i} = g{i}({k})
+
+b{i} = [{n}, {m}]
+v{i} = {t}.abs() + 1
+if {n} > {k}:
+    del b{i}[0]
+    v{i} = v{i} * len(b{i})
+    del b{i}[:]
+    v{i} = v{i} + {k} * len(b{i})
+
+b{i} = 0
+if {t}.shape[b{i}] > 1:
+    b{i} = -1
+v{i} = {t}.abs() + {t}.shape[b{i}] - 1
+
+def g{i}(p, q):
+    if (p > 0).all():
+        q.mul_({k})
+        return p
+    return p.abs() + 1
+v{i} = g{i}({T}, {T})
 
 v{i}, b{i} = {t}.abs() + 1, {u}
 v{i}, b{i} = b{i}, v{i}
