@@ -91,11 +91,9 @@ def test_an_import_that_raises_and_is_no_matter_of_the_fix_is_left_out(
     assert isinstance(call(1.0)(again)[0], torch.Tensor)
 
 
-def _failed(nan: int = 0, inf: int = 0) -> Decision:
+def _failed(nan: int = 0, inf: int = 0, how: str = "forward") -> Decision:
     outcome = Outcome(forward=Counts(1, nan, inf))
-    result = Result(
-        Case(Call({}), Role.CAPTURED, "captured call 1"), outcome, Outcome(), original_failed="forward"
-    )
+    result = Result(Case(Call({}), Role.CAPTURED, "captured call 1"), outcome, Outcome(), original_failed=how)
     return Decision(Verdict.CONFIRMED, result)
 
 
@@ -107,6 +105,7 @@ def _failed(nan: int = 0, inf: int = 0) -> Decision:
         (_failed(nan=1), FunctionShown("finite", "finite"), True, Verdict.HANDLED),
         (_failed(inf=1), FunctionShown("gradient", "finite"), True, Verdict.CONFIRMED),
         (_failed(inf=1), FunctionShown("inf", "finite", 1, 40.0), False, Verdict.DIVERGES),
+        (_failed(how="accuracy"), FunctionShown("finite", "finite", 1, 40.0), False, Verdict.CONFIRMED),
         (_failed(inf=1), FunctionShown("inf", "raised"), False, Verdict.INEFFECTIVE),
         (_failed(inf=1), None, True, Verdict.CONFIRMED),
     ],
