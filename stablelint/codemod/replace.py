@@ -156,6 +156,9 @@ def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool
     """Whether a call is a method of a tensor that the operands belong to."""
     if not isinstance(node.func, ast.Attribute) or operations.method(node.func.attr) is None:
         return False
+    inner = node.func.value
+    if isinstance(inner, ast.Call) and (file.qualified(inner.func) or "").startswith("torch.nn.functional."):
+        return False  # `F.softmax(x, dim=d).log()`: the function takes what its method does not
     receiver = file.tree.source.span(file.tree.start(node.func.value), file.tree.end(node.func.value))
     return any(operand.span is not None and receiver.contains(operand.span) for operand in operands.values())
 

@@ -136,3 +136,10 @@ def test_a_name_of_a_class_or_a_file_stays_for_others(body: str) -> None:
     source = f"import torch\n\nw = torch.ones(3, requires_grad=True)\n{given}"
     assert fixed(source)[0] == source
     assert "p = torch.softmax(w, dim=-1)" in fixed(source, unsafe=True)[0]
+
+
+def test_a_function_stays_one_where_the_method_takes_less() -> None:
+    source = (
+        "import torch.nn.functional as F\n\n\ndef f(x, dim=None):\n    return F.softmax(x, dim=dim).log()\n"
+    )
+    assert "return F.log_softmax(x, dim=dim)" in fixed(source)[0]
