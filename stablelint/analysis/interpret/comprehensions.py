@@ -9,6 +9,7 @@ from stablelint.analysis.files.reading import declared_names
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of
+from stablelint.analysis.interpret.statements.writing import STORED
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Attained, Kind, Value
@@ -53,13 +54,19 @@ def _consumed_later(node: ast.GeneratorExp, frame: Frame) -> Value:
     frame.reporting = False
     _collected(node, frame)  # for what it does to others
     after, frame.reporting = frame.state, reporting
-    changing, unknown = _changing(frame), frame.graph.unknown
-    names = {n: unknown(n, kind=v.kind) if n in changing else v for n, v in saved.names.items()}
+    changing = _changing(frame)
+    names = {n: _changed(n, v, frame) if n in changing else v for n, v in saved.names.items()}
     frame.state = State(names, gradient=saved.gradient, autocast=saved.autocast)
     try:
         return _collected(node, frame)
     finally:
         frame.state = after
+
+
+def _changed(name: str, value: Value, frame: Frame) -> Value:
+    """What a name stands for that may have changed: of an object, which one it is and what it holds is not known."""
+    kind = value.kind if value.kind in (*STORED, Kind.NUMBER) else Kind.UNKNOWN
+    return frame.graph.unknown(name, kind=kind)
 
 
 def _changing(frame: Frame) -> set[str]:

@@ -45,3 +45,19 @@ def test_the_name_of_the_turn_is_the_comprehensions_own() -> None:
         return t.log()
     """
     assert not unguarded(code)
+
+
+def test_an_object_that_changes_is_not_known_to_a_generator_that_is_run_later() -> None:
+    code = """
+    class Count:
+        def __init__(self, known):
+            self.known, self.offset = known, 1
+
+        def logs(self, x):
+            self.offset += 1
+            return show(*(torch.log(x.abs() + self.offset) for _ in self.known.items()))
+
+    def use(x):
+        return Count({}).logs(x)
+    """
+    assert [rule for _, rule in unguarded(code)] == ["SL101"]
