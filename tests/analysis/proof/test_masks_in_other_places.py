@@ -14,6 +14,8 @@ ELSEWHERE = {
     "transposed": "def f(s: torch.Tensor):\n    ok = s > 0\n    return torch.log(s.t()[ok])",
     "a sum with the transposed": "def f(s: torch.Tensor):\n    return torch.log((s + s.t())[s > 0])",
     "columns that are taken for rows": "def f(s):\n    return torch.log(s[(s > 0).all(0)])",
+    "columns counted from the end": "def f(s):\n    return torch.log(s[(s > 0).all(-2)])",
+    "the second of three dimensions": "def f(s):\n    s = s + 1\n    s[(s <= 0).any(1)] = 1\n    return torch.log(s)",
     "none of a column, taken for a row": "def f(s):\n    ok = ~(s <= 0).any(0)\n    return torch.log(s[ok])",
     "rows that are taken for columns": "def f(s):\n    return torch.log(torch.where((s > 0).all(1), s, 1))",
 }
@@ -46,6 +48,15 @@ def test_a_mask_tells_nothing_of_elements_in_other_places(code: str) -> None:
 def test_a_mask_tells_of_the_elements_beneath_it(code: str) -> None:
     assert proved(code)
     assert not open_(code)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["return torch.log(s[(s > 0).all(1)])", "s = s + 1\n    s[(s <= 0).any(1)] = 1\n    return torch.log(s)"],
+)
+def test_the_second_dimension_is_assumed_to_be_the_last(body: str) -> None:
+    assert assumed(f"def f(s):\n    {body}")
+    assert not open_(f"def f(s):\n    {body}")
 
 
 CUT = {

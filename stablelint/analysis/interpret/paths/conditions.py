@@ -231,14 +231,15 @@ def narrowed_by(
     frame: Frame,
     settings: Iterable[Value] = (),
     by_row: bool = False,
+    matrix: bool = False,
 ) -> Interval:
     """Where the elements of `value` lie at which `mask` is `truth`, as long as what is believed of `settings` holds.
 
     Nothing is learnt of elements that stand elsewhere than those that were tested. `by_row` says that the mask may be
-    one of the first dimensions of the value; else it is laid over the last ones.
+    one of the first dimensions of the value, and `matrix` that this has two; else it is laid over the last ones.
     """
     known, (tested, value) = frame.state.effective(value), laid_alike(selector(mask), value)
-    if not _is_laid_over(tested, by_row):
+    if not _is_laid_over(tested, ({-1, 1} if matrix else {-1}) if by_row else set()):
         return known
     state = replace(frame.state.copy(), following=IN_PLACE)
     for setting in settings:
@@ -248,12 +249,10 @@ def narrowed_by(
     return known.meet(told) or told
 
 
-def _is_laid_over(mask: Value, by_row: bool) -> bool:
+def _is_laid_over(mask: Value, rows: set[int]) -> bool:
     """Whether each truth that a mask asks of many elements stands where those are."""
     if mask.op in _OF_MANY and "dim" in mask.operands:
         kept, dim = mask.operands.get("keepdim"), mask.operands["dim"].constant()
-        return (kept is not None and kept.constant() is True) or (
-            by_row and isinstance(dim, int) and dim != 0
-        )
+        return (kept is not None and kept.constant() is True) or dim in rows
     inner = mask.operands.values() if mask.op in _OF_TRUTHS else ()
-    return all(_is_laid_over(part, by_row) for part in inner)
+    return all(_is_laid_over(part, rows) for part in inner)

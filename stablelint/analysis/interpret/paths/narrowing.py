@@ -32,14 +32,28 @@ def narrowed_value(value: Value, interval: Interval, frame: Frame) -> Value:
 def kept_by(mask: Value, truth: bool, value: Value, frame: Frame, by_row: bool = False) -> Value:
     """A value where a mask is `truth`, and where it lies as long as the settings in the mask stay; see `narrowed_by`."""
     kept = narrowed_value(value, narrowed_by(mask, truth, value, frame, by_row=by_row), frame)
+    known = frame.state.effective(value)
+    if by_row and kept.interval == known:
+        flat = narrowed_by(mask, truth, value, frame, by_row=True, matrix=True)
+        if flat != known:
+            return _believed_as_matrix(kept, flat, mask, frame)
     settings = [v for v in behind(mask, lambda v: v.belief is not None) if v.belief is not None]
     if not settings:
         return kept
     told = narrowed_by(mask, truth, value, frame, settings, by_row)
     belief = belief_in(told, kept.zero, Attained.COINCIDENCE, kept, settings)
-    if belief is None or told == frame.state.effective(value):
+    if belief is None or told == known:
         return kept
     key = frame.graph.key("kept", kept.key, mask.key, truth)
+    return replace(kept, key=key, belief=belief, origin=kept.origin | {kept.key})
+
+
+def _believed_as_matrix(kept: Value, interval: Interval, mask: Value, frame: Frame) -> Value:
+    """A value that lies so if it has two dimensions, the second of which is the last: `x[(x > 0).all(1)]`."""
+    on = kept.belief.on if kept.belief is not None else ()
+    flat = Assumption(f"{kept.name or 'what is selected from'} has two dimensions")
+    belief = Belief(interval, Attained.NONE, Attained.COINCIDENCE, (*on, flat))
+    key = frame.graph.key("matrix", kept.key, mask.key)
     return replace(kept, key=key, belief=belief, origin=kept.origin | {kept.key})
 
 
