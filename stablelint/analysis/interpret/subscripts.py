@@ -125,6 +125,11 @@ def _selection(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """What an index takes out of a tensor; a mask tells of the values that it takes."""
     mask = index.op not in ("const", "slice") and index.kind is not Kind.SEQUENCE
     known = frame.state.effective(base)
+    if base.kind is Kind.UNKNOWN and known.nonzero and not base.interval.nonzero:
+        # Perhaps a list, of which a test says that it is not empty, and nothing of what it holds.
+        known = replace(known, nonzero=False)
+        key = frame.graph.key("held", base.key)
+        base = replace(base, key=key, interval=known, origin=base.origin | {base.key})
     told = narrowed_by(index, True, base, frame, by_row=True) if mask else known
     of_rows = mask and told != known and base.kind is not Kind.ARRAY and picks_rows(index)
     taken = mask and not of_rows

@@ -22,6 +22,25 @@ UNSEEN = {
                 y.neg_()
                 return torch.log(x)
         """,
+    "a list that is not empty may hold a 0": """
+        def f(x, *others):
+            first = others[0] if others else 1
+            return x / first
+        """,
+    "another function has taken its name": """
+        def above(x):
+            return abs(x) + 1
+
+        chosen = above
+
+        def choose(other):
+            global chosen
+            chosen = other
+
+        @torch.no_grad()
+        def f(x):
+            return torch.log(chosen(x))
+        """,
     "called by a text": """
         class A:
             def _f(self, x, n):

@@ -17,6 +17,7 @@ from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value, opened
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten
+from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.transfer import is_complex
@@ -153,6 +154,8 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     module = frame.module
     if value.kind in _NUMERIC and not _is_constant(identifier, frame, module):
         return frame.graph.unknown(identifier, kind=value.kind)
+    if value.kind in CALLABLE and identifier in module.rebound:
+        return frame.graph.unknown(identifier)
     if value.kind in (Kind.MAPPING, Kind.SEQUENCE):
         if module.is_written_into(identifier) or not _is_constant(identifier, frame, module):
             return forgotten(value, value.node or module.source.tree, frame)
