@@ -14,6 +14,7 @@ from stablelint.diagnostic import NOTHING, Passes, Problem, Span
 from stablelint.workspace.files.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check, check_text
+from stablelint.workspace.pool import failure
 from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult
 from stablelint.workspace.session import Session, session_of
@@ -58,7 +59,7 @@ class Project:
 
         Where `rows` are those of a function, its findings alone are wanted. Raises AbandonedError once `abandoned`.
         """
-        from stablelint.analysis.check import Focus
+        from stablelint.analysis.check import AbandonedError, Focus
 
         if not self.wants(path):
             return CheckResult()
@@ -68,9 +69,16 @@ class Project:
             return result
         received = self._received.get(path, NOTHING)
         focus, begun = Focus(rows, abandoned), time.thread_time()
-        result = check_text(
-            data, path, self.request, self.session.catalog, fixes=False, received=received, focus=focus
-        )
+        try:
+            result = check_text(
+                data, path, self.request, self.session.catalog, fixes=False, received=received, focus=focus
+            )
+        except AbandonedError:
+            raise
+        except (
+            Exception
+        ) as error:  # the boundary: what fails for this text is told, and the next one is looked at
+            return CheckResult(problems=(failure(error, path),))
         if rows is None:
             self._took[path] = time.thread_time() - begun
         return result

@@ -156,16 +156,21 @@ def _guarded(task: Task, path: str, *more: Any) -> Any:
     except _TookTooLongError:
         hint = "leave it out with `exclude`, and please report it"
         return Problem(f"given up after {_LIMIT_SECONDS:g} seconds of processor time", path, hint=hint)
-    except RecursionError:
-        return Problem("the code is nested too deeply to be analysed", path)
-    except MemoryError:
-        return Problem("there is not enough memory to analyse this file", path)
     except Exception as error:  # the boundary: one file's failure must not cost the others their answer
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
-        reason = str(error).splitlines()[0] if str(error) else ""
-        message = f"internal error: {type(error).__name__}: {reason}".rstrip(": ")
-        return Problem(message, path, hint="this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
+        return failure(error, path)
+
+
+def failure(error: Exception, path: str) -> Problem:
+    """Why the analysis of a file has come to no end."""
+    if isinstance(error, RecursionError):
+        return Problem("the code is nested too deeply to be analysed", path)
+    if isinstance(error, MemoryError):
+        return Problem("there is not enough memory to analyse this file", path)
+    reason = str(error).splitlines()[0] if str(error) else ""
+    message = f"internal error: {type(error).__name__}: {reason}".rstrip(": ")
+    return Problem(message, path, hint="this is a bug in stablelint; STABLELINT_TRACEBACK=1 shows where")
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
