@@ -59,7 +59,17 @@ def _guards_what_follows(total: Value, review: Review) -> bool:
 def _adds_constant(total: Value, quotient: Value) -> bool:
     parts = list(total.operands.values())
     added = any(p.key == quotient.key and p.node is quotient.node for p in parts)
-    return len(parts) == 2 and added and any(map(_is_small, parts))
+    small = [part for part in parts if _is_small(part)]
+    return len(parts) == 2 and added and bool(small) and not _takes_off(quotient.first, small[0])
+
+
+def _takes_off(value: Value | None, constant: Value) -> bool:
+    """Whether the same constant is subtracted within: `(high - low) * t / steps + low` goes from it to another."""
+    if value is None:
+        return False
+    if value.op == "sub" and (other := value.operands.get("other")) is not None:
+        return other.default() == constant.default()
+    return value.op == "mul" and any(_takes_off(part, constant) for part in value.operands.values())
 
 
 def _is_small(value: Value) -> bool:

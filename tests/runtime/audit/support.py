@@ -1,6 +1,7 @@
 """Programs run under the audit in this process."""
 
 import runpy
+from importlib.util import find_spec
 from pathlib import Path
 
 from stablelint.runtime.audit import Audit
@@ -9,6 +10,14 @@ from tests.runtime.audit.faults import Fault
 
 PROGRAMS = Path(__file__).parent / "programs"
 FRAMEWORKS = {"lightning": "lightning", "trainer": "transformers"}  # by the first word of a program's name
+_BESIDE = {"transformers": "accelerate"}  # what the loop of a framework asks for
+
+
+def missing(program: str) -> str | None:
+    """The library that a program's loop needs and that is not installed."""
+    library = FRAMEWORKS.get(program.partition("_")[0])
+    wanted = [library, _BESIDE.get(library)] if library is not None else []
+    return next((one for one in wanted if one is not None and find_spec(one) is None), None)
 
 
 def audited(path: Path, steps: int = 10, batches: int | None = None) -> Audit:

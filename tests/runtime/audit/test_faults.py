@@ -1,7 +1,6 @@
 """Every planted fault is named by its check; the sound programs raise one warning at most in all."""
 
 import random
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ torch = pytest.importorskip("torch")
 from stablelint.runtime.audit import outcome  # noqa: E402
 from stablelint.runtime.audit.outcome import all_checks  # noqa: E402
 from tests.runtime.audit.faults import FAULTS, Fault  # noqa: E402
-from tests.runtime.audit.support import FRAMEWORKS, PROGRAMS, audited, named, planted  # noqa: E402
+from tests.runtime.audit.support import PROGRAMS, audited, missing, named, planted  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TRAINING = ("overfits-one-batch", "usable-rate")  # they train
@@ -27,8 +26,8 @@ def one_thread():  # type: ignore[no-untyped-def]
 
 
 def needs(program: str) -> None:
-    library = FRAMEWORKS.get(program.partition("_")[0])
-    if library is not None and find_spec(library) is None:
+    library = missing(program)
+    if library is not None:
         pytest.skip(f"{library} is not installed")
 
 
