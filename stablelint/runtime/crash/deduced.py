@@ -31,7 +31,7 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
     """A number, or a tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
     try:
         with undisturbed(), torch.no_grad():
-            found = _value(node, scope)
+            found = value_without_elements(node, scope)
             if type(found) in (int, float, bool, torch.Size):
                 return found
             devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
@@ -51,32 +51,39 @@ def _leaves(node: ast.expr, scope: dict[str, Any]) -> Iterator[torch.Tensor]:
             yield from (tensor for tensor in held if isinstance(tensor, torch.Tensor))
 
 
-def _value(node: ast.expr, scope: dict[str, Any]) -> Any:
+def value_without_elements(node: ast.expr, scope: dict[str, Any]) -> Any:
     """The value of an expression, with tensors on `meta`; LookupError where only the program's code can tell."""
     match node:
         case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
-            return _OPERATORS[type(operation)](_value(left, scope), _value(right, scope))
+            return _OPERATORS[type(operation)](
+                value_without_elements(left, scope), value_without_elements(right, scope)
+            )
         case ast.Compare(
             left, [ast.Eq() | ast.NotEq() | ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]
         ):
-            return torch.eq(_value(left, scope), _value(right, scope))  # any of them has its shape
+            return torch.eq(
+                value_without_elements(left, scope), value_without_elements(right, scope)
+            )  # any of them has its shape
         case ast.UnaryOp(ast.Invert(), operand):
-            return ~_value(operand, scope)
+            return ~value_without_elements(operand, scope)
         case ast.UnaryOp(ast.USub(), operand):
-            return -_value(operand, scope)
+            return -value_without_elements(operand, scope)
         case ast.Tuple(parts):
-            return tuple(_value(one, scope) for one in parts)
+            return tuple(value_without_elements(one, scope) for one in parts)
         case ast.List(parts):
-            return [_value(one, scope) for one in parts]
+            return [value_without_elements(one, scope) for one in parts]
         case ast.Slice():
             bounds = (node.lower, node.upper, node.step)
-            return slice(*(None if one is None else _value(one, scope) for one in bounds))
+            return slice(*(None if one is None else value_without_elements(one, scope) for one in bounds))
         case ast.Subscript(value, index):
-            return _value(value, scope)[_value(index, scope)]
+            return value_without_elements(value, scope)[value_without_elements(index, scope)]
         case ast.Call(function, arguments, keywords):
-            given = [_value(one, scope) for one in arguments]
+            given = [value_without_elements(one, scope) for one in arguments]
             return _called(
-                function, given, {str(one.arg): _value(one.value, scope) for one in keywords}, scope
+                function,
+                given,
+                {str(one.arg): value_without_elements(one.value, scope) for one in keywords},
+                scope,
             )
     found = value_of(node, scope)
     if found is UNKNOWN:
@@ -88,7 +95,7 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
     """What a method of a tensor, or a function or module of torch, returns."""
     if isinstance(function, ast.Attribute) and not function.attr.endswith("_"):
         with suppress(LookupError):
-            owner = _value(function.value, scope)
+            owner = value_without_elements(function.value, scope)
             if isinstance(owner, torch.Tensor):
                 return getattr(owner, function.attr)(*given, **named)
     called = value_of(function, scope)

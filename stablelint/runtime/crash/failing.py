@@ -147,17 +147,27 @@ def _called(scene: Scene) -> Call | None:
     if user is None:
         return None
     below = scene.frames[scene.frames.index(user) + 1 :]
+    first = next((one for one in below if one.site.code.co_name == "_call_impl"), None)
     for one in below:
         owner = one.frame.f_locals.get("self")
         if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
             if not isinstance(owner, nn.Sequential | nn.ModuleList):
                 plain = all(map(is_plain, owner.modules()))
                 names = one.frame.f_locals
-                return Call(owner, *_flat(names["args"], names["kwargs"])) if plain else None
+                texts = _texts(user, names["args"]) if one is first else {}
+                made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, tuple(texts.values()))
+                return made if plain else None
     try:
         return _Reader(user, below).call(node_at(user.site))
     except LookupError:
         return None
+
+
+def _texts(user: Frame, given: tuple[Any, ...]) -> dict[int, str]:
+    """What the program writes for the arguments of the module that it calls, by identity."""
+    node = node_at(user.site)
+    written = node.args if isinstance(node, ast.Call) and len(node.args) == len(given) else []
+    return {id(value): ast.unparse(one) for one, value in zip(written, given, strict=False)}
 
 
 def _flat(given: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:

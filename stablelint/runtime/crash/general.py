@@ -24,6 +24,7 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.onward import goes_on
 from stablelint.runtime.crash.repairs import Repair, repairs
 from stablelint.runtime.crash.scene import Scene, assigned, kind_of
 from stablelint.runtime.program.frames import is_library, parse_file
@@ -39,10 +40,14 @@ def tried(scene: Scene) -> tuple[str, ...]:
     """The changes that make the failed call pass, as the program would write them."""
     try:
         call = failing(scene)
-        found = repairs(call, lambda place: named(scene, call, place).owner) if call is not None else []
+        found = _repairs_of(scene, call) if call is not None else []
     except Exception:  # a search that fails must not cost what is known
         return ()
     return tuple(f"{one.text} {_verbs(one)}" for one in found)
+
+
+def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
+    return repairs(call, lambda place: named(scene, call, place).owner, lambda result: goes_on(scene, result))
 
 
 def _verbs(one: Repair) -> str:
@@ -67,7 +72,9 @@ def operands_of_call(scene: Scene) -> tuple[Operand, ...]:
     call = failing(scene)
     if call is None:
         return ()
-    places = [place for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    whole = isinstance(call.function, nn.Module)  # of others only what the program writes is shown
+    known = [isinstance(one, torch.Tensor) and (whole or id(one) in call.texts) for one in call.values]
+    places = [place for place, is_known in enumerate(known) if is_known]
     return tuple({id(call.values[one]): named(scene, call, one) for one in places}.values())
 
 

@@ -39,13 +39,16 @@ class Repair:
     shape: tuple[int, ...] | None
 
 
-def repairs(call: Call, name: Name) -> list[Repair]:
-    """The changes that make a call pass, the likeliest first; `name` is what the value at a place is called."""
+def repairs(call: Call, name: Name, goes_on: Callable[[Any], bool | None]) -> list[Repair]:
+    """The changes that make a call pass, the likeliest first.
+
+    `name` is what the value at a place is called, `goes_on` whether what follows takes a result.
+    """
     until = monotonic() + _SECONDS
-    search = _Search(call, until)
+    search = _Search(call, until, goes_on)
     search.through(islice(_changes(call, name), _MOST_TRIED))
     if all(kind == "shape" for _, kind, _ in search.found):
-        twice = _Search(call, until)
+        twice = _Search(call, until, goes_on)
         twice.through(_second(call, name, search.other_errors))
         return twice.best()[:1] or search.best()
     return search.best()
@@ -57,7 +60,11 @@ class _Search:
 
     call: Call
     until: float
+    goes_on: Callable[[Any], bool | None]
     found: list[tuple[int, str, Repair]] = field(default_factory=list)  # with rank and kind
+    stuck: list[tuple[int, str, Repair]] = field(
+        default_factory=list
+    )  # whose results what follows does not take
     other_errors: list[tuple[str, str, Call]] = field(default_factory=list)  # changes that fail otherwise
 
     def through(self, changes: Iterable[tuple[str, str, Call]]) -> None:
@@ -80,7 +87,8 @@ class _Search:
 
     def _keep(self, kind: str, text: str, changed: Call) -> None:
         """Keep a change that passes. Raises whatever the call raises."""
-        shape, told = _shape(changed.unreduced().result()), _shape(changed.result())
+        result = changed.result()
+        shape, told = _shape(changed.unreduced().result()), _shape(result)
         if changed.small:  # kernels ask for more than what is known of shapes
             replace(changed, hollow=False).result()
         if kind == "mean" and shape is not None:
@@ -95,15 +103,18 @@ class _Search:
         )
         if (grown and not _weight(kind).grows) or (kind == "wider" and _is_beaten(rank, self.found)):
             return
-        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in self.found):
-            self.found.append((rank, kind, Repair(text, told)))
+        kept = self.stuck if self.goes_on(result) is False else self.found
+        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in kept):
+            kept.append((rank, kind, Repair(text, told)))
 
     def best(self) -> list[Repair]:
         """The likeliest first."""
+        self.found = self.found or self.stuck
         kinds = {kind for _, kind, _ in self.found}
         best = min((rank for rank, _, _ in self.found), default=0)
         samples = next((one.shape[:1] for one in self.call.values if isinstance(one, torch.Tensor)), None)
-        kept = [one.shape for _, kind, one in self.found if kind == "view" and one.shape is not None]
+        views = [one.shape for _, kind, one in self.found if kind in ("view", "wider")]
+        kept = [shape for shape in views if shape is not None]
         beaten = {"view", "wider"} if "order" in kinds else set()
         beaten |= {"setting"} if any(shape[:1] == samples for shape in kept) else set()
         likely = [
@@ -388,8 +399,12 @@ def _gathered(call: Call) -> Iterator[tuple[str, str, Call]]:
         if isinstance(value, list | tuple):
             text, rest = call.written[place], given[place + 1 :]
             yield "unpacked", f"*{text} in its place", call.with_arguments([*given[:place], *value, *rest])
+        if isinstance(value, list) and any(one is None for one in value):
+            text = f"[one for one in {call.written[place]} if one is not None] in its place"
+            kept = [one for one in value if one is not None]
+            yield "unpacked", text, call.with_arguments([*given[:place], kept, *given[place + 1 :]])
         for index, one in _parts(value):
-            text = f"{call.written[place]}[{index}] in its place"
+            text = f"{call.written[place]}[{index!r}] in its place"
             yield "part", text, call.with_arguments([*given[:place], one, *given[place + 1 :]])
     for key, value in named.items():
         yield from (
@@ -411,9 +426,9 @@ _KIN: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
 }
 
 
-def _parts(value: Any) -> list[tuple[int, torch.Tensor]]:
-    """The tensors of a tuple, such as a recurrent layer gives, with their places."""
-    parts = enumerate(value) if isinstance(value, tuple) else ()
+def _parts(value: Any) -> list[tuple[Any, torch.Tensor]]:
+    """The tensors of a tuple, such as a recurrent layer gives, or of a dict, with their places."""
+    parts = enumerate(value) if isinstance(value, tuple) else value.items() if isinstance(value, dict) else ()
     return [(index, one) for index, one in parts if isinstance(one, torch.Tensor)]
 
 
@@ -470,6 +485,7 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
         for name, value in given.items()
         if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
     }
+    made_of = {size for one in layer.state_dict().values() for size in one.shape}
     sizes = {
         size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
     }
@@ -480,7 +496,9 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
     for name, value in given.items():
         if type(value) is bool and name == "batch_first":
             others: list[Any] = [not value]
-        elif type(value) is int or (isinstance(value, tuple) and name == "normalized_shape"):
+        elif (type(value) is int and (value in made_of or not made_of)) or (
+            isinstance(value, tuple) and name == "normalized_shape"
+        ):
             others = [one for one in sizes if one != value]
         else:
             continue

@@ -13,7 +13,10 @@ from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import base_name
 
 # What cuts a value off its graph.
-FLAT = frozenset({"argmax", "round", "sign"})  # whose slope is zero, or that has none
+COMPARISON = "the comparison"
+FLAT = frozenset(
+    {COMPARISON, "argmax", "round", "sign", "long", "int", "bool"}
+)  # whose slope is zero, or that has none
 _CUTS = FLAT | {"item", "detach", "numpy", "tolist", "data", "no_grad", "tensor", "as_tensor", "from_numpy"}
 _SILENT = ("no_grad", "inference_mode")
 
@@ -121,7 +124,8 @@ def cuts_in(text: str) -> list[str]:
     tree = ast.parse(text)
     plain = {call.func for call in ast.walk(tree) if isinstance(call, ast.Call) and not _names(call)}
     names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one not in plain]
-    return [one for one in dict.fromkeys(names) if one in _CUTS]
+    compared = [COMPARISON for one in ast.walk(tree) if isinstance(one, ast.Compare)]
+    return [one for one in dict.fromkeys([*compared, *names]) if one in _CUTS]
 
 
 def _names(call: ast.Call) -> bool:

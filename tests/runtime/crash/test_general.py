@@ -302,3 +302,29 @@ def test_an_explainer_that_fails_costs_nothing_else(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(explainers, "all_explainers", lambda: (Explainer(re.compile(""), fails),))
     found = explanation_of("torch.ones(2) + torch.ones(3)\n", tmp_path)
     assert found.summary == "+ fails on torch.ones(2) (2,) float32 and torch.ones(3) (3,) float32"
+
+
+def test_says_what_the_statements_behind_take(tmp_path: Path) -> None:
+    found = explanation_of(
+        "one, two = torch.ones(4, 16), torch.ones(4, 1, 32)\nrnn = nn.GRU(48, 8, batch_first=True)\n"
+        "state = torch.zeros(1, 4, 8)\nboth = torch.cat([one, two], dim=-1)\nout, state = rnn(both, state)\n",
+        tmp_path,
+    )
+    assert found.advice == ("one.unsqueeze(1) passes, and gives (4, 1, 48)",)
+
+
+def test_takes_an_entry_of_a_dict(tmp_path: Path) -> None:
+    found = explanation_of(
+        "out = {'logits': torch.randn(2, 3), 'value': torch.randn(2)}\n"
+        "nn.CrossEntropyLoss()(out, torch.tensor([0, 2]))\n",
+        tmp_path,
+    )
+    assert found.advice == ("out['logits'] in its place passes, and gives ()",)
+
+
+def test_a_comparison_cuts_a_graph(tmp_path: Path) -> None:
+    found = explanation_of(
+        "w = torch.ones(3, requires_grad=True)\nwrong = w > 0.5\nloss = wrong.float().mean()\nloss.backward()\n",
+        tmp_path,
+    )
+    assert found.advice == ("compute the loss of what stands before the comparison",)

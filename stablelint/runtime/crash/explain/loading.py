@@ -6,6 +6,7 @@ import inspect
 import linecache
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 
@@ -92,14 +93,16 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     given = fetched.names.get("possibly_batched_index")
     indices = given if isinstance(given, list) else list(range(len(samples)))
-    kinds = [described(one) for one in samples]
-    usual = max(kinds, key=kinds.count)
-    odd = next((place for place, one in enumerate(kinds) if one != usual), None)
+    kinds = [_layout(one) for one in samples]
+    common = max(kinds, key=kinds.count)
+    usual = described(samples[kinds.index(common)])
+    odd = next((place for place, one in enumerate(kinds) if one != common), None)
     summary = f"a batch cannot be made of samples such as {usual}"
     advice = "a collate_fn that makes tensors of them, or tensors in the data set"
     if odd is not None:
         summary = (
-            f"the samples of a batch differ: sample {indices[odd]} is {kinds[odd]}, and others are {usual}"
+            f"the samples of a batch differ: sample {indices[odd]} is {described(samples[odd])}, "
+            f"and others are {usual}"
         )
         advice = "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
     if any(one is None for one in samples):
@@ -113,6 +116,15 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     ):
         advice = "the data set lacks a transform that ends in ToTensor()"
     return Explanation("data", summary, advice=(advice,))
+
+
+def _layout(sample: Any) -> str:
+    """What must be the same in all samples of a batch: kinds and shapes, and no values."""
+    if isinstance(sample, list | tuple):
+        return f"{type(sample).__name__}({', '.join(map(_layout, sample))})"
+    if isinstance(sample, dict):
+        return f"dict({', '.join(f'{key}: {_layout(one)}' for key, one in sample.items())})"
+    return described(sample) if hasattr(sample, "shape") else type(sample).__name__
 
 
 @explains(r"")
