@@ -68,7 +68,7 @@ def _takes_off(value: Value | None, constant: Value) -> bool:
     if value is None:
         return False
     if value.op == "sub" and (other := value.operands.get("other")) is not None:
-        return other.default() == constant.default()
+        return bool(other.default() == constant.default())
     return value.op == "mul" and any(_takes_off(part, constant) for part in value.operands.values())
 
 

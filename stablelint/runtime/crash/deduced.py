@@ -1,7 +1,8 @@
 """The shape, dtype and device of a value that has no name, computed anew by torch's code alone, without an element.
 
 The operands of `self.norm(self.conv(x)) + x` are gone with the exception. Functions and modules of torch tell their shapes
-on tensors of the device `meta`, which hold nothing, draw nothing and change nothing; the program's code is not called.
+on tensors of the device `meta`, which hold nothing, draw nothing and change nothing. Of the program's code only a module is
+called again, a copy of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.audit.replayed import undisturbed
+from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -31,7 +32,9 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
     """A number, or a tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
     try:
         with undisturbed(), torch.no_grad():
-            found = value_without_elements(node, scope)
+            found = _repeated(node, scope)
+            if found is None:
+                found = value_without_elements(node, scope)
             if type(found) in (int, float, bool, torch.Size):
                 return found
             devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
@@ -40,6 +43,24 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
     except Exception:  # whatever torch says of operands that do not fit here either
         return None
     return None
+
+
+def _repeated(node: ast.expr, scope: dict[str, Any]) -> Any:
+    """What a module of the program gave, by a copy of it; None for what is no call of one."""
+    called = value_of(node.func, scope) if isinstance(node, ast.Call) else None
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(called, nn.Module)
+        or all(map(is_plain, called.modules()))
+    ):
+        return None
+    copied, given = copy_of(called), [value_of(one, scope) for one in node.args]
+    if copied is None or node.keywords or any(one is UNKNOWN for one in given):
+        return None
+    for one in copied.modules():
+        one._forward_hooks.clear()
+        one._forward_pre_hooks.clear()
+    return copied(*detached(given))
 
 
 def _leaves(node: ast.expr, scope: dict[str, Any]) -> Iterator[torch.Tensor]:

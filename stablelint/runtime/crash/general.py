@@ -47,7 +47,12 @@ def tried(scene: Scene) -> tuple[str, ...]:
 
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
-    return repairs(call, lambda place: named(scene, call, place).owner, lambda result: goes_on(scene, result))
+    def follows(changed: Call, result: Any) -> bool | None:
+        pairs = zip(call.values, changed.values, strict=False)
+        new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
+        return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
+
+    return repairs(call, lambda place: named(scene, call, place).owner, follows)
 
 
 def _verbs(one: Repair) -> str:
@@ -303,6 +308,9 @@ class Failed:
         if not isinstance(node, ast.Attribute) or node.attr != name:
             return
         text = ast.unparse(node.value)
+        if isinstance(owner, list | tuple) and owner and all(map(_is_number, owner)):
+            yield f"sum({text}).{name}"
+            return
         held: Iterable[tuple[Any, Any]] = owner.items() if isinstance(owner, dict) else ()
         if isinstance(owner, list | tuple):
             held = enumerate(owner)
@@ -370,7 +378,8 @@ class Failed:
         except TypeError as error:
             yield f"{name} takes ({_written(taken)}): {error}"
             for one in given.keys() - taken.keys():
-                near = difflib.get_close_matches(one, list(taken), 1)
+                short = "".join(word[0] for word in one.split("_") if word)
+                near = [short] if short in taken else difflib.get_close_matches(one, list(taken), 1)
                 yield f"{near[0]}= in place of {one}=" if near else f"leave {one}= out"
             return
         for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys():
@@ -444,6 +453,10 @@ def _whole(node: ast.expr, scene: Scene) -> str:
         if divided
         else f"int({ast.unparse(node)})"
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dim() == 0
 
 
 def _makes_tensor(value: Any) -> bool:

@@ -20,13 +20,21 @@ _RESULT = "result of the expression"  # no name of the program
 _STATEMENTS = 3  # behind the failing one, that are asked
 
 
-def goes_on(scene: Scene, result: Any) -> bool | None:
-    """Whether what follows takes a result; None where nothing that uses it can be told."""
-    user = scene.user
-    if user is None or not isinstance(result, torch.Tensor):
+def goes_on(scene: Scene, result: Any, changed: dict[str, Any]) -> bool | None:
+    """Whether what follows takes a result, with changed operands by name there, or as they were.
+
+    None where nothing that uses it can be told.
+    """
+    if scene.user is None or not isinstance(result, torch.Tensor):
         return None
-    node, names = node_at(user.site), dict(user.names)
-    names[_RESULT] = result
+    first = _goes_on(scene, {**scene.user.names, _RESULT: result})
+    if first is not False or not changed:
+        return first
+    return _goes_on(scene, {**scene.user.names, **changed, _RESULT: result})
+
+
+def _goes_on(scene: Scene, names: dict[str, Any]) -> bool | None:
+    node = node_at(scene.user.site) if scene.user is not None else None
     using, passed = {_RESULT}, None
     with undisturbed(), torch.no_grad():
         for statement in _from(scene, node):

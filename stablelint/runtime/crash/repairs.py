@@ -29,6 +29,7 @@ _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
 
 Name = Callable[[int], str]
+GoesOn = Callable[[Call, Any], bool | None]  # of a changed call and its result
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Repair:
     shape: tuple[int, ...] | None
 
 
-def repairs(call: Call, name: Name, goes_on: Callable[[Any], bool | None]) -> list[Repair]:
+def repairs(call: Call, name: Name, goes_on: GoesOn) -> list[Repair]:
     """The changes that make a call pass, the likeliest first.
 
     `name` is what the value at a place is called, `goes_on` whether what follows takes a result.
@@ -60,7 +61,7 @@ class _Search:
 
     call: Call
     until: float
-    goes_on: Callable[[Any], bool | None]
+    goes_on: GoesOn
     found: list[tuple[int, str, Repair]] = field(default_factory=list)  # with rank and kind
     stuck: list[tuple[int, str, Repair]] = field(
         default_factory=list
@@ -103,13 +104,15 @@ class _Search:
         )
         if (grown and not _weight(kind).grows) or (kind == "wider" and _is_beaten(rank, self.found)):
             return
-        kept = self.stuck if self.goes_on(result) is False else self.found
+        kept = self.stuck if self.goes_on(changed, result) is False else self.found
         if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in kept):
             kept.append((rank, kind, Repair(text, told)))
 
     def best(self) -> list[Repair]:
         """The likeliest first."""
-        self.found = self.found or self.stuck
+        if not self.found:
+            plain = [one for one in self.stuck if not _weight(one[1]).last]
+            self.found = plain or self.stuck
         kinds = {kind for _, kind, _ in self.found}
         best = min((rank for rank, _, _ in self.found), default=0)
         samples = next((one.shape[:1] for one in self.call.values if isinstance(one, torch.Tensor)), None)
@@ -257,6 +260,9 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     wanted = {one.dtype: None for one in (*state, *others) if one.dtype != value.dtype}
     if value.requires_grad:
         yield "x.detach()"
+    if value.is_complex():
+        yield "x.abs()"
+        return
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
         if value.dtype != torch.bool or dtype.is_floating_point:
             yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
@@ -311,7 +317,9 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """The size of another operand: cut, or resized as an image."""
+    """The size of another operand: cut, or resized as an image; those of a loss are neither."""
+    if call.unreduced() is not call:
+        return
     for other in others:
         images = value.dim() == other.dim() == 4
         if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
@@ -321,7 +329,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         )  # samples are not cut off
         for place in range(first, value.dim() if call.function not in _PRODUCTS else 0):
             for wanted in sorted({*other.shape}, reverse=True):
-                if wanted < value.shape[place]:
+                if 1 < wanted < value.shape[place]:
                     square = value.dim() == 2 and value.shape[0] == value.shape[1]
                     yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
 
@@ -329,7 +337,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """An operand that was made in another size."""
     for place, size in enumerate(value.shape):
-        for wanted in dict.fromkeys(one for other in others for one in other.shape if one != size):
+        for wanted in dict.fromkeys(one for other in others for one in other.shape if one not in (1, size)):
             yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
 
 
@@ -485,6 +493,7 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
         for name, value in given.items()
         if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
     }
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
     made_of = {size for one in layer.state_dict().values() for size in one.shape}
     sizes = {
         size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
@@ -502,6 +511,8 @@ def _other_settings(call: Call) -> Iterator[tuple[str, str, Call]]:
             others = [one for one in sizes if one != value]
         else:
             continue
+        if type(value) is int and any(value in one.shape[1:] for one in tensors):
+            continue  # the size is there, in another place
         for other in others:
             try:
                 with torch.random.fork_rng():

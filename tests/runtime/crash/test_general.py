@@ -328,3 +328,26 @@ def test_a_comparison_cuts_a_graph(tmp_path: Path) -> None:
         tmp_path,
     )
     assert found.advice == ("compute the loss of what stands before the comparison",)
+
+
+def test_names_what_a_module_of_the_program_gave(tmp_path: Path) -> None:
+    found = explanation_of(
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x[:, 2:]\n"
+        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean().backward()\n",
+        tmp_path,
+    )
+    assert [(one.name, one.shape) for one in found.operands] == [("net(x)", (2, 6)), ("y", (2, 8))]
+    assert found.advice[0] == "y[:, :6] passes, and gives (2, 6)"
+
+
+def test_a_size_that_is_in_another_place_is_no_other_setting(tmp_path: Path) -> None:
+    found = explanation_of("nn.BatchNorm1d(24)(torch.randn(4, 11, 24))\n", tmp_path)
+    assert found.advice == ("torch.randn(4, 11, 24).transpose(1, 2) passes, and gives (4, 24, 11)",)
+
+
+def test_a_changed_operand_is_meant_wherever_its_name_stands(tmp_path: Path) -> None:
+    found = explanation_of(
+        "w, x = torch.ones(6), torch.ones(6, 3, 4, 4)\nmixed = w * x + (1 - w) * x[torch.arange(6)]\n",
+        tmp_path,
+    )
+    assert found.advice[0] == "w[:, None, None, None] passes, and gives (6, 3, 4, 4)"

@@ -95,8 +95,9 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = f"{name} holds {_outside(labels, 0, columns - 1)}; "
     summary += f"num_classes is {count}: 0 … {count - 1}" if count >= 0 else "classes are counted from 0"
     advice = _begin_at_one(name, labels, count)
-    if int(labels.min()) < 0:
-        advice.append(f"leave out what is marked, or {name}.clamp(min=0) and a mask")
+    odd = labels[(labels < 0) | (labels >= columns)].unique()
+    if int(labels.min()) < 0 or (len(odd) == 1 and int(odd) > columns):
+        advice.append(f"leave out what {int(odd[0])} marks, or {name}.clamp(0, {columns - 1}) and a mask")
     else:
         advice.append(f"num_classes={int(labels.max()) + 1}")
     return Explanation("index", summary, advice=tuple(advice), operands=scene.operands())
