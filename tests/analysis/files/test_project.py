@@ -180,6 +180,16 @@ def test_functions_that_call_each_other_across_files_end(tmp_path: Path, catalog
     assert check(tmp_path, "pkg/a.py", catalog).problems == ()
 
 
+@pytest.mark.parametrize(("attr", "is_read"), [("width", False), ("scale", True)])
+def test_an_annotation_is_followed_for_what_a_distribution_has(
+    attr: str, is_read: bool, tmp_path: Path, catalog: Catalog
+) -> None:
+    use = f"import torch\nfrom .h import Config\n\ndef f(c: Config, x):\n    return x / c.{attr}\n"
+    config = "import torch\n\nclass Config:\n    width = scale = 4\n"
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": config, "pkg/use.py": use})
+    assert (str(tmp_path / "pkg/h.py") in check(tmp_path, "pkg/use.py", catalog).consulted) is is_read
+
+
 def test_the_report_names_the_files_that_were_consulted(tmp_path: Path, catalog: Catalog) -> None:
     write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": POSITIVE, "pkg/loss.py": USES_POSITIVE.format(".h")})
     consulted = check(tmp_path, "pkg/loss.py", catalog).consulted

@@ -54,9 +54,12 @@ def make_distribution(
 
 def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value | None:
     """A parameter of a distribution, or a normal one's spread: positive, as long as the arguments are validated."""
-    power = _SPREADS.get(attr) if _class_of(base, frame) == "Normal" else None
+    if attr not in _POSITIVE and attr not in _SPREADS:
+        return None
+    made = _class_of(base, frame) or ""
+    power = _SPREADS.get(attr) if made == "Normal" else None
     name = "scale" if power is not None else attr
-    if name not in _POSITIVE or name not in _PARAMETERS.get(_class_of(base, frame) or "", ()):
+    if name not in _POSITIVE or name not in _PARAMETERS.get(made, ()):
         return None
     key = frame.graph.key("attribute", base.key, name)
     given = base.operands.get(name) or Value(
