@@ -21,6 +21,7 @@ from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError
 from stablelint.syntax.names import dotted
+from stablelint.syntax.walk import descendants
 
 PREFIX = "__mv_"
 # Packages by the names that everybody gives them; any other stands under its own.
@@ -70,7 +71,7 @@ def metavariable(node: ast.AST) -> str | None:
 
 def modules_of(tree: ast.AST) -> Iterator[str]:
     """What stands before the dots of a dotted name, as written: `scipy.special` and `scipy`."""
-    for node in ast.walk(tree):
+    for node in descendants(tree):
         text = dotted(node.value) if isinstance(node, ast.Attribute) else ""
         if text and not text.startswith(PREFIX):
             yield text

@@ -113,7 +113,7 @@ class FunctionInfo:
         """Whether a decorator has it yield the same object at every call."""
         return self.has_decorator("lru_cache", "cache", "cached_property")
 
-    @property
+    @cached_property
     def wrapper(self) -> str:
         """The decorator that may have it yield something else than its body does, or ""."""
         for decorator in getattr(self.node, "decorator_list", ()):

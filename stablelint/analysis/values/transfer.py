@@ -63,9 +63,13 @@ def _promoted_integer(types: Sequence[str]) -> str | None:
 
 
 def _hold_complex(values: Iterable[Value]) -> bool:
-    parts = (part for one in values for part in (one.data if one.kind is Kind.SEQUENCE else (one,)))
-    typed = [part for part in parts if part.dtype is not None]  # few are
-    return bool(typed) and any(map(is_complex, typed))
+    for value in values:
+        if value.kind is Kind.SEQUENCE:
+            if any(map(is_complex, value.data)):
+                return True
+        elif value.dtype is not None and is_complex(value):  # few have one
+            return True
+    return False
 
 
 def format_of(value: Value) -> FloatFormat:

@@ -85,8 +85,8 @@ def _let_run(given: list[Value], frame: Frame) -> None:
 
 def _let_bound_write(given: list[Value], frame: Frame) -> None:
     """Lets methods that change what they belong to, `x.mul_` and `found.append`, be called by whoever has them."""
-    seen = (leaf for value in given if value.op in _PERHAPS_BOUND for leaf in lists.leaves(value))
-    for bound in (leaf for leaf in seen if leaf.op == "attribute"):
+    perhaps = [value for value in given if value.op in _PERHAPS_BOUND]
+    for bound in (leaf for value in perhaps for leaf in lists.leaves(value) if leaf.op == "attribute"):
         thing = bound.operands["input"]
         if thing.kind in STORED and changes(bound.name):
             let_write(bound.name, [thing], frame, in_place=True)

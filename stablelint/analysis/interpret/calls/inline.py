@@ -133,6 +133,8 @@ def _result_of_writing(
 
 def written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
     """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
+    if not function.writes:
+        return {}
     around = function.closure.state.names if isinstance(function.closure, Frame) else {}
     return _writable(function, {**around, **bound})
 
@@ -300,8 +302,9 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
     for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
             inner.state.names[extra.arg] = arguments.get(extra.arg) or frame.graph.unknown(extra.arg)
-    inner.given = _writable(function, inner.state.names)
-    inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
+    if function.writes:
+        inner.given = _writable(function, inner.state.names)
+        inner.state.names.update({HELD + name: value for name, value in inner.given.items()})
     return inner
 
 
