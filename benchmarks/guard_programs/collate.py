@@ -14,7 +14,7 @@ class Clips(Dataset):
 
 
 def collate(items):
-    rows = [(clip - clip.mean()) / clip.std() for clip, _ in items]  # a clip of one frame has no deviation
+    rows = [(clip - clip.mean()) / clip.std() for clip, _ in items]  # <- clip.std() | function
     return nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([label for _, label in items])
 
 
@@ -25,7 +25,7 @@ def main():
     optimizer = torch.optim.RMSprop([*model.parameters(), *head.parameters()], lr=1e-3)
     losses = []
     for clips, labels in DataLoader(Clips(), batch_size=4, num_workers=2, collate_fn=collate):
-        _, state = model(clips.unsqueeze(-1))  # <- clips.unsqueeze(-1) | bad-batch
+        _, state = model(clips.unsqueeze(-1))
         loss = nn.functional.binary_cross_entropy_with_logits(head(state[-1]).squeeze(-1), labels)
         optimizer.zero_grad()
         loss.backward()

@@ -46,6 +46,9 @@ class Observer:
     def on_fetch(self, iterator: object, batch: object) -> None:
         """A loader handed out a batch."""
 
+    def on_index(self, iterator: object, index: object) -> None:
+        """A loader has drawn which samples a batch to come is made of."""
+
     def on_take(self, source: object, item: object) -> None:
         """The program has taken an item of a queue."""
 
@@ -129,6 +132,7 @@ def _install() -> None:
     _hook_steps("_global_optimizer_post_hooks", _after_step)
     _wrap(torch.autograd, "backward", _watching_backward)
     _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", _watching_fetch)
+    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "_next_index", _watching_index)
     for kind in (queue.Queue, multiprocessing.queues.Queue):
         _wrap(kind, "get", _watching_queue)
     _wrap(torch.amp.GradScaler, "scale", _watching_scale)
@@ -206,6 +210,16 @@ def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
         return batch
 
     return __next__
+
+
+def _watching_index(original: Callable[..., Any]) -> Callable[..., Any]:
+    def _next_index(self: Any) -> Any:
+        index = original(self)
+        for observer in _observers_here():
+            observer.on_index(self, index)
+        return index
+
+    return _next_index
 
 
 def _watching_queue(original: Callable[..., Any]) -> Callable[..., Any]:

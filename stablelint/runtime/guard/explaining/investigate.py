@@ -19,6 +19,7 @@ from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.attempts import (
     attempts,
+    fetched_again,
     run_attempt,
     run_exactly,
     slices,
@@ -194,15 +195,18 @@ def _updated_again(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Fin
 
 
 def _made_elsewhere(watch: Watch, target: Target, leaf: torch.Tensor) -> Finding | None:
-    """The statement of a generator that has handed out a value, or of an earlier cell; None where that is none."""
+    """The statement of a generator that has handed out a value, of an earlier cell, or of a dataset; None for none."""
     handed_out = replace(target, alarm=replace(target.alarm, shown=leaf))
+    again = "its statements were run again, with what its names hold"
     makers = {
-        "A generator": slices_of_generators(),
-        "An earlier cell": slices_of_earlier_cells(target.alarm),
+        f"A generator has made the value: {again}.": slices_of_generators(),
+        f"An earlier cell has made the value: {again}.": slices_of_earlier_cells(target.alarm),
+        "The samples of the batch were fetched again, by this process: random ones may differ.": fetched_again(
+            watch
+        ),
     }
-    for maker, ways in makers.items():
+    for note, ways in makers.items():
         if (found := _made_before(watch, handed_out, ways)) is not None:
-            note = f"{maker} has made the value: its statements were run again, with what its names hold."
             return replace(found, event=replace(found.event, note=note))
     return None
 

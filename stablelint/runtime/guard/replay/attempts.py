@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
+from torch.utils.data.dataloader import _DatasetKind
 
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.iterators import standing_still
@@ -105,6 +106,16 @@ def slices_of_generators() -> Iterator[Attempt]:
     waiting = [one for one in known if type(one) is GeneratorType and one.gi_suspended]
     frames = [one.gi_frame for one in waiting if not is_library(one.gi_code.co_filename)]
     return _slices_of(one for one in frames if one and any(map(is_bad, one.f_locals.values())))
+
+
+def fetched_again(watch: Watch) -> Iterator[Attempt]:
+    """The last batch of a loader, made of its samples anew: those that a worker has made as well."""
+    iterator: Any = watch.state.fetched_from()
+    index = watch.state.fetched_index
+    if index is not None and getattr(iterator, "_dataset_kind", None) == _DatasetKind.Map:
+        given = (iterator._dataset, iterator._auto_collation, iterator._collate_fn, iterator._drop_last)
+        fetcher = _DatasetKind.create_fetcher(_DatasetKind.Map, *given)
+        yield Attempt(lambda: fetcher.fetch(index), None)
 
 
 def slices_of_earlier_cells(alarm: Alarm) -> Iterator[Attempt]:

@@ -130,6 +130,8 @@ class StepState:
     places: Sequence[Place] = ()  # those of them that are user code
     fetched: object = None
     fetched_from: Callable[[], object] = lambda: None  # the loader's iterator, while it lives
+    indices: weakref.WeakKeyDictionary[Any, deque[object]] = field(default_factory=weakref.WeakKeyDictionary)
+    fetched_index: object = None  # of the samples in it, where the loader has told
     last_of: weakref.WeakKeyDictionary[Any, object] = field(default_factory=weakref.WeakKeyDictionary)
     batches: BatchRecorder = field(default_factory=BatchRecorder)  # of loaders
     backward_calls: int = 0

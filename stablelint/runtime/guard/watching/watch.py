@@ -10,6 +10,7 @@ import math
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -41,6 +42,7 @@ from stablelint.runtime.tensors.measure import sum_of, tensors_in
 from stablelint.runtime.tensors.names import Names, parameters_of
 from stablelint.runtime.tracing import hooks
 
+_BATCHES_AHEAD = 1024  # that workers are asked for
 _LOOK_FOR_RANKS_EVERY = 64
 
 
@@ -202,8 +204,16 @@ class Watch(hooks.Observer):
         if state.watched:
             state.fetched, state.fetched_from = batch, weakref.ref(iterator)
             state.last_of[iterator] = batch
+            drawn = state.indices.get(iterator)
+            state.fetched_index = drawn.popleft() if drawn else None
             state.batches.look(batch)
             state.boundaries.append(Boundary(state.random.take()))
+
+    def on_index(self, iterator: object, index: object) -> None:
+        """A loader has drawn the samples of a batch, which is not always the next one."""
+        state = self.state
+        if state.watched:
+            state.indices.setdefault(iterator, deque(maxlen=_BATCHES_AHEAD)).append(index)
 
     def on_take(self, source: object, item: object) -> None:
         """The program has taken an item of a queue."""
