@@ -107,6 +107,7 @@ def _nonnegative_power(base: Interval, exponent: Interval, fmt: FloatFormat) -> 
         for y, y_open in (exponent.low_end, exponent.high_end):
             value = real_power(x, y)
             claimed = (value == 0 and x == 0) or (math.isinf(value) and x in (0.0, math.inf))
+            claimed = claimed and math.isfinite(y)
             is_open = x_open or y_open if math.isfinite(value) and value != 0 else claimed and x_open
             values.append((value, is_open))
     if base.contains(1.0) or (exponent.contains(0.0) and not exponent.is_point) or _spans_one(base, exponent):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import body, open_, violated
+from tests.analysis.support import body, open_, proved, violated
 
 FOCAL = """
 def focal_loss(z: torch.Tensor, {parameter}):
@@ -107,3 +107,14 @@ def test_of_a_magnitude_nothing_tells_that_it_is_0() -> None:
             return v.abs() ** (1 / alpha.clamp(min=1))
     """
     assert open_(code) == [(2, "SL110")]
+
+
+@pytest.mark.parametrize("power", ["a**b", "a**n", "(1 + a) ** -b"])
+def test_a_power_of_a_positive_number_underflows_where_the_exponent_is_large(power: str) -> None:
+    code = f"def f(a: float, b: float, n: int):\n    if a > 0 and b > 0:\n        return 1 / ({power})"
+    assert (3, "SL102") not in proved(code)
+
+
+def test_a_power_of_more_than_1_is_no_less() -> None:
+    code = "def f(a: float, b: float):\n    if a > 0 and b > 0:\n        return 1 / (1 + a) ** b"
+    assert (3, "SL102") in proved(code)
