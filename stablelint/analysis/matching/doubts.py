@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.interpret.statements.writing import is_written
-from stablelint.analysis.matching.operand_types import dimensions
+from stablelint.analysis.matching.operand_types import dimensions, is_method_of_tensors
 from stablelint.analysis.matching.sites import Site, is_inside_function
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.lists import leaves
@@ -16,7 +16,6 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.catalog.rule import FixTemplate
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import FORMATS
-from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 from stablelint.syntax.signatures import parameters
 
@@ -25,7 +24,6 @@ _DEPTH = 12
 _SHOWN = 40  # characters of an operand in a message
 _REAL = having("real")
 _OF_DEFAULT_TYPE = having("default-type") & _REAL
-_OF_ARRAYS = having("of-arrays")  # the methods of the name, in any spelling
 _OF_TENSORS = frozenset(("dim", "keepdim"))
 
 
@@ -114,8 +112,7 @@ def _takes_tensors_alone(operation: Value, module: ModuleInfo) -> bool:
         return True
     if operation.module is module and _is_of_torch(call.func, module):
         return True
-    is_method = isinstance(call.func, ast.Attribute) and operations.method(call.func.attr) is not None
-    return is_method and operation.op not in _OF_ARRAYS
+    return is_method_of_tensors(operation)
 
 
 def _is_function_of_name(operation: Value, module: ModuleInfo) -> bool:

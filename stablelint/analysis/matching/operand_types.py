@@ -38,8 +38,9 @@ _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of thes
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _PARTS = frozenset(("part", "index"))
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
+_METHODS_OF_ARRAYS = having("of-arrays")
 # What arrays compute with, by operators and methods of the same name, and what is handed over.
-_AS_ARRAYS = having("of-arrays") | {"amax", "amin", "neg", "sqrt", "norm", "phi"} | _PARTS | HANDED_OVER
+_AS_ARRAYS = _METHODS_OF_ARRAYS | {"amax", "amin", "neg", "sqrt", "norm", "phi"} | _PARTS | HANDED_OVER
 _OF_TENSORS = _TENSOR_ATTRIBUTES - {"dtype", "ndim"}
 # Results hold some of the first operand's elements, as they are.
 _PICKS = having("pick")
@@ -194,12 +195,22 @@ def _may_be_array(value: Value, site: Site) -> bool:
         function is None
         or not _roots(function.module).get("numpy")
         or _names_torch(function.node, function.module)
+        or any(
+            is_method_of_tensors(one) and _is_operand(value, one) for one in (site.value, *site.match.covered)
+        )
     ):
         return False
     parts = [part for part in behind(value) if not part.is_constant]
     return bool(parts) and not any(
         part.dtype in FORMATS or (part.kind is Kind.TENSOR and part.op not in _AS_ARRAYS) for part in parts
     )
+
+
+def is_method_of_tensors(operation: Value) -> bool:
+    """Whether an operation is called as a method, and one that no array has."""
+    function = operation.node.func if isinstance(operation.node, ast.Call) else None
+    is_method = isinstance(function, ast.Attribute) and operations.method(function.attr) is not None
+    return is_method and operation.op not in _METHODS_OF_ARRAYS
 
 
 @remembered

@@ -514,3 +514,15 @@ def test_what_another_file_gives_such_a_function_may_be_an_array_as_well() -> No
             return (labels[place] > 0).any(-1)[inside].sum() / inside.sum()
         """)
     assert not any(isinstance(one, tuple) for one in written.values()), written
+
+
+@pytest.mark.parametrize(("taken", "is_written"), [("jac.log()", True), ("1 / jac", False)])
+def test_what_has_a_method_that_no_array_has_is_a_tensor(taken: str, is_written: bool) -> None:
+    written = fixes(f"""
+        import numpy as np
+
+        def inverse(self, x):
+            z, jac = self.transformer(x)
+            return z, {taken}
+        """)
+    assert any(isinstance(one, tuple) for one in written.values()) is is_written
