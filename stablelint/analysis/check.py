@@ -250,11 +250,11 @@ class _Analysis:
         frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True
         callers = self._session.callers.get(id(function.node), [])
-        private = function.is_private and not self._is_called_elsewhere(function)
-        felt = not private or not (root.ungraded or (callers and not any(c.gradient for c in callers)))
+        ungraded = root.ungraded or (callers and not any(c.gradient for c in callers))
+        felt = not (ungraded and function.is_private) or self._is_called_elsewhere(function)
         frame.state.gradient = function.records(felt) and not self._module.is_of_arrays
         if self._is_seen_whole(root):
-            if private:
+            if function.is_private:
                 hand_over(callers, frame.state)
             elif receiver is not None:
                 suppose_tested(receiver, callers, frame)

@@ -181,6 +181,15 @@ def test_a_file_is_told_what_those_before_it_have_shown(
     assert looked.count("losses.py") == examined
 
 
+def test_a_constructor_is_examined_once_whoever_calls_it(project: Path, looked: list[str]) -> None:
+    (project / "train.py").write_text(
+        "import torch\nfrom lib import Ratio\n\nclass R(Ratio):\n"
+        "    def __init__(self, width):\n        super().__init__()\n        self.width = width\n"
+    )
+    assert of_losses(run(project)) == []
+    assert looked.count("losses.py") == 1
+
+
 HELPERS = """import torch
 
 def positive(x):
