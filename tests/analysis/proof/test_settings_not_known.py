@@ -43,6 +43,8 @@ OPEN = {
 PROVED = {
     "windows without a border": "torch.log(F.conv1d(x.abs()[None] + 1, w.abs()[:, :, None] + 1))",
     "any slope": "torch.log(F.leaky_relu(x.abs() + 1, a))",
+    "a draw from below 0": "torch.log1p(-torch.empty(3).uniform_(-0.999, 1).abs())",
+    "a draw below its end": "torch.log(2 - torch.empty(3).uniform_(1, 2))",
     "a known scale": "torch.log(F.elu(x, 0.5) + 0.6)",
     "a known divisor": "torch.log(F.avg_pool2d(x.abs() + 1, 2, divisor_override=4))",
     "weights that are not negative": "torch.sqrt(F.cross_entropy(x, w.long(), weight=w.abs()))",

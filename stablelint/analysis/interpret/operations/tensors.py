@@ -301,8 +301,9 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     low, high = operands.get("from"), operands.get("to")
     start, stop = low.interval.lo if low else 0.0, high.interval.hi if high else 1.0
     dtype = operands["input"].dtype if "input" in operands else None
-    interval = Interval(start, stop, hi_open=start == 0.0) if start < stop else Interval.point(start)
-    interval = held_in(dtype or "float32", interval)  # to which the end is rounded where the start is not 0
+    interval = Interval(start, stop, hi_open=True) if start < stop else Interval.point(start)
+    held = held_in(dtype or "float32", interval)
+    interval = held if held.contains(0.0) and not interval.contains(0.0) else interval
     zero = Attained.EXACT if interval.contains(0.0) else Attained.NONE
     value = Value(
         "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero, Attained.EXACT, dtype, node,
