@@ -40,8 +40,8 @@ def _goes_on(scene: Scene, names: dict[str, Any]) -> bool | None:
         for statement in _from(scene, node):
             used = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)} & using
             value = getattr(statement, "value", None)
-            if not isinstance(value, ast.expr):
-                return passed
+            if not isinstance(statement, ast.Assign | ast.Return) or value is None:
+                return passed  # what is not kept is done for its effects
             try:
                 found = value_without_elements(value, names)
             except LookupError:

@@ -34,10 +34,10 @@ OF_TENSORS = (
     (X + "F.softmax(x, dim=2)", "F.softmax fails on x (4, 3)", ""),
     (
         X + "i = torch.zeros(4).long()\nx.gather(1, i)",
-        "gather fails on x (4, 3) float32 and i (4,) int64",
+        "x (4, 3) and i (4,) must have as many dimensions",
         "",
     ),
-    (X + "i = torch.zeros(2)\nx[i]", "indexing fails on x (4, 3) float32 and i (2,) float32", ""),
+    (X + "i = torch.zeros(2)\nx[i]", "i is float32, and is used as an index", ""),
     (X + "x.item()", "item fails on x (4, 3)", ""),
     (
         X + "y = torch.zeros(4, 3).long()\nF.binary_cross_entropy_with_logits(x, y)",
@@ -351,3 +351,12 @@ def test_a_changed_operand_is_meant_wherever_its_name_stands(tmp_path: Path) -> 
         tmp_path,
     )
     assert found.advice[0] == "w[:, None, None, None] passes, and gives (6, 3, 4, 4)"
+
+
+def test_what_is_done_for_its_effects_judges_no_change(tmp_path: Path) -> None:
+    found = explanation_of(
+        "scores = torch.randn(2, 5, 4, 4, requires_grad=True)\nlabel = torch.zeros(2, 1, 4, 4).long()\n"
+        "loss = F.cross_entropy(scores, label)\nloss.backward()\n",
+        tmp_path,
+    )
+    assert found.advice[0] == "label.squeeze(1) passes, and gives ()"
