@@ -6,6 +6,7 @@ import ast
 import copy
 import inspect
 import operator
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -91,7 +92,8 @@ class Call:
 
     def _result(self) -> Any:
         given, named = tree_map_only(torch.Tensor, self._copied, self.arguments)
-        with undisturbed():
+        with undisturbed(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the program has been warned by the call itself
             if isinstance(self.function, nn.Module):
                 state = (*self.function.named_parameters(), *self.function.named_buffers())
                 held = {name: self._copied(one.detach()) for name, one in state}

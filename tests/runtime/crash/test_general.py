@@ -360,3 +360,11 @@ def test_what_is_done_for_its_effects_judges_no_change(tmp_path: Path) -> None:
         tmp_path,
     )
     assert found.advice[0] == "label.squeeze(1) passes, and gives ()"
+
+
+def test_calls_that_are_tried_warn_of_nothing(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + "F.kl_div(torch.rand(3, 4).log(), torch.rand(4, 3))\n", "utf-8")
+    told, _ = explained(path)
+    assert told is not None
+    assert [str(one.message) for one in recwarn] == []
