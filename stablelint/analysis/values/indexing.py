@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.syntax.names import called_name
+
+PAIR = "pair"
+"""What a reduction carries that yields more than one result; it is known by the name of the first alone."""
 
 
 def parts_of(index: Value) -> list[Value]:
@@ -31,8 +31,7 @@ def _is_whole(part: Value) -> bool:
 
 def gives_places(reduction: Value) -> bool:
     """Whether a reduction along a dimension yields a pair, of what it finds and where: `x.max(1)`, and not `x.amax(1)`."""
-    named = called_name(reduction.node) if isinstance(reduction.node, ast.Call) else ""
-    return "dim" in reduction.operands and reduction.kind is not Kind.ARRAY and named not in ("amax", "amin")
+    return reduction.data == PAIR and "dim" in reduction.operands and reduction.kind is not Kind.ARRAY
 
 
 def is_view(selected: Value) -> bool:

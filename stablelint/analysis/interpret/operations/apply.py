@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
+from stablelint.analysis.values.indexing import PAIR
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.maxima import peaks
 from stablelint.analysis.values.selections import can_be_empty, keeps_rows, places_not_known
@@ -55,6 +56,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     **dict.fromkeys("tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
     "backward": Kind.NONE,
 }
+_SEVERAL = having("several")
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
 _INTO = having("into")
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
@@ -77,6 +79,7 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     """The value of an operation."""
     if frame.state.supposed:
         operands = {name: frame.state.supposing(value) for name, value in operands.items()}
+    asked = op
     op, operands = canonical(op, dict(operands), frame)
     if frame.caught and op in _DIVISIONS:
         _divided(operands, frame)
@@ -88,6 +91,8 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     if op == "identity":
         return next(iter(operands.values()))
     value = _build(op, operands, node, frame)
+    if asked in _SEVERAL:
+        value.data = PAIR
     if op == "sub" and frame.state.gaps:
         _tested_difference(value, frame)
     if frame.reporting and value.kind is not Kind.FOREIGN:

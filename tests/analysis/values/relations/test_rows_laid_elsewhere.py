@@ -121,3 +121,15 @@ def test_a_test_tells_whether_a_dimension_was_kept(test: str, is_proved: bool) -
     """
     assert ((8, "SL102") in proved(code)) is is_proved
     assert bool(open_(code)) is not is_proved
+
+
+@pytest.mark.parametrize(("reduction", "is_proved"), [("amax", False), ("max", True)])
+def test_what_yields_a_pair_is_known_by_what_is_called(reduction: str, is_proved: bool) -> None:
+    code = f"""
+        from torch import {reduction} as top
+        @torch.no_grad()
+        def f(x: torch.Tensor):
+            return torch.sqrt(top(x, 1, keepdim=True)[0] - x)
+    """
+    assert ((4, "SL103") in proved(code)) is is_proved
+    assert bool(open_(code)) is not is_proved
