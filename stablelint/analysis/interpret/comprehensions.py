@@ -10,10 +10,10 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of
 from stablelint.analysis.interpret.statements.writing import STORED
+from stablelint.analysis.values.lists import is_list
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import names_written
 
@@ -21,10 +21,11 @@ _WRITTEN_OUT = 8  # elements at most
 # What takes all that a generator yields, or is done with it, before anything else is run.
 _CONSUMING = frozenset(
     (
-        "all any array cat dict extend frozenset fsum join list max min next prod set sorted stack sum tensor tuple "
-        "update ModuleDict ModuleList ParameterList Sequential"
+        "all any array cat dict frozenset fsum list max min next prod set sorted stack sum tensor tuple "
+        "ModuleDict ModuleList ParameterList Sequential"
     ).split()
 )
+_FILLING = frozenset({"extend", "join", "update"})
 
 
 def rejoin(before: State, frame: Frame) -> None:
@@ -45,7 +46,20 @@ def _is_consumed(node: ast.GeneratorExp, frame: Frame) -> bool:
     """Whether what a generator yields is taken where it stands."""
     statement = frame.statement
     calls = (n for n in descendants(statement) if isinstance(n, ast.Call)) if statement is not None else ()
-    return any(node in call.args and called_name(call) in _CONSUMING for call in calls)
+    return any(node in call.args and _consumes(call.func, frame) for call in calls)
+
+
+def _consumes(function: ast.expr, frame: Frame) -> bool:
+    """Whether what is called is a function of Python's or a library's, or a method of a list or text, that takes all."""
+    if any(isinstance(part, ast.Call) for part in ast.walk(function)):
+        return False  # which is not made twice
+    evaluate = frame.session.interpreter.evaluate
+    if isinstance(function, ast.Attribute) and function.attr in _FILLING:
+        holder = evaluate(function.value, frame)
+        return is_list(holder) or holder.kind in (Kind.MAPPING, Kind.STRING)
+    called = evaluate(function, frame)
+    owner, _, name = called.data.rpartition(".") if called.kind is Kind.NAMESPACE else ("", "", "")
+    return bool(owner) and name in _CONSUMING
 
 
 def _consumed_later(node: ast.GeneratorExp, frame: Frame) -> Value:

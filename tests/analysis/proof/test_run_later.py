@@ -30,6 +30,25 @@ LATER = {
             y = x
             return list(logs)
         """,
+    "what a function keeps that has the name of one of Python's": """
+        kept = []
+        def sum(values):
+            kept.append(values)
+        @torch.no_grad()
+        def f(x: torch.Tensor):
+            y = x.abs() + 1
+            sum(torch.log(y + i) for i in range(3))
+            y.mul_(-5)
+            return list(kept[0])
+        """,
+    "what an object keeps that has a method of a list": """
+        @torch.no_grad()
+        def f(x: torch.Tensor, store):
+            y = x.abs() + 1
+            store.extend(torch.log(y + i) for i in range(3))
+            y.mul_(-5)
+            return list(store)
+        """,
 }
 AT_ONCE = """
     @torch.no_grad()
@@ -38,6 +57,14 @@ AT_ONCE = """
         total = sum(torch.log(y + i) for i in range(3))
         y = x
         return total
+    """
+IN_A_LIST = """
+    @torch.no_grad()
+    def f(x: torch.Tensor):
+        y, found = x.abs() + 1, []
+        found.extend(torch.log(y + i) for i in range(3))
+        y = x
+        return found
     """
 UNTOUCHED = """
     @torch.no_grad()
@@ -92,7 +119,11 @@ def test_a_generator_sees_what_its_names_stand_for_when_it_is_run(code: str) -> 
     assert "SL101" in {rule for _, rule in open_(code)}
 
 
-@pytest.mark.parametrize("code", [AT_ONCE, UNTOUCHED], ids=["consumed where it stands", "nothing changed"])
+@pytest.mark.parametrize(
+    "code",
+    [AT_ONCE, IN_A_LIST, UNTOUCHED],
+    ids=["consumed where it stands", "put into a list", "nothing changed"],
+)
 def test_a_generator_whose_names_keep_their_values_is_proved(code: str) -> None:
     assert "SL101" in {rule for _, rule in proved(code)}
 
