@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.value import Attained, Kind, Value, believed
-from stablelint.analysis.values.views import SELECTORS
+from stablelint.analysis.values.views import SELECTORS, is_opaque
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -61,11 +61,11 @@ def _causes(operand: Value, believing: bool) -> Iterator[Value]:
         seen.add(value.key)
         value = believed(value) if believing else value
         yield value
-        value = _cause(value)
+        value = None if is_opaque(value) else _cause(value)
 
 
 def _tells(value: Value) -> bool:
-    return value.op in _REASONS or value.op in HANDED_OVER or value.interval != TOP
+    return value.op in _REASONS or value.op in HANDED_OVER or is_opaque(value) or value.interval != TOP
 
 
 def _own_steps(values: Iterable[Value]) -> Iterator[Step]:
@@ -143,6 +143,7 @@ def describe(value: Value) -> str | None:
     if value.interval != TOP:
         return f"{label} lies in {value.interval}"
     given = value.op in HANDED_OVER or value.op in ("part", "phi", "index") or value.kind is Kind.FOREIGN
+    given = given or is_opaque(value)
     return f"nothing is known of {label}" if given else f"{label} can be any number"
 
 

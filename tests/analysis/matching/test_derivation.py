@@ -54,3 +54,8 @@ def test_tells_what_the_message_tells_where_a_setting_keeps_its_default() -> Non
     known = found.message.rpartition(" lies in ")[2]
     assert found.assumes == ("eps=1e-07",)
     assert found.derivation[-1].text.endswith(f" lies in {known}")
+
+
+def test_ends_at_a_call_that_is_not_followed() -> None:
+    steps = _chain("q = open(y)\nn = q.fetch(flag)\nreturn x / n.sum(1)")
+    assert steps == ["nothing is known of `q.fetch(flag)`"]
