@@ -157,10 +157,10 @@ class _Analysis:
         for root in seen.roots if rows is None else leading_to(rows, seen.roots):
             self._guarded(partial(self._run_root, root), root.function.node.lineno)
         filename = self._module.source.filename
-        told = {place: tuple(passed) for place, passed in self._session.told.items()}
+        passed = {place: tuple(several) for place, several in self._session.passed.items()}
         passes = {
             **passes_of(self._module, self._module.sights.passing(), self._project),
-            **divisors_of(self._module, seen.divided, told),
+            **divisors_of(self._module, seen.divided, passed),
         }
         wanted = (d for d in self._diagnostics if rows is None or d.span.start.row in rows)
         unique = {(d.code, d.span): d for d in wanted}

@@ -55,9 +55,9 @@ def dividing(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
     }
 
 
-def divisors_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], told: Passes) -> Passes:
-    """What a file passes to divide by: what is `told` of its calls, and nothing of those that were not seen to be made."""
-    found = {place: set(passed) for place, passed in told.items()}
+def divisors_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], known: Passes) -> Passes:
+    """What a file passes to divide by: what is `known` of its calls, and nothing of those that were not seen to be made."""
+    found = {place: set(passed) for place, passed in known.items()}
     for name, function in functions.items():
         rows = [site.call.lineno for site in module.sights.calls_of(name)]
         loads = sum(seen.loads.get(name, 0) for seen, _, _ in module.sights.parts)

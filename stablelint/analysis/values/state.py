@@ -247,7 +247,7 @@ class Session:
     calls: dict[int, list[dict[str, Value]]] = field(default_factory=dict)
     callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
     # What calls of functions in other files pass for parameters that those divide by.
-    told: dict[Place, set[Passed]] = field(default_factory=dict)
+    passed: dict[Place, set[Passed]] = field(default_factory=dict)
     memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.

@@ -19,7 +19,7 @@ from stablelint.diagnostic import Passed
 from stablelint.numerics.interval import Interval
 
 _COMPUTED = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
-_PAST = "{!r} {!r}"  # the ends of a range
+_ENDS = "{!r} {!r}"  # the ends of a range
 _VISITED = 60  # operations of a body in another file that are looked at
 
 
@@ -45,7 +45,7 @@ def numbers_passed_elsewhere(
     return [(number, where) for number, where in found if type(number) in (int, float)]
 
 
-def tell_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
+def note_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
     """Notes where the arguments of a call lie by which a function of another file divides."""
     home = frame.session.home
     for name in function.divisors & bound.keys():
@@ -55,9 +55,9 @@ def tell_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.
         lies = frame.state.believed(value)
         known = lies.lo > 0 or (lies.lo == 0 and lies.lo_open and believed(value).zero < Attained.SATURATION)
         passed = Passed(
-            str(home.path), getattr(node, "lineno", 1), _PAST.format(lies.lo, lies.hi) if known else ""
+            str(home.path), getattr(node, "lineno", 1), _ENDS.format(lies.lo, lies.hi) if known else ""
         )
-        frame.session.told.setdefault((target_of(function), DIVISOR + name), set()).add(passed)
+        frame.session.passed.setdefault((target_of(function), DIVISOR + name), set()).add(passed)
 
 
 def divisors_passed(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Interval, Assumption]]:

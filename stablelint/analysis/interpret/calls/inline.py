@@ -14,9 +14,9 @@ from dataclasses import replace
 from stablelint.analysis.files.callsites import numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls.elsewhere import (
+    note_divisors,
     numbers_passed_elsewhere,
     observe_beyond,
-    tell_divisors,
 )
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
@@ -58,7 +58,7 @@ def call_function(
         frame.session.calls.setdefault(id(function.node), []).append(bound)
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     elif frame.reporting and function.divisors and function.owner is None:
-        tell_divisors(function, bound, node, frame)
+        note_divisors(function, bound, node, frame)
     bound = bound | _further(function, positional, named, node, frame)
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
