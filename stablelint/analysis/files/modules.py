@@ -102,11 +102,16 @@ class FunctionInfo:
         """Whether its body records gradients, where it is called with that `around` it: its decorators may decide."""
         recorded = around
         for decorator in getattr(self.node, "decorator_list", ()):
-            named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if not isinstance(named, ast.Name) or named.id not in self.module.functions:
-                asked = records_gradient(decorator)
-                recorded = recorded if asked is None else asked
+            asked = records_gradient(decorator) if self._may_be_of_torch(decorator) else None
+            recorded = recorded if asked is None else asked
         return recorded
+
+    def _may_be_of_torch(self, decorator: ast.expr) -> bool:
+        """Whether a decorator is not seen to come from this file, or from a package other than torch."""
+        named = decorator.func if isinstance(decorator, ast.Call) else decorator
+        first = ast.unparse(named).partition(".")[0]
+        owner = self.module.imports.get(first, "torch").partition(".")[0]
+        return owner == "torch" and first not in self.module.functions
 
     @property
     def remembers(self) -> bool:

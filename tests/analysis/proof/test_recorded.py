@@ -24,6 +24,12 @@ RECORDED = {
         "import contextlib\ndef no_grad():\n    return contextlib.nullcontext()\n"
         f"def f(x: torch.Tensor):\n    with no_grad():\n        return {ROOT}"
     ),
+    "a decorator of another package": (
+        f"from compat import no_grad\n@no_grad()\ndef f(x: torch.Tensor):\n    return {ROOT}"
+    ),
+    "a decorator of another package, by its module": (
+        f"import tools\n@tools.no_grad\ndef f(x: torch.Tensor):\n    return {ROOT}"
+    ),
     "a helper that switches it on": (
         f"@torch.enable_grad()\ndef _root(x: torch.Tensor):\n    return {ROOT}\n"
         "@torch.no_grad()\ndef f(x: torch.Tensor):\n    return _root(x)"
@@ -32,6 +38,9 @@ RECORDED = {
     "what a square in few digits makes 0": "def f(x: torch.Tensor):\n    return torch.sqrt(x.half().relu() ** 2).sum()",
 }
 NOT_RECORDED = {
+    "a decorator by its name alone": (
+        f"from torch import no_grad\n@no_grad()\ndef f(x: torch.Tensor):\n    return {ROOT}"
+    ),
     "a decorator": f"@torch.inference_mode()\ndef f(x: torch.Tensor):\n    return {ROOT}",
     "a helper that nobody else calls": (
         f"def _root(x: torch.Tensor):\n    return {ROOT}\n"
