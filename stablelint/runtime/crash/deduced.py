@@ -8,9 +8,10 @@ called again, a copy of it.
 from __future__ import annotations
 
 import ast
+import io
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -60,7 +61,9 @@ def _repeated(node: ast.expr, scope: dict[str, Any]) -> Any:
     for one in copied.modules():
         one._forward_hooks.clear()
         one._forward_pre_hooks.clear()
-    return copied(*detached(given))
+    silence = io.StringIO()  # what the program prints it has printed
+    with redirect_stdout(silence), redirect_stderr(silence):
+        return copied(*detached(given))
 
 
 def _leaves(node: ast.expr, scope: dict[str, Any]) -> Iterator[torch.Tensor]:

@@ -368,3 +368,13 @@ def test_calls_that_are_tried_warn_of_nothing(tmp_path: Path, recwarn: pytest.Wa
     told, _ = explained(path)
     assert told is not None
     assert [str(one.message) for one in recwarn] == []
+
+
+def test_what_a_module_prints_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explanation_of(
+        "class Net(nn.Module):\n    def forward(self, x):\n        print('here')\n        return x[:, 2:]\n"
+        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean().backward()\n",
+        tmp_path,
+    )
+    assert found.operands[0].name == "net(x)"
+    assert capsys.readouterr().out == "here\n"
