@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from stablelint.runtime.process.launch import command_line
 from stablelint.runtime.process.start import Plan
-from stablelint.runtime.process.words import command_line
 
 _LONGEST = 120.0  # seconds
 _LARGEST = 1 << 18  # bytes of a job

@@ -44,9 +44,8 @@ def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns 1 where a check failed, 2 where nothing could be watched, else its exit code."""
     from stablelint.report import audit as report
     from stablelint.report.run.crash import render
-    from stablelint.runtime.process.launch import run_planned
+    from stablelint.runtime.process.launch import CommandNotFoundError, run_planned
     from stablelint.runtime.process.start import Plan
-    from stablelint.runtime.process.words import CommandNotFoundError
 
     command = command_of(options, NAME)
     plan = Plan("", _CHILD, options={"steps": options.steps, "batches": options.batches})

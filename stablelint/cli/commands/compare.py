@@ -109,7 +109,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
     from stablelint.runtime.compare.command import CommandFailedError, Setup
     from stablelint.runtime.compare.recording.options import Options
     from stablelint.runtime.plain import plain
-    from stablelint.runtime.process.words import CommandNotFoundError
+    from stablelint.runtime.process.launch import CommandNotFoundError
 
     start, stop = options.steps
     record = Options(start, stop, options.every, modules=options.modules)

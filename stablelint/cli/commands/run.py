@@ -72,8 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs the command. Returns its exit code; 1 where that is 0 but an event was seen, 2 if not started."""
-    from stablelint.runtime.process.launch import run_guarded
-    from stablelint.runtime.process.words import CommandNotFoundError
+    from stablelint.runtime.process.launch import CommandNotFoundError, run_guarded
 
     command = command_of(options, NAME)
     settings = load(Path.cwd(), options.config)

@@ -102,7 +102,7 @@ def _in_files(items: Sequence[Diagnostic], quiet: bool) -> list[Diagnostic]:
 
 def _obstacle(options: argparse.Namespace) -> Problem | None:
     """What is known to be missing before any file is read."""
-    from stablelint.runtime.process.words import CommandNotFoundError, command_line
+    from stablelint.runtime.process.launch import CommandNotFoundError, command_line
     from stablelint.runtime.release import installed_too_old
 
     if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
@@ -183,7 +183,7 @@ def _add(found: _Found, diagnostic: Diagnostic, session: Session, source: bytes)
 def _verified(
     options: argparse.Namespace, session: Session, found: _Found, problems: list[Problem], files: int
 ) -> int:
-    from stablelint.runtime.process.words import CommandNotFoundError
+    from stablelint.runtime.process.launch import CommandNotFoundError
     from stablelint.runtime.verify.site import Request as VerifyRequest
     from stablelint.runtime.verify.verify import verify
 

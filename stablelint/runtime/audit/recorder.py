@@ -27,9 +27,8 @@ from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
 from stablelint.runtime.audit.taps import LOSSES, ending, shielded, telling
 from stablelint.runtime.program.frames import Site, step_frames
-from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tensors.measure import fused_norms, tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
-from stablelint.runtime.tensors.norms import fused_norms
 from stablelint.runtime.tensors.state import current_state, moved
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import replace

@@ -10,9 +10,8 @@ from typing import Any
 from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Trace
-from stablelint.runtime.process.launch import run_process
+from stablelint.runtime.process.launch import command_line, run_process
 from stablelint.runtime.process.start import Plan, reports_of
-from stablelint.runtime.process.words import command_line
 
 LIMIT = 512 << 20
 """Bytes that a trace may take on disk."""

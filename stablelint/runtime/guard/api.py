@@ -36,8 +36,8 @@ from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.step_state import Alarm
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.plain import Json, plain
-from stablelint.runtime.program.unsaved import keep_command_line
-from stablelint.runtime.tensors.norms import all_finite
+from stablelint.runtime.program.location import keep_command_line
+from stablelint.runtime.tensors.measure import all_finite
 from stablelint.runtime.tracing import hooks
 
 T = TypeVar("T")

@@ -1,12 +1,14 @@
-"""`stablelint run`'s child: the user's command, unchanged, with the guard armed in each of its processes."""
+"""The user's command as a child, unchanged, with what a plan names armed in each of its processes."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +19,6 @@ from types import FrameType
 from typing import IO, Any
 
 from stablelint.runtime.process.start import COUNTER, VARIABLE, Plan, reports_of
-from stablelint.runtime.process.words import CommandNotFoundError, command_line
 
 _STARTUP = Path(__file__).parent / "startup"
 _NAMES = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
@@ -214,3 +215,27 @@ def _waited_for(process: subprocess.Popen[bytes]) -> int:
         return status
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class CommandNotFoundError(Exception):
+    """The command does not exist or cannot be started; the message names it."""
+
+
+def command_line(command: Sequence[str]) -> list[str]:
+    """The words to execute: `-m pkg`, `-c code` and a bare script are run by this interpreter.
+
+    `python` stands for the current interpreter where no other is on the path. Raises `CommandNotFoundError`.
+    """
+    first = command[0]
+    if first in ("-m", "-c") or (first.endswith(".py") and Path(first).is_file()):
+        return [sys.executable, *command]
+    if shutil.which(first) is not None:
+        return list(command)
+    if first in ("python", "python3"):
+        return [sys.executable, *command[1:]]
+    beside = Path(sys.executable).parent / first
+    if beside.is_file():
+        return [str(beside), *command[1:]]
+    if Path(first).exists():
+        raise CommandNotFoundError(f"cannot run {first}: it is not executable, or not on the path")
+    raise CommandNotFoundError(f"no such {'file' if first.endswith('.py') else 'command'}: {first}")

@@ -1,8 +1,9 @@
-"""Is a tensor finite, and if not, how: a cheap filter first, counts only for what failed it."""
+"""Is a tensor finite, and if not, how: a cheap filter first, counts only for what failed it. Norms of many at once."""
 
 from __future__ import annotations
 
 import cmath
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Flag, auto
@@ -144,3 +145,29 @@ def sum_of(losses: Sequence[torch.Tensor]) -> float:
     else:
         value = sum(float(loss.detach().float().sum()) for loss in losses)
     return abs(value) if isinstance(value, complex) else float(value)
+
+
+def fused_norms(tensors: list[torch.Tensor]) -> tuple[float, ...]:
+    """The 2-norm of every tensor; non-finite where an element is, and where a sum of squares overflows."""
+    if not tensors:
+        return ()
+    try:
+        return tuple(torch.stack(torch._foreach_norm(tensors)).tolist())
+    except (RuntimeError, TypeError):  # several devices or types, sparse tensors
+        return tuple(float(torch.linalg.vector_norm(_dense(tensor))) for tensor in tensors)
+
+
+def total_norm(norms: Sequence[float]) -> float:
+    """The 2-norm over all tensors from the norms of each."""
+    return math.sqrt(sum([norm * norm for norm in norms]))
+
+
+def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether every element of every tensor is finite."""
+    return all(bool(torch.isfinite(_dense(tensor)).all()) for tensor in tensors)
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is torch.sparse_coo:
+        tensor = tensor._values()
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor

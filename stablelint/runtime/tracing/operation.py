@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax import operations
@@ -148,3 +149,21 @@ def traits_of_a_draw() -> list[str]:
         if frame.f_code in _DROPOUTS:
             return [*traits, "dropout"]
     return traits
+
+
+class Mode(TorchDispatchMode):
+    """Hands every operation to a function that runs it."""
+
+    def __init__(self, run: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._run = run
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run the operation as the function does."""
+        return self._run(func, args, kwargs or {})

@@ -20,7 +20,7 @@ from stablelint.runtime.verify.probe.series import FAULTS, faults
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
 from stablelint.runtime.verify.runs.capture import capture, cut_short, make, never_came
-from stablelint.runtime.verify.runs.collect import Captured, Records
+from stablelint.runtime.verify.runs.command import Captured, Records
 from stablelint.runtime.verify.runs.rerun import Guilty, Rerunner, conclude, new_failures, not_run, worse
 from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
 from stablelint.runtime.verify.verdict import Decision, with_function

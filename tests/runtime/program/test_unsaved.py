@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 import stablelint
 from stablelint.runtime.guard.api import Report
-from stablelint.runtime.program.unsaved import unsaved
+from stablelint.runtime.program.location import unsaved
 
 CELLS = {
     "<cell-1>": "import torch\nx = torch.zeros(3)\n",

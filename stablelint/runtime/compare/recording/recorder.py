@@ -17,8 +17,8 @@ from stablelint.runtime.compare.recording.where import Here, Whereabouts
 from stablelint.runtime.tensors.measure import statistics_of, sum_of, tensors_in
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.hooks import Observer
-from stablelint.runtime.tracing.mode import Mode
 from stablelint.runtime.tracing.operation import (
+    Mode,
     Operation,
     leaves_of,
     operation_of,

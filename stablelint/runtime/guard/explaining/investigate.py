@@ -36,9 +36,15 @@ from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import resolve, site_of, step_frames
-from stablelint.runtime.program.unsaved import unsaved
-from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
-from stablelint.runtime.tensors.norms import fused_norms, total_norm
+from stablelint.runtime.program.location import unsaved
+from stablelint.runtime.tensors.measure import (
+    OperandStats,
+    badness_of,
+    fused_norms,
+    largest,
+    statistics_of,
+    total_norm,
+)
 
 _PARAMETERS_SHOWN = 64
 _MOVED = 0.1  # of their norm, from which on the steps have made parameters what they are

@@ -18,11 +18,9 @@ from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.utils.data.dataloader import _DatasetKind
 
 from stablelint.runtime.guard.replay.attempt import Attempt
-from stablelint.runtime.guard.replay.iterators import standing_still
-from stablelint.runtime.guard.replay.kept import contents_kept
-from stablelint.runtime.guard.replay.reach import within_reach
+from stablelint.runtime.guard.replay.kept import contents_kept, within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.replay.waits import nothing_awaited
+from stablelint.runtime.guard.replay.waits import nothing_awaited, standing_still
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree

@@ -28,8 +28,7 @@ from stablelint.runtime.tensors.measure import (
     statistics_of,
     tensors_in,
 )
-from stablelint.runtime.tracing.mode import Mode
-from stablelint.runtime.tracing.operation import canonical, results_of, updated_by
+from stablelint.runtime.tracing.operation import Mode, canonical, results_of, updated_by
 
 _MEASURED_FAULTS = 128  # later ones are consequences; their operands are not worth a pass over memory
 _NOTHING: tuple[tuple[()], tuple[()], tuple[()], frozenset[str]] = ((), (), (), frozenset())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import CellType, CodeType, FrameType, FunctionType
+from types import CellType, CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from stablelint.runtime.guard.source.locks import opened
 from stablelint.runtime.guard.source.region import Region, by_itself
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import compile_calmly
@@ -162,3 +162,34 @@ def _find_code(code: CodeType) -> CodeType:
 
 def _flags(region: Region) -> int:
     return region.code.co_flags & 0x1FE0000  # the file's own __future__ features
+
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
+
+
+class _Open:
+    """Stands for a lock."""
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Lets nobody in."""
+
+    def acquire(self, *_: object, **__: object) -> bool:
+        """Nobody is waited for."""
+        return True
+
+    def release(self, *_: object) -> None:
+        """Lets nobody in."""
+
+    def locked(self) -> bool:
+        """It is the step's."""
+        return True
+
+
+def opened(value: object) -> object:
+    """What a replay uses in place of a value: a lock that is open, where it is one."""
+    return _Open() if isinstance(value, _LOCKS) else value

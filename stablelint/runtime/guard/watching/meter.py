@@ -9,8 +9,8 @@ import torch
 from torch._utils import _flatten_dense_tensors
 
 from stablelint.runtime.guard.tensors import ranks
+from stablelint.runtime.tensors.measure import fused_norms, total_norm
 from stablelint.runtime.tensors.names import gradients_of
-from stablelint.runtime.tensors.norms import fused_norms, total_norm
 
 # Below this many elements a tensor, one copy of all and one norm cost less than a norm for each.
 _SMALL = 1 << 13

@@ -1,4 +1,7 @@
-"""Evaluate an expression on operands: forward, and backward with unit and random cotangents."""
+"""Evaluate an expression on operands: forward, and backward with unit and random cotangents.
+
+A distribution stands for the log-probabilities that a program would ask it for.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import torch
+from torch.distributions import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    Independent,
+    OneHotCategorical,
+    constraints,
+)
+from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
 from stablelint.runtime.verify.outcome import Counts
-from stablelint.runtime.verify.replay.distributions import checked, log_probabilities, refused
 from stablelint.runtime.verify.replay.expression import Expression
 from stablelint.runtime.verify.replay.measure import count
 from stablelint.runtime.verify.replay.values import Call, Context, Opaque, Value, dtype_of
@@ -186,3 +197,56 @@ def _gradients(
         for cotangent in _cotangents(outputs)
     ]
     return {source: tuple(row[index] for row in rows) for index, source in enumerate(leaves)}
+
+
+def log_probabilities(distribution: Distribution) -> tuple[torch.Tensor, ...]:
+    """Log-probabilities of `distribution`, which its gradient flows through.
+
+    Those of all outcomes where they can be listed; else those of a sample, and for a distribution over all real
+    numbers those of points at a distance of 1 from its mean (the action of another policy, the target of a
+    regression), and the mean itself. Raises what `log_prob` raises.
+    """
+    match distribution:
+        case Categorical() | OneHotCategorical():
+            return (distribution.logits,)
+        case Bernoulli():
+            return tuple(distribution.log_prob(outcome) for outcome in distribution.enumerate_support())
+        case Independent():
+            return log_probabilities(distribution.base_dist)
+    found = [distribution.log_prob(distribution.sample())]
+    if _over_all_numbers(distribution):
+        mean = distribution.mean
+        found.append(distribution.log_prob(mean.detach() + 1.0))
+        if bool(torch.isfinite(mean).all()):
+            found.append(mean)  # or two distributions apart would look alike, each from its own mean
+    return tuple(found)
+
+
+@contextlib.contextmanager
+def checked() -> Iterator[None]:
+    """Distributions check their parameters meanwhile: `torch.compile` switches that off for the whole process."""
+    before = Distribution._validate_args
+    Distribution.set_default_validate_args(True)
+    try:
+        yield
+    finally:
+        Distribution.set_default_validate_args(before)
+
+
+def _over_all_numbers(distribution: Distribution) -> bool:
+    try:
+        support = distribution.support
+    except NotImplementedError:
+        return False
+    return support is constraints.real or support is constraints.real_vector
+
+
+def refused(error: Exception) -> bool:
+    """Whether this was raised about the numbers themselves, where NaN or infinity could have been the answer.
+
+    A singular matrix, a parameter that a distribution does not accept, a division of Python's numbers by zero.
+    """
+    if isinstance(error, LinAlgError | ArithmeticError):
+        return True
+    phrases = ("to satisfy the constraint", "math domain error", "expected a")
+    return isinstance(error, ValueError) and any(text in str(error) for text in phrases)

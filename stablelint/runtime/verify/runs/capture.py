@@ -11,8 +11,7 @@ from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import Replayer
-from stablelint.runtime.verify.runs.collect import Records, read_records
-from stablelint.runtime.verify.runs.command import elsewhere, run_command
+from stablelint.runtime.verify.runs.command import Records, elsewhere, read_records, run_command
 from stablelint.runtime.verify.site import Request, Site
 from stablelint.runtime.verify.witness.project import root_of
 

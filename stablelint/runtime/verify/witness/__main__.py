@@ -22,11 +22,11 @@ import torch
 
 from stablelint.runtime.verify.probe.plan import REGISTRY, Plan, Target
 from stablelint.runtime.verify.probe.recorder import RECORDER
-from stablelint.runtime.verify.witness import surroundings
+from stablelint.runtime.verify.witness import stand_in
 from stablelint.runtime.verify.witness.confined import confine, in_child
 from stablelint.runtime.verify.witness.objects import Maker
 from stablelint.runtime.verify.witness.project import Project, read_project
-from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
+from stablelint.runtime.verify.witness.stand_in import OnCpu
 from stablelint.runtime.verify.witness.trial import UNENDED, Loaded, try_sites, without_call
 
 _MEMORY = 6 << 30  # bytes of data that a child may hold
@@ -99,13 +99,13 @@ def _try_file(
 ) -> None:
     root = plan.definitions
     confine(os.getcwd(), plan.folder)
-    surroundings.stand_in_for_gpu()
-    surroundings.stand_in_for_old_names()
-    surroundings.stand_in_for_command_line()
+    stand_in.stand_in_for_gpu()
+    stand_in.stand_in_for_old_names()
+    stand_in.stand_in_for_command_line()
     try:
-        with _beside(root), surroundings.OnCpu():
+        with _beside(root), OnCpu():
             module = load(path, root)
-        with surroundings.OnCpu():
+        with OnCpu():
             maker = Maker(vars(module), project)
             file = Loaded(module, project.sources[path], plan.fixes, maker, deadline)
             try_sites(file, targets, report)
@@ -146,7 +146,9 @@ def load(path: str, root: str) -> ModuleType:
     sys.path[:0] = [*folders, os.path.dirname(path)]
     sys.argv = [path]
     local = {entry.removesuffix(".py") for each in folders for entry in os.listdir(each)}
-    stand_in_for_absent(frozenset({names[0]} | {name for name in local if name.isidentifier()}), root)
+    stand_in.stand_in_for_absent(
+        frozenset({names[0]} | {name for name in local if name.isidentifier()}), root
+    )
     if names[-1] == "__init__":
         names.pop()
     with open(os.devnull, "w", encoding="utf-8") as quiet, contextlib.redirect_stdout(quiet):

@@ -32,7 +32,7 @@ from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.part import names_read
 from stablelint.runtime.verify.witness.project import Example, Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
-from stablelint.runtime.verify.witness.surroundings import supplied
+from stablelint.runtime.verify.witness.stand_in import supplied
 from stablelint.runtime.verify.witness.uses import Uses, uses_of
 
 _MADE = 80  # ways in which an object is tried to be made

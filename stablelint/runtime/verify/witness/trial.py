@@ -35,9 +35,8 @@ from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.part import part_around
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
-from stablelint.runtime.verify.witness.stand_in import is_absent
+from stablelint.runtime.verify.witness.stand_in import is_absent, supplied
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
-from stablelint.runtime.verify.witness.surroundings import supplied
 from stablelint.runtime.verify.witness.uses import uses_of
 from stablelint.runtime.verify.witness.variants import simplified, variants
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from stablelint.runtime.guard.replay.reach import within_reach
+from stablelint.runtime.guard.replay.kept import within_reach
 
 
 def reached(held: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard.source.slices import slices_of_cells  # noqa: E402
-from stablelint.runtime.program import unsaved  # noqa: E402
+from stablelint.runtime.program import location  # noqa: E402
 
 CELLS = {
     "<cell 1>": "x = torch.ones(3)\ny = torch.ones(3)",
@@ -22,7 +22,7 @@ CELLS = {
 def test_an_earlier_cell_that_made_a_value_is_found_with_what_it_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(unsaved, "_cells", lambda: {name: at for at, name in enumerate(CELLS)})
+    monkeypatch.setattr(location, "_cells", lambda: {name: at for at, name in enumerate(CELLS)})
     frames: list[FrameType] = []
     names = {"torch": torch, "look": lambda: frames.append(sys._getframe(1))}
     for name, source in CELLS.items():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, Distribution, Gamma, Independent, Normal
 
-from stablelint.runtime.verify.replay.distributions import log_probabilities, refused
+from stablelint.runtime.verify.replay.evaluate import log_probabilities, refused
 from stablelint.runtime.verify.site import Verdict
 from tests.runtime.verify.support import call, replay, site
 

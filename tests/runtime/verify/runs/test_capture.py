@@ -12,8 +12,7 @@ import torch
 from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import prepare
-from stablelint.runtime.verify.runs.collect import Captured, Records, read_records
-from stablelint.runtime.verify.runs.command import run_command
+from stablelint.runtime.verify.runs.command import Captured, Records, read_records, run_command
 from stablelint.runtime.verify.site import Site
 from tests.runtime.verify.programs import MODES, modes_sites, site_at
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from stablelint.runtime.verify.outcome import Run
-from stablelint.runtime.verify.runs.collect import Captured
+from stablelint.runtime.verify.runs.command import Captured
 from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import Verification, verify
 from tests.runtime.verify.parallel import DISTRIBUTED, KINDS
