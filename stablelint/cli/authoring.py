@@ -15,7 +15,7 @@ from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import Change, setting_added
 from stablelint.codemod.text.apply import WriteRefused
-from stablelint.config import Settings
+from stablelint.config import ConfigError, Settings
 from stablelint.diagnostic import Problem
 from stablelint.report.style import Style, wants_colour
 from stablelint.runtime.plain import plural
@@ -26,20 +26,17 @@ _PREFIX = "OWN"
 
 
 def new_page(name: str, settings: Settings) -> int:
-    """Writes a page that passes its tests, for its author to change. Returns the exit code."""
+    """Writes a page that passes its tests, for its author to change. Returns the exit code, or raises ConfigError."""
     folder = settings.rules[0] if settings.rules else Path(settings.root, FOLDER)
     path = folder / f"{name}.md"
-    problem = None
     if not _NAME.fullmatch(name):
         hint = "lower case, with hyphens: `unguarded-trigamma`"
-        problem = Problem(f'a rule cannot be called "{name}"', hint=hint)
-    elif path.exists():
-        problem = Problem("this page exists already", str(path))
-    elif any(entry.name == name for entry in load_catalog(extra_folders=_existing(settings)).index.values()):
-        problem = Problem(f'there is a rule called "{name}" already', hint=f"stablelint rule {name}")
-    if problem is not None:
-        print_problems([problem])
-        return FAILED
+        raise ConfigError([Problem(f'a rule cannot be called "{name}"', hint=hint)])
+    if path.exists():
+        raise ConfigError([Problem("this page exists already", str(path))])
+    if any(entry.name == name for entry in load_catalog(extra_folders=_existing(settings)).index.values()):
+        hint = f"stablelint rule {name}"
+        raise ConfigError([Problem(f'there is a rule called "{name}" already', hint=hint)])
     template = (Path(__file__).parent / "pages" / "new-rule.md").read_text("utf-8")
     text = template.replace("NAME", name, 1).replace("CODE", _free_code(settings), 1)
     shown = os.path.relpath(path)
@@ -49,8 +46,7 @@ def new_page(name: str, settings: Settings) -> int:
         if not settings.rules:
             print(_announce(settings))
     except WriteRefused as error:
-        print_problems([Problem(str(error), shown)])
-        return FAILED
+        raise ConfigError([Problem(str(error), shown)]) from None
     print(f"Next: stablelint rules test {shown}")
     return CLEAN
 
@@ -78,16 +74,15 @@ def _free_code(settings: Settings) -> str:
 
 
 def test_pages(paths: Sequence[str], settings: Settings) -> int:
-    """Runs what pages claim and says what does not hold. Returns the exit code."""
+    """Runs what pages claim and says what does not hold. Returns the exit code, or raises ConfigError."""
     from stablelint.workspace.rule_tests import has_torch
 
     wanted = [Path(os.path.abspath(path)) for path in paths] or list(settings.rules)
     missing = [path for path in wanted if not path.exists()]
     if missing or not wanted:
         hint = "name a page or a folder of pages, or set `rules` in [tool.stablelint]"
-        print_problems([Problem("no such page or folder", str(path)) for path in missing]
-                       or [Problem("there are no pages to test", hint=hint)])  # fmt: skip
-        return FAILED
+        problems = [Problem("no such page or folder", str(path)) for path in missing]
+        raise ConfigError(problems or [Problem("there are no pages to test", hint=hint)])
     folders = [*_existing(settings), *(path if path.is_dir() else path.parent for path in wanted)]
     ours = Path(builtin_folder())
     folders = [folder for folder in dict.fromkeys(folders) if folder != ours and ours not in folder.parents]
@@ -106,8 +101,8 @@ def test_pages(paths: Sequence[str], settings: Settings) -> int:
         passed, failed = passed + sound, failed + len(failures)
     print_problems(problems)
     if not rules and not problems:
-        print_problems([Problem("no rule pages here", str(wanted[0]), hint="a page is a Markdown file")])
-        return FAILED
+        hint = "a page is a Markdown file"
+        raise ConfigError([Problem("no rule pages here", str(wanted[0]), hint=hint)])
     if not has_torch():
         print("Contracts and fixes were not tried in numbers: pip install 'stablelint[verify]' brings torch.")
     if rules:

@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from stablelint.cli.exit_codes import FAILED
-from stablelint.cli.options import context_of, print_problems
+from stablelint.cli.options import context_of
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
 
@@ -76,7 +75,6 @@ def write_file(path: str, text: str, problems: list[Problem], mode: str = "w") -
         problems.append(Problem(f"cannot write {path}: {error.strerror}"))
 
 
-def failed(message: str, hint: str | None = None) -> int:
-    """Says what kept the command from its work. Returns the exit code."""
-    print_problems([Problem(message, hint=hint)])
-    return FAILED
+def failed(message: str, hint: str | None = None) -> ConfigError:
+    """What kept a command from its work."""
+    return ConfigError([Problem(message, hint=hint)])

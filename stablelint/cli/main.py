@@ -105,9 +105,11 @@ def _run(argv: list[str]) -> int:
 
 
 def _failed(message: str, hint: str | None = None) -> int:
-    from stablelint.cli.handover import failed
+    from stablelint.cli.options import print_problems
+    from stablelint.diagnostic import Problem
 
-    return failed(message, hint)
+    print_problems([Problem(message, hint=hint)])
+    return FAILED
 
 
 def _unknown(name: str) -> int:

@@ -52,16 +52,16 @@ def run(options: argparse.Namespace) -> int:
     try:
         code, (audits, missing, unguarded, crashes) = run_planned(command, plan, _KINDS)
     except CommandNotFoundError as error:
-        return failed(str(error))
+        raise failed(str(error)) from None
     if unguarded:
-        return failed(f"a process was not watched: {unguarded[0]['error']}")
+        raise failed(f"a process was not watched: {unguarded[0]['error']}")
     if crashes:
         sys.stderr.write(render(crashes[0], context_of(sys.stderr)))
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
     if audit is None:
         if missing:
-            return failed(f"no training was seen: {missing[0]['python']} has no torch")
-        return failed("no training was seen", "the command must call a model with parameters")
+            raise failed(f"no training was seen: {missing[0]['python']} has no torch")
+        raise failed("no training was seen", "the command must call a model with parameters")
     passed = not audit["counts"]["failed"]
     text, page = partial(report.render, audit, everything=options.all), partial(report.render_page, audit)
     problems = hand_over(options, audit, text, page, sys.stdout, silent=options.quiet and passed)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
 from stablelint.cli.handover import add_report, failed, hand_over
 from stablelint.cli.options import number, print_problems
-from stablelint.diagnostic import Problem
 from stablelint.report.style import is_terminal
 
 if TYPE_CHECKING:
@@ -92,19 +91,19 @@ def run(options: argparse.Namespace) -> int:
     """Compares. Returns 0 where the two are the same, 1 where they differ, 2 where they could not be compared."""
     others = (options.compiled, options.dtype, options.device, options.against)
     if options.modules and any(one is not None for one in others):
-        return failed("--modules is for the command run twice as it is: the others judge operations")
+        raise failed("--modules is for the command run twice as it is: the others judge operations")
     if importlib.util.find_spec("torch") is None:
-        return failed("comparing needs torch", "pip install 'stablelint[verify]'")
+        raise failed("comparing needs torch", "pip install 'stablelint[verify]'")
     if options.command and not options.files:
         return _ended(options, _runs(options))
     if len(options.files) == 2 and not options.command:
         return _ended(options, _files(options))
     wrong = "two files or a command are compared, not both" if options.command else "nothing to compare"
-    return failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
+    raise failed(wrong, "stablelint compare a.pt b.pt, or stablelint compare -- python train.py")
 
 
-def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
-    """The report on two runs of the command, or why there is none."""
+def _runs(options: argparse.Namespace) -> dict[str, Any]:
+    """The report on two runs of the command."""
     from stablelint.runtime.compare import session
     from stablelint.runtime.compare.command import CommandFailedError, Setup
     from stablelint.runtime.compare.recording.options import Options
@@ -119,10 +118,10 @@ def _runs(options: argparse.Namespace) -> dict[str, Any] | Problem:
         try:
             found = _compared(runs, setup, options)
         except CommandNotFoundError as error:
-            return Problem(str(error))
+            raise failed(str(error)) from None
         except CommandFailedError as error:
             hint = f"its last lines:\n{error.tail}" if error.tail else None
-            return Problem(str(error), hint=hint)
+            raise failed(str(error), hint) from None
     report: dict[str, Any] = plain(found)
     return report
 
@@ -164,8 +163,8 @@ def _saying(options: argparse.Namespace) -> Callable[[str], None]:
     return lambda text: print(f"stablelint: {text}", file=sys.stderr)
 
 
-def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
-    """The tolerance report on two files, or why there is none."""
+def _files(options: argparse.Namespace) -> dict[str, Any]:
+    """The tolerance report on two files."""
     from stablelint.runtime.compare.tensors import checkpoints
     from stablelint.runtime.compare.tensors.tolerance import Tolerances, compare_named
     from stablelint.runtime.plain import plain
@@ -173,18 +172,15 @@ def _files(options: argparse.Namespace) -> dict[str, Any] | Problem:
     try:
         first, second = (checkpoints.read(Path(file)) for file in options.files)
     except checkpoints.UnreadableError as error:
-        return Problem(str(error), hint=error.hint)
+        raise failed(str(error), error.hint) from None
     first, second, note = checkpoints.without_wrappers(first, second)
     found = compare_named(first, second, Tolerances(options.rtol, options.atol, options.equal_nan), note)
     names = dict(zip(("first", "second"), options.files, strict=True))
     return {"kind": "tensors", "same": found.same, **names, **plain(found)}
 
 
-def _ended(options: argparse.Namespace, report: dict[str, Any] | Problem) -> int:
+def _ended(options: argparse.Namespace, report: dict[str, Any]) -> int:
     """Writes the report where it is wanted. Returns the exit code."""
-    if isinstance(report, Problem):
-        print_problems([report])
-        return FAILED
     from stablelint.report.compare import text
 
     forms = partial(text.render, report), partial(text.render_page, report)

@@ -11,7 +11,7 @@ from stablelint.cli.exit_codes import CLEAN, FAILED
 from stablelint.cli.options import print_problems
 from stablelint.cli.setup_files import BASELINE, Change, changes
 from stablelint.codemod.text.apply import WriteRefused
-from stablelint.config import load
+from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Diagnostic, Problem
 from stablelint.report.style import Style, is_terminal, wants_colour
 from stablelint.runtime.plain import plural
@@ -33,8 +33,7 @@ def run(options: argparse.Namespace) -> int:
     """Shows what would be written and writes what is agreed to. Returns the exit code."""
     root = Path(os.path.abspath(options.folder))
     if not root.is_dir():
-        print_problems([Problem("no such folder", options.folder)])
-        return FAILED
+        raise ConfigError([Problem("no such folder", options.folder)])
     found, problems = _findings(root)
     wanted = list(changes(root, len(found)))
     written: list[Change] = []

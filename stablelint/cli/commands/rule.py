@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from stablelint.cli.exit_codes import CLEAN, FAILED
-from stablelint.cli.options import print_problems, program_rules
-from stablelint.config import load
+from stablelint.cli.exit_codes import CLEAN
+from stablelint.cli.options import program_rules
+from stablelint.config import ConfigError, load
 from stablelint.diagnostic import Problem
 
 NAME = "rule"
@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> int:
     by_name = {rule.name: code for code, rule in rules.items()}
     code = by_name.get(options.rule.lower(), options.rule.upper())
     if code not in rules:
-        print_problems([Problem(f'there is no rule "{options.rule}"', hint=nearest(options.rule, rules))])
-        return FAILED
+        raise ConfigError([Problem(f'there is no rule "{options.rule}"', hint=nearest(options.rule, rules))])
     if is_terminal(sys.stdout) or wants_colour(sys.stdout):
         sys.stdout.write(render(rules[code], width_of(sys.stdout), wants_colour(sys.stdout)))
     else:

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             guard={name: getattr(options, name) for name in ("verify_steps", "norm_limit", "skip", "stats")},
         )
     except CommandNotFoundError as error:
-        return failed(str(error))
+        raise failed(str(error)) from None
     problems = _written(options, ending)
     silent = options.output_format == "json" and not options.output_file
     if not (ending.reports or ending.unguarded or ending.crashes or silent):

@@ -7,8 +7,8 @@ import gc
 import os
 import sys
 
-from stablelint.cli.exit_codes import CLEAN, FAILED
-from stablelint.cli.options import print_problems
+from stablelint.cli.exit_codes import CLEAN
+from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
 
 NAME = "server"
@@ -32,10 +32,8 @@ def run(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        print_problems(
-            [Problem("the language server is not installed", hint="pip install 'stablelint[server]'")]
-        )
-        return FAILED
+        hint = "pip install 'stablelint[server]'"
+        raise ConfigError([Problem("the language server is not installed", hint=hint)]) from None
     if sys.stdin.isatty():
         print(
             "This command is started by an editor, which writes to its standard input; Ctrl-C ends it.",

@@ -24,6 +24,7 @@ from stablelint.cli.options import (
     print_problems,
     request_of,
 )
+from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Edit, Fix, Level, Passes, Problem
 from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
@@ -74,15 +75,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Verifies and reports. Returns 0 when no fix was refused, 1 otherwise, 2 when the work was cut short."""
-    if (obstacle := _obstacle(options)) is not None:
-        print_problems([obstacle])
-        return FAILED
+    _look_for_obstacles(options)
     session = open_session(options, list(options.paths) or ["."])
     request = request_of(options, session)
     result = check(list(options.paths) or ["."], request, session.catalog)
     if result.problems and not result.files:  # the command may take hours, and would tell nothing
-        print_problems([*session.problems, *result.problems])
-        return FAILED
+        raise ConfigError([*session.problems, *result.problems])
     level = Level(options.level or Level.POSSIBLE)  # a run decides what the text cannot
     found = _collected(session, request, _in_files(result.at(level), options.quiet), result.received)
     problems = [*session.problems, *result.problems, *found.problems]
@@ -100,22 +98,21 @@ def _in_files(items: Sequence[Diagnostic], quiet: bool) -> list[Diagnostic]:
     return kept
 
 
-def _obstacle(options: argparse.Namespace) -> Problem | None:
-    """What is known to be missing before any file is read."""
+def _look_for_obstacles(options: argparse.Namespace) -> None:
+    """Raises ConfigError for what is known to be missing before any file is read."""
     from stablelint.runtime.process.launch import CommandNotFoundError, command_line
     from stablelint.runtime.release import installed_too_old
 
     if any(importlib.util.find_spec(name) is None for name in ("torch", "safetensors")):
         hint = "pip install 'stablelint[verify]'"
-        return Problem("verify runs code: it needs torch and safetensors", hint=hint)
+        raise ConfigError([Problem("verify runs code: it needs torch and safetensors", hint=hint)])
     if (reason := installed_too_old()) is not None:
-        return Problem(reason)
+        raise ConfigError([Problem(reason)])
     try:
         if options.command:
             command_line(options.command)
     except CommandNotFoundError as error:
-        return Problem(str(error))
-    return None
+        raise ConfigError([Problem(str(error))]) from None
 
 
 @dataclass(slots=True)
