@@ -58,6 +58,10 @@ class Position(NamedTuple):
     row: int
     column: int
 
+    def as_json(self) -> dict[str, int]:
+        """The place as the reports print it."""
+        return {"row": self.row, "column": self.column}
+
 
 class Span(NamedTuple):
     """A half-open range of text."""
@@ -72,6 +76,10 @@ class Span(NamedTuple):
     def overlaps(self, other: Span) -> bool:
         """Whether the two share at least one character."""
         return self.start < other.end and other.start < self.end
+
+    def as_json(self) -> dict[str, dict[str, int]]:
+        """Both ends as the reports print them."""
+        return {"location": self.start.as_json(), "end_location": self.end.as_json()}
 
 
 class Step(NamedTuple):
@@ -99,6 +107,11 @@ class Edit(NamedTuple):
     span: Span
     content: str
     filename: str | None = None  # None: the file of the finding
+
+    def as_json(self) -> dict[str, object]:
+        """The edit as the reports print it."""
+        other = {} if self.filename is None else {"filename": self.filename}
+        return {"content": self.content, **self.span.as_json(), **other}
 
 
 class Fix(NamedTuple):

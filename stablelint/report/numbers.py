@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stablelint.runtime.plain import shape_text
+
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -14,11 +16,6 @@ def short(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.4g}" if isinstance(value, float | int) else str(value)
-
-
-def shape(sizes: Sequence[int]) -> str:
-    """The sizes of a tensor."""
-    return "×".join(map(str, sizes)) or "scalar"
 
 
 def listed(head: str, items: Iterable[Mapping[str, Any]], columns: str) -> list[tuple[str, ...]]:
@@ -32,7 +29,7 @@ def listed(head: str, items: Iterable[Mapping[str, Any]], columns: str) -> list[
 
 def _cell(value: object) -> str:
     if isinstance(value, list | tuple):
-        return shape(value)
+        return shape_text(value)
     return str(value) if isinstance(value, int) else short(value)
 
 

@@ -1,9 +1,9 @@
-"""Results as JSON has them, and counts as a sentence has them."""
+"""Results as JSON has them; counts and shapes as a sentence has them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import Any
@@ -26,6 +26,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
+
+
+def shape_text(sizes: Sequence[int]) -> str:
+    """`(8, 3)` as 8×3."""
+    return "×".join(map(str, sizes)) or "scalar"
 
 
 def plural(count: int, noun: str) -> str:

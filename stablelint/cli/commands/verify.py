@@ -267,4 +267,4 @@ def _written(
     from stablelint.report.verify import html, text
 
     forms = partial(text.render, report), partial(html.render, report)
-    problems += hand_over(options, report.to_json(), *forms, sys.stdout)
+    problems += hand_over(options, report.as_json(), *forms, sys.stdout)

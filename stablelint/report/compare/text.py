@@ -10,11 +10,11 @@ from typing import Any
 from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
 from stablelint.report.context import Context
-from stablelint.report.numbers import listed, shape, short, spark
+from stablelint.report.numbers import listed, short, spark
 from stablelint.report.page import Axes, curves, finite, legend, page
 from stablelint.report.parts import Code, Note, Part, Place, Rows, as_page, as_text
 from stablelint.report.source import Sources
-from stablelint.runtime.plain import plural
+from stablelint.runtime.plain import plural, shape_text
 
 _LOSSES = 6
 _SIZE = {"width": 800, "height": 220}
@@ -111,7 +111,7 @@ def _values(difference: Mapping[str, Any]) -> Iterator[Part]:
         rows = [("result", "shape", "dtype", "min", "max")]
         for name in ("first", "second"):
             one = difference[name]
-            rows.append((name, shape(one["shape"]), one["dtype"], _full(one["low"]), _full(one["high"])))
+            rows.append((name, shape_text(one["shape"]), one["dtype"], _full(one["low"]), _full(one["high"])))
         yield Rows(rows if difference["first"]["low"] is not None else ())
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from stablelint.report import page
 from stablelint.report.cells import plain
-from stablelint.report.numbers import shape, short
+from stablelint.report.numbers import short
 from stablelint.report.parts import Code, Head, Note, Part, Rows
-from stablelint.runtime.plain import plural
+from stablelint.runtime.plain import plural, shape_text
 
 _ROWS = 20
 _NAMES = 8
@@ -76,7 +76,7 @@ def cells(one: Mapping[str, Any]) -> tuple[str, ...]:
     nan = f"{one['nan'][0]}/{one['nan'][1]}" if one["nan_apart"] else str(one["nan"][0] or "")
     return (
         plain(one["name"]),
-        shape(one["shape"]),
+        shape_text(one["shape"]),
         dtypes[0] if dtypes[0] == dtypes[1] else f"{dtypes[0]}/{dtypes[1]}",
         f"{one['beyond']:,} ({one['beyond'] / max(one['elements'], 1):.1%})",
         *(short(one[kind]["error"]) if one[kind] else "" for kind in ("absolute", "relative", "ulps")),

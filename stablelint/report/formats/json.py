@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stablelint.diagnostic import Diagnostic, Fix, Position
+from stablelint.diagnostic import Diagnostic, Fix
 from stablelint.report.context import Context
 from stablelint.workspace.notebooks import cell_of
 
@@ -25,8 +25,7 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         "code": item.code,
         "name": item.name,
         **_file(item.filename),
-        "location": location(item.span.start),
-        "end_location": location(item.span.end),
+        **item.span.as_json(),
         "message": item.message,
         "url": item.url,
         "fix": None if item.fix is None else _fix(item.fix),
@@ -43,12 +42,7 @@ def as_object(item: Diagnostic) -> dict[str, Any]:
         ],
         "severity": item.severity.value,
         "derivation": [
-            {
-                "message": step.text,
-                **_file(step.filename or item.filename),
-                "location": location(step.span.start),
-                "end_location": location(step.span.end),
-            }
+            {"message": step.text, **_file(step.filename or item.filename), **step.span.as_json()}
             for step in item.derivation
         ],
     }
@@ -60,23 +54,10 @@ def _file(filename: str) -> dict[str, Any]:
     return {"filename": path, **({"cell": cell} if cell is not None else {})}
 
 
-def location(position: Position) -> dict[str, int]:
-    """A position as a JSON object."""
-    return {"row": position.row, "column": position.column}
-
-
 def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "applicability": fix.applicability.value,
         "message": fix.message,
         **({"caution": fix.caution} if fix.caution else {}),
-        "edits": [
-            {
-                "content": edit.content,
-                "location": location(edit.span.start),
-                "end_location": location(edit.span.end),
-                **({"filename": edit.filename} if edit.filename is not None else {}),
-            }
-            for edit in fix.edits
-        ],
+        "edits": [edit.as_json() for edit in fix.edits],
     }

@@ -94,7 +94,7 @@ def _site(report: SiteReport) -> Iterator[Part]:
     site = report.site
     head = f"{report.verdict} ({meaning(report)})"
     yield Head(f"{site.code} {site.name}", head, _tone(report.verdict))
-    start = {"row": site.span.start.row, "column": site.span.start.column}
+    start = site.span.start.as_json()
     yield Place({"filename": site.filename, "location": start, "end_location": None, "expression": ""})
     yield from told_of(report)
 

@@ -101,11 +101,6 @@ def uniform_dimensions(matrix: torch.Tensor) -> tuple[int, ...]:
     return tuple(one for one in (0, 1) if values.shape[one] > 1 and not rows_differ(values.transpose(0, one)))
 
 
-def shape_text(shape: tuple[int, ...] | torch.Size) -> str:
-    """`(8, 3)` as 8×3."""
-    return "×".join(map(str, shape)) or "scalar"
-
-
 @dataclass(frozen=True, slots=True)
 class Histogram:
     """How often values fall into equal bins between `low` and `high`."""

@@ -39,7 +39,9 @@ class Location:
 
     def as_json(self) -> dict[str, Any]:
         """File, start, end and text of the expression."""
-        return {"filename": self.filename, **_span_json(self.row, self.span), "expression": self.expression}
+        start = {"row": self.row, "column": None} if self.row else None
+        place = {"location": start, "end_location": None} if self.span is None else self.span.as_json()
+        return {"filename": self.filename, **place, "expression": self.expression}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +58,6 @@ def place_json(location: Location | None) -> dict[str, Any]:
     if location is not None:
         return location.as_json()
     return {"filename": None, "location": None, "end_location": None, "expression": None}
-
-
-def _span_json(row: int, span: Span | None) -> dict[str, Any]:
-    if span is None:
-        return {"location": {"row": row, "column": None} if row else None, "end_location": None}
-    return {
-        "location": {"row": span.start.row, "column": span.start.column},
-        "end_location": {"row": span.end.row, "column": span.end.column},
-    }
 
 
 _NAMES = {"<string>": "-c", "<stdin>": "standard input"}

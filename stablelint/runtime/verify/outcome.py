@@ -124,15 +124,13 @@ class SiteReport:
     guilty: bool = False  # the command fails, or goes non-finite, with this fix alone
     function: FunctionShown | None = None
 
-    def to_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """As in the output of `verify`."""
-        span = self.site.span
         return {
             "code": self.site.code,
             "name": self.site.name,
             "filename": self.site.filename,
-            "location": {"row": span.start.row, "column": span.start.column},
-            "end_location": {"row": span.end.row, "column": span.end.column},
+            **self.site.span.as_json(),
             "expression": self.site.original,
             "fix": self.site.fixed,
             "verdict": str(self.verdict),
@@ -203,11 +201,11 @@ class Report:
     incomplete: bool = False  # the command did not run to its end
     files: int = 0  # that were read for sites
 
-    def to_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         """The document that `verify --output-format json` prints."""
         return {
             "command": list(self.command),
-            "sites": [site.to_json() for site in self.sites],
+            "sites": plain(self.sites),
             "rerun": plain(self.rerun),
             "overhead": self.overhead,
             "problems": list(self.problems),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stablelint.numerics.formats import FORMATS
-from stablelint.runtime.plain import plural
+from stablelint.runtime.plain import plain, plural
 from stablelint.runtime.verify.enclosing import consumes
 from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.outcome import Counts, Report, Rerun, Run, SiteReport
@@ -157,7 +157,7 @@ def _examined(
         site,
         decision.verdict,
         captured.calls or captured.raised,
-        extents={name: extent.to_json() for name, extent in captured.extents.items()},
+        extents=plain(captured.extents),
         original=original,
         fixed=fixed,
         witness=witness_shown(decision.witness, examination.replayer, captured.function)

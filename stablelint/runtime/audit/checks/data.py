@@ -13,7 +13,8 @@ from torch.utils.data import SequentialSampler, Subset, TensorDataset
 from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run
-from stablelint.runtime.audit.values import dense, fingerprint, shape_text, summary_of
+from stablelint.runtime.audit.values import dense, fingerprint, summary_of
+from stablelint.runtime.plain import shape_text
 
 ORDER = 0
 _MATRICES = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.Bilinear)

@@ -9,7 +9,8 @@ from torch import nn
 
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LossCall, Run
-from stablelint.runtime.audit.values import shape_text, summary_of
+from stablelint.runtime.audit.values import summary_of
+from stablelint.runtime.plain import shape_text
 
 ORDER = 1
 _DIFFERENCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")

@@ -16,6 +16,7 @@ import torch
 from torch.fx import GraphModule
 
 from stablelint.runtime.compare.compiling.minimise import Reduced
+from stablelint.runtime.program.frames import codes_in
 from stablelint.runtime.tensors.measure import tensors_in
 
 _TEMPLATE = Path(__file__).with_suffix(".template")
@@ -116,7 +117,7 @@ def _sources(function: FunctionType, module: ModuleType) -> tuple[list[str], lis
     while waiting:
         one = waiting.pop()
         parts.insert(0, textwrap.dedent(inspect.getsource(one)))
-        for name in _names(one.__code__):
+        for name in (name for code in (one.__code__, *codes_in(one.__code__)) for name in code.co_names):
             value = module.__dict__.get(name)
             if isinstance(value, ModuleType):
                 alias = f" as {name}" if value.__name__ != name else ""
@@ -127,10 +128,3 @@ def _sources(function: FunctionType, module: ModuleType) -> tuple[list[str], lis
             elif getattr(value, "__module__", None) not in (None, "__main__", "builtins"):
                 imports.append(f"from {value.__module__} import {getattr(value, '__name__', name)}")
     return parts, sorted(set(imports))
-
-
-def _names(code: Any) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if hasattr(constant, "co_names"):
-            yield from _names(constant)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from stablelint.runtime.plain import shape_text
 from stablelint.runtime.tensors.measure import dtype_name
 
 # Relative and absolute tolerance by element type, as `torch.testing.assert_close` documents them.
@@ -129,7 +130,7 @@ def compare_tensors(
     """Every element of two tensors of one shape; other shapes are a difference in themselves."""
     dtypes = dtype_name(first.dtype), dtype_name(second.dtype)
     if first.shape != second.shape:
-        shapes = f"shape {_shape(first)} and {_shape(second)}"
+        shapes = f"shape {shape_text(first.shape)} and {shape_text(second.shape)}"
         return TensorDifference(name, False, shapes, tuple(first.shape), dtypes)
     first, second = _dense(first), _dense(second)
     rtol, atol = tolerances.of(first.dtype, second.dtype)
@@ -252,11 +253,7 @@ def _defaults(dtype: torch.dtype) -> tuple[float, float]:
 
 
 def _kind(value: object) -> str:
-    return f"tensor {_shape(value)}" if isinstance(value, torch.Tensor) else _short(value)
-
-
-def _shape(tensor: torch.Tensor) -> str:
-    return "×".join(map(str, tensor.shape)) or "scalar"
+    return f"tensor {shape_text(value.shape)}" if isinstance(value, torch.Tensor) else _short(value)
 
 
 def _short(value: object) -> str:

@@ -40,6 +40,7 @@ from stablelint.runtime.program.location import unsaved
 from stablelint.runtime.tensors.measure import (
     OperandStats,
     badness_of,
+    dtype_name,
     fused_norms,
     largest,
     statistics_of,
@@ -389,8 +390,8 @@ def _optimizer_note(watch: Watch, name: str, parameter: torch.Tensor) -> tuple[M
             if not math.isfinite(rate):
                 return Mechanism.DOMAIN, f"The learning rate of {kind} is {rate}."
             if eps is not None and not torch.tensor(eps, dtype=parameter.dtype):
-                named = str(parameter.dtype).removeprefix("torch.")
-                return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {named}, the type of {name}."
+                dtype = dtype_name(parameter.dtype)
+                return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {dtype}, the type of {name}."
         return (
             Mechanism.DOMAIN,
             f"Loss and gradients were finite; the update by {kind} made {name} non-finite.",

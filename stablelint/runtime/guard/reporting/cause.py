@@ -9,7 +9,7 @@ from typing import Protocol
 
 from stablelint.diagnostic import Fix
 from stablelint.runtime.guard.reporting.event import Event, Mechanism, Origin
-from stablelint.runtime.plain import Json
+from stablelint.runtime.plain import Json, plain
 from stablelint.runtime.tensors.measure import OperandStats
 from stablelint.runtime.tracing.operation import has
 
@@ -37,18 +37,10 @@ class Rewrite:
 
     def as_json(self) -> dict[str, Json]:
         """The fix as ``run --output-format json`` prints it."""
-        edits: list[Json] = [
-            {
-                "content": edit.content,
-                "location": {"row": edit.span.start.row, "column": edit.span.start.column},
-                "end_location": {"row": edit.span.end.row, "column": edit.span.end.column},
-            }
-            for edit in self.fix.edits
-        ]
         return {
             "applicability": self.fix.applicability.value,
             "message": self.fix.message,
-            "edits": edits,
+            "edits": plain(self.fix.edits),
             "filename": self.filename,
             "diff": self.diff,
             "sha256": self.sha256,

@@ -12,10 +12,11 @@ from typing import Any
 
 from stablelint.runtime.guard.source.region import Region, by_itself
 from stablelint.runtime.program.carried import written_names
-from stablelint.runtime.program.frames import compile_calmly
+from stablelint.runtime.program.frames import codes_in, compile_calmly
 
 _NAME = "__stablelint_region__"
 _OPENED = "__stablelint_opened__"
+_FUTURE = 0x1FE0000  # the flags of code for its file's own `__future__` features
 
 
 def bind(region: Region, body: list[ast.stmt], frame: FrameType, values: Mapping[str, Any]) -> BoundRegion:
@@ -97,7 +98,8 @@ def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mappin
         holder = ast.ClassDef(region.inside_class, [], [], [function], [])
         ast.copy_location(holder, anchor)
     module = ast.fix_missing_locations(ast.Module([holder], []))
-    code = _find_code(compile_calmly(module, region.code.co_filename, flags=_flags(region)))
+    whole = compile_calmly(module, region.code.co_filename, flags=region.code.co_flags & _FUTURE)
+    code = next(one for one in codes_in(whole) if one.co_name == _NAME)
     cells = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
     run = FunctionType(code, frame.f_globals, _NAME, None, cells)
     return BoundRegion(code, run, tuple(names.values()))
@@ -147,21 +149,6 @@ def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[
 
 def _global_names(node: ast.AST) -> set[str]:
     return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
-
-
-def _find_code(code: CodeType) -> CodeType:
-    pending = [code]
-    while pending:
-        for constant in pending.pop().co_consts:
-            if isinstance(constant, CodeType):
-                if constant.co_name == _NAME:
-                    return constant
-                pending.append(constant)
-    raise LookupError(_NAME)
-
-
-def _flags(region: Region) -> int:
-    return region.code.co_flags & 0x1FE0000  # the file's own __future__ features
 
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 
+from stablelint.runtime.plain import shape_text
 from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.examine import Examination
 from stablelint.runtime.verify.outcome import Counts, FunctionShown, OperandShown, Side, WitnessShown
@@ -57,8 +58,7 @@ def operand_shown(name: str, value: Value) -> OperandShown:
     if isinstance(value, torch.Tensor):
         dtype = dtype_name(value.dtype)
         shape = tuple(value.shape)
-        size = "×".join(map(str, shape)) or "scalar"
-        return OperandShown(name, shape, dtype, _telling(value), f"{dtype} {size}")
+        return OperandShown(name, shape, dtype, _telling(value), f"{dtype} {shape_text(shape)}")
     if isinstance(value, Opaque):
         return OperandShown(name, None, None, (), f"a {value.type_name}")
     values = (float(value),) if isinstance(value, int | float) and not isinstance(value, bool) else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -25,7 +26,6 @@ _EFFECTS = frozenset(
     "backward step save open write print input exit _exit remove unlink mkdir rmtree system run Popen barrier "
     "all_reduce broadcast add_scalar fit send recv put".split()
 )
-_WRAPPERS = 4  # decorators around a function that name what they wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,7 @@ def function_of(watched: Watched, called: Scope | None) -> FunctionType | None:
     else:
         held = (each for each in list(sys.modules.values()) if _path_of(each) == place.path)
         function = next((getattr(module, place.name, None) for module in held), None)
-    for _ in range(_WRAPPERS):
-        function = getattr(function, "__wrapped__", function)
+    function = inspect.unwrap(function) if function is not None else None
     if not isinstance(function, FunctionType) or _EFFECTS & set(function.__code__.co_names):
         return None
     wanted = set(function.__code__.co_varnames[: function.__code__.co_argcount])

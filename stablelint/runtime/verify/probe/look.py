@@ -32,7 +32,7 @@ class Extent:
         self.zeros, self.nan, self.inf = self.zeros + other.zeros, self.nan + other.nan, self.inf + other.inf
         self.elements += other.elements
 
-    def to_json(self) -> dict[str, float | None]:
+    def as_json(self) -> dict[str, float | None]:
         """Finite numbers only: None where nothing was seen."""
         finite = {"min": self.low, "max": self.high, "smallest": self.smallest}
         shown: dict[str, float | None] = {k: v if math.isfinite(v) else None for k, v in finite.items()}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import FunctionType, ModuleType
+from typing import Any
 
 import torch
 
@@ -135,13 +136,7 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
 
 
-def _unwrapped(found: object) -> FunctionType | None:
+def _unwrapped(found: Any) -> FunctionType | None:
     """The function itself, below decorators that name what they wrap."""
-    if isinstance(found, staticmethod | classmethod):
-        found = found.__func__
-    for _ in range(8):
-        inner = getattr(found, "__wrapped__", None)
-        if inner is None:
-            break
-        found = inner
+    found = inspect.unwrap(getattr(found, "__func__", found))
     return found if isinstance(found, FunctionType) else None

@@ -69,4 +69,4 @@ def test_the_random_sample_stays_within_its_places(count: int) -> None:
 
 
 def test_a_range_that_saw_nothing_finite_is_no_number() -> None:
-    assert Extent().to_json()["min"] is None
+    assert Extent().as_json()["min"] is None

@@ -108,7 +108,7 @@ def test_losses_are_watched(verified: tuple[Path, Verification, dict[str, Site]]
 def test_the_document_holds_what_the_design_says(
     verified: tuple[Path, Verification, dict[str, Site]],
 ) -> None:
-    document = json.loads(json.dumps(_report(verified).to_json(), allow_nan=False))
+    document = json.loads(json.dumps(_report(verified).as_json(), allow_nan=False))
     site = document["sites"][0]
     assert {"code", "filename", "location", "end_location", "verdict", "captured", "witness"} <= set(site)
     assert site["location"] == {"row": 5, "column": 13}
