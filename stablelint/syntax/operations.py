@@ -82,6 +82,15 @@ def canonical(name: str) -> Operation | None:
     return _operations()[2].get(name)
 
 
+@cache
+def required(name: str) -> frozenset[str]:
+    """The operands without which a call of an operation raises: its tensors, and what one is raised to."""
+    operation = canonical(name)
+    if operation is None or operation.parameters[0] != "input":
+        return frozenset()
+    return frozenset({"input", "other", "exponent"}.intersection(operation.parameters))
+
+
 def module(qualified_name: str) -> Operation | None:
     """The operation that an instance of an `nn` class applies, with the parameters of the class's constructor."""
     return _modules().get(qualified_name.replace("torch.nn.modules.", "torch.nn."))

@@ -57,6 +57,10 @@ ODD = {
     "huge integer": "N = 10 ** 400\ndef f(x):\n    return torch.log(x * float(10 ** 400) + int(1e308))\n",
     "infinite bounds": "def f(x):\n    for i in range(int(1e9)):\n        x = torch.log(x.clamp(math.inf))\n    return x\n",
     "empty range": "def f(x):\n    return torch.log(torch.empty(3).uniform_(2, 1) + torch.rand(2).uniform_(0, 0))\n",
+    "operands left out": "def f(x, *xs):\n    y = torch.div(x) + torch.sub(other=x) - torch.pow(x) + torch.exp()\n"
+    "    return torch.nn.ReLU()(), torch.nn.Identity()(x)(), torch.log(torch.div(*xs)), y.softmax(dim=0)\n",
+    "super as a value": "class A(torch.nn.Module):\n    def f(self, x):\n"
+    "        return super()(super(), x), isinstance(x, super()), torch.log(x.to(super()))\n",
     "negative bound of abs": "def f(x):\n    if x.abs() < -1:\n        return torch.log(x)\n    return x\n",
 }
 

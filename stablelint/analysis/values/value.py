@@ -33,6 +33,7 @@ class Kind(Enum):
     FUNCTION = "function"
     CLASS = "class"
     NAMESPACE = "namespace"  # an imported module, or a name within one
+    SUPER = "super"  # an instance, seen as one of the classes above
     ARRAY = "array"  # of NumPy: computes as a tensor does, and has no gradient
     FOREIGN = "foreign"  # known to be neither: pathlib, a logger
     UNKNOWN = "unknown"

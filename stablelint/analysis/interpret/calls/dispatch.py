@@ -70,8 +70,8 @@ def _let_run(given: list[Value], frame: Frame) -> None:
     """Lets a callee run the functions that it is passed: on what stands around them, and on what else it is passed."""
     for value in given:
         passed = value.operands["function"] if value.op == "partial" else value
-        if passed.kind is Kind.NAMESPACE and changes(str(passed.data)):  # `map(torch.zero_, xs)`
-            let_write(str(passed.data), given, frame, in_place=True)
+        if passed.kind is Kind.NAMESPACE and changes(passed.data):  # `map(torch.zero_, xs)`
+            let_write(passed.data, given, frame, in_place=True)
         if passed.kind is not Kind.FUNCTION:
             continue
         function: FunctionInfo = passed.data
@@ -97,9 +97,9 @@ def _let_bound_write(given: list[Value], frame: Frame) -> None:
 
 
 def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
+    if receiver.kind is Kind.SUPER:
+        return _super_call(receiver, attr, node, frame)
     if receiver.kind in (Kind.NAMESPACE, Kind.INSTANCE, Kind.CLASS, Kind.LAYER):
-        if receiver.op == "super":
-            return _super_call(receiver, attr, node, frame)
         target = lookup.attribute(receiver, attr, node.func, frame)
         positional, keywords = arguments_of(node, frame)
         bound_to = receiver if receiver.kind is Kind.INSTANCE else None

@@ -204,8 +204,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         return taken(stored, frame) if stored.op == "phi" else stored
     if attr == "__dict__":
         disowned(base, "", frame)  # whoever has it can write into it
-    if base.kind is Kind.NAMESPACE and not isinstance(base.data, str):
-        return frame.graph.unknown(attr, node)  # super().attr
+    if base.kind is Kind.SUPER:
+        return frame.graph.unknown(attr, node)
     if base.kind is Kind.NAMESPACE:
         found = namespace(f"{base.data}.{attr}", frame)
         return replace(found, node=node, module=frame.module) if found.is_constant else found

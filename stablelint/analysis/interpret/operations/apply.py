@@ -34,7 +34,7 @@ from stablelint.analysis.values.value import (
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
+from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having, required
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -76,7 +76,9 @@ _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
-    """The value of an operation."""
+    """The value of an operation; nothing is known of one that lacks an operand, as a call does that only raises."""
+    if not operands.keys() >= required(op):
+        return frame.graph.unknown(node=node)
     if frame.state.supposed:
         operands = {name: frame.state.supposing(value) for name, value in operands.items()}
     asked = op
@@ -86,7 +88,7 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     folded = _folded(op, operands, node, frame)
     if folded is not None:
         return folded
-    if op == "div" and operands.keys() >= {"input", "other"}:
+    if op == "div":
         operands["other"] = smoothed(operands["input"], operands["other"])
     if op == "identity":
         return next(iter(operands.values()))
@@ -320,7 +322,7 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
 
 def element_type(source: Value) -> str | None:
     """The element type that an argument is, or has: `torch.int32`, `torch.LongTensor`, `y.dtype`, a layer."""
-    if source.kind is Kind.NAMESPACE and isinstance(source.data, str):
+    if source.kind is Kind.NAMESPACE:
         root, _, name = source.data.partition(".")
         types = _PYTHON_TYPES if root == "builtins" else TENSOR_TYPES
         return types.get(name.rpartition(".")[2]) or None

@@ -96,7 +96,7 @@ def _are_layers(classes: Value) -> bool:
     """Whether what is asked for is a class of torch's layers, or one of several; `Module` is that of containers too."""
     if classes.kind is Kind.SEQUENCE:
         return bool(classes.data) and all(map(_are_layers, classes.data))
-    name = str(classes.data) if classes.kind is Kind.NAMESPACE else ""
+    name = classes.data if classes.kind is Kind.NAMESPACE else ""
     return name.startswith("torch.nn.") and name.rpartition(".")[2] != "Module"
 
 
@@ -212,4 +212,4 @@ def _super(positional: list[Value], node: ast.Call, frame: Frame) -> Value:
     if owner is None:
         return frame.graph.unknown(node=node)
     data = (owner, frame.receiver)
-    return Value("super", frame.graph.key("super", id(owner)), Kind.NAMESPACE, node=node, data=data)
+    return Value("super", frame.graph.key("super", id(owner)), Kind.SUPER, node=node, data=data)

@@ -280,6 +280,8 @@ def _applied(
     target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
     layer: Layer = target.data
+    if not positional and not keywords:
+        return frame.graph.unknown(node=node)
     operands = {"input": positional[0]} if positional else {}
     if layer.operation is None:
         if layer.qualified in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
