@@ -69,13 +69,10 @@ def _assign(applied: Sequence[Diagnostic], hunks: Sequence[range]) -> dict[int, 
     for finding in applied:
         row = finding.span.start.row
         if hunks:
-            nearest = min(range(len(hunks)), key=lambda place: _distance(hunks[place], row))
+            away = [0 if row in rows else min(abs(row - rows.start), abs(row - rows.stop)) for rows in hunks]
+            nearest = away.index(min(away))
             assigned.setdefault(nearest, []).append(finding)
     return assigned
-
-
-def _distance(rows: range, row: int) -> int:
-    return 0 if row in rows else min(abs(row - rows.start), abs(row - rows.stop))
 
 
 def _reason(finding: Diagnostic, context: Context, changed: str | None = None) -> Iterator[str]:

@@ -78,7 +78,7 @@ class Text:
 
     def place(self, uri: str, position: types.Position) -> Position:
         """The place in the whole text of a position in one of its documents."""
-        part = self._part(uri)
+        part = next(part for part in self.parts if part.uri == uri)
         line = min(position.line, len(part.lines) - 1)
         character = self.codec.position_from_client_units(
             [part.lines[line]], types.Position(0, position.character)
@@ -124,9 +124,6 @@ class Text:
                 )
             else:
                 yield Edit(Span(Position(start + 1, 1), Position(end + 1, 1)), content)
-
-    def _part(self, uri: str) -> Part:
-        return next(part for part in self.parts if part.uri == uri)
 
     def _position(self, part: Part, place: Position) -> types.Position:
         line = place.row - 1 - part.first

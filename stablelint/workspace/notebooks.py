@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Position, Problem, Span, Step
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Problem, Span, Step
 from stablelint.syntax.content import NOTEBOOK
 
 if TYPE_CHECKING:
@@ -109,7 +109,10 @@ def _in_cell(item: Diagnostic) -> Diagnostic:
     if fix is not None:
         apart = fix.is_across or any(_cell(item.filename, edit.span.start) != own for edit in fix.edits)
         flag = "" if fix.applicability is Applicability.SAFE else " --unsafe-fixes"
-        fix, withheld = (None, _SEVERAL.format(flag)) if apart else (_fix_in_cell(fix, own), withheld)
+        if apart:
+            fix, withheld = None, _SEVERAL.format(flag)
+        else:
+            fix = fix._replace(edits=tuple(Edit(_span(one.span, own), one.content) for one in fix.edits))
     return replace(
         item,
         filename=f"{item.filename}:cell {own.number}",
@@ -126,10 +129,6 @@ def _step_in_cell(step: Step, filename: str) -> Step:
     if cell is None:
         return step
     return step._replace(span=_span(step.span, cell), filename=f"{path}:cell {cell.number}")
-
-
-def _fix_in_cell(fix: Fix, cell: Cell) -> Fix:
-    return fix._replace(edits=tuple(Edit(_span(edit.span, cell), edit.content) for edit in fix.edits))
 
 
 def _span(span: Span, cell: Cell) -> Span:

@@ -135,10 +135,8 @@ class _Found:
         for name, fix in (fixes[index] for index in taken):
             for path, edits in fix.by_file(name).items():
                 files.setdefault(path, []).extend(edits)
-        return {os.path.realpath(path): apply_edits(self._text(path), edits) for path, edits in files.items()}
-
-    def _text(self, path: str) -> bytes:
-        return self.sources[path] if path in self.sources else Path(path).read_bytes()
+        texts = {path: self.sources.get(path) or Path(path).read_bytes() for path in files}
+        return {os.path.realpath(path): apply_edits(texts[path], edits) for path, edits in files.items()}
 
 
 def _collected(

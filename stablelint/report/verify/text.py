@@ -109,9 +109,8 @@ def _unreached(reports: Sequence[SiteReport], context: Context) -> Iterator[Part
 def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Iterator[Part]:
     """What was seen of a site; a page shows what `drawn` makes as well."""
     site, witness = report.site, report.witness
-    lines = [
-        (sign, line) for sign, text in (("-", site.original), ("+", site.fixed)) for line in _lines(text)
-    ]
+    sides = (("-", site.original), ("+", site.fixed or ""))
+    lines = [(sign, line) for sign, text in sides for line in text.splitlines()]
     yield Code([f"{sign} {line}" if site.fixed is not None else line for sign, line in lines])
     yield Rows((), drawn)
     healthy = report.function.healthy_line if report.function is not None else None
@@ -126,10 +125,6 @@ def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Itera
     if report.calls:
         yield Note("seen", f"{plural(report.calls, 'call')}{extents_text(report)}")
     yield from (Note("note", text) for text in report.notes)
-
-
-def _lines(text: str | None) -> list[str]:
-    return text.splitlines() if text is not None else []
 
 
 def _operands(operands: tuple[OperandShown, ...]) -> str:

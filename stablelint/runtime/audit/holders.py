@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from stablelint.diagnostic import Position, Span
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 
@@ -104,9 +103,7 @@ def filled_at(name: str, files: set[str]) -> Location | None:
         tree = parse_file(filename)
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.stmt) and _fills(node, name.rpartition(".")[2]):
-                start = Position(node.lineno, node.col_offset + 1)
-                end = Position(node.end_lineno or node.lineno, (node.end_col_offset or 0) + 1)
-                return Location(filename, node.lineno, Span(start, end), ast.unparse(node), "")
+                return Location.of(node, filename)
     return None
 
 

@@ -8,12 +8,10 @@ import itertools
 import mmap
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
 from typing import cast
 
 from stablelint.runtime.crash.arm import arm
@@ -21,6 +19,7 @@ from stablelint.runtime.guard.api import Guard, Report
 from stablelint.runtime.guard.reporting.cause import Adviser
 from stablelint.runtime.guard.reporting.event import NonFiniteError
 from stablelint.runtime.process.start import COUNTER, Plan, named
+from stablelint.runtime.process.traceback import before_shown
 
 _PATIENCE_SECONDS = 10.0
 _NAME = f"{NonFiniteError.__module__}.{NonFiniteError.__qualname__}"
@@ -99,16 +98,7 @@ def _summarise(plan: Plan, guard: Guard) -> None:
 
 def _shorten_traceback() -> None:
     """An event that ends the command is shown by the report, not as a traceback."""
-    previous, previous_of_threads = sys.excepthook, threading.excepthook
     run = BaseProcess.run
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not _tells_of_an_event(error):
-            previous(kind, error, trace)
-
-    def hook_of_threads(failed: threading.ExceptHookArgs) -> None:
-        if not _tells_of_an_event(failed.exc_value):
-            previous_of_threads(failed)
 
     def run_quietly(process: BaseProcess) -> None:
         try:
@@ -116,10 +106,10 @@ def _shorten_traceback() -> None:
         except NonFiniteError:
             raise SystemExit(1) from None  # the exit code that any exception gives a child
 
-    sys.excepthook, threading.excepthook = hook, hook_of_threads
+    before_shown(lambda error: None if _tells_of_an_event(error) else error)
     setattr(BaseProcess, "run", run_quietly)  # noqa: B010
 
 
-def _tells_of_an_event(error: BaseException | None) -> bool:
+def _tells_of_an_event(error: BaseException) -> bool:
     """Whether this is an event, or the error by which a launcher hands on a child's traceback that ends in one."""
     return isinstance(error, NonFiniteError) or f"\n{_NAME}: " in str(error)

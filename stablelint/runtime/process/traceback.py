@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -14,25 +15,33 @@ import stablelint
 _OWN = os.path.join(os.path.dirname(os.path.realpath(stablelint.__file__)), "")
 
 
-def hide_own_frames() -> None:
-    """From now on what ends a process, a thread or a worker is told without frames of this package."""
+def before_shown(change: Callable[[BaseException], BaseException | None]) -> None:
+    """From now on what ends this process, or a thread, is shown as `change` makes it; nothing where that gives None."""
     shown, shown_of_threads = sys.excepthook, threading.excepthook
-    original = traceback.TracebackException.__init__
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        shown(kind, _without_own(error), error.__traceback__)
+        if (changed := change(error)) is not None:
+            shown(kind, changed, changed.__traceback__)
 
     def hook_of_threads(failed: Any) -> None:
-        error = _without_own(failed.exc_value) if failed.exc_value is not None else None
-        trace = error.__traceback__ if error is not None else None
-        shown_of_threads(threading.ExceptHookArgs((failed.exc_type, error, trace, failed.thread)))
+        changed = change(failed.exc_value) if failed.exc_value is not None else None
+        if changed is not None or failed.exc_value is None:
+            trace = changed.__traceback__ if changed is not None else None
+            shown_of_threads(threading.ExceptHookArgs((failed.exc_type, changed, trace, failed.thread)))
+
+    sys.excepthook, threading.excepthook = hook, hook_of_threads
+
+
+def hide_own_frames() -> None:
+    """From now on what ends a process, a thread or a worker is told without frames of this package."""
+    original = traceback.TracebackException.__init__
 
     def tell(
         self: Any, kind: Any, error: BaseException, trace: TracebackType | None, *rest: Any, **options: Any
     ) -> None:
         original(self, kind, error, _bare(trace), *rest, **options)
 
-    sys.excepthook, threading.excepthook = hook, hook_of_threads
+    before_shown(_without_own)
     setattr(traceback.TracebackException, "__init__", tell)  # noqa: B010
 
 

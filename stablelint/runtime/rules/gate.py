@@ -176,7 +176,8 @@ def boundary_operands(rule: Rule, pattern: Pattern, dtype: str) -> Iterator[tupl
     """
     fmt = FORMATS[dtype]
     sides = [contract.parse(text) for text in (rule.forward, rule.backward) if text]
-    base = _single(healthy_operands(rule, _inputs(pattern)))
+    healthy = healthy_operands(rule, _inputs(pattern))
+    base = {name: one.flatten()[:1] if floating(one) else one for name, one in healthy.items()}
     for name in sorted({v for side in sides for v in side.variables} & pattern.metavariables):
         values = sorted({v for side in sides for v in side.boundaries(name, fmt)})
         low, high = _domain(rule.sample.get(name))
@@ -214,11 +215,6 @@ def _domain(spec: object) -> tuple[float, float]:
     """The operands that the page speaks of at all, where it says so."""
     domain = spec.get("domain") if isinstance(spec, dict) else None
     return (float(domain[0]), float(domain[1])) if domain else (-math.inf, math.inf)
-
-
-def _single(operands: Operands) -> dict[str, object]:
-    """The operands with each floating tensor cut down to its first element."""
-    return {name: value.flatten()[:1] if floating(value) else value for name, value in operands.items()}
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor, floor: float = 1e-3) -> float:

@@ -48,8 +48,9 @@ def mechanism_of(root: Root, exploding: bool) -> Mechanism:
         return Mechanism.LITERAL
     infinite = not fault.result & Badness.NAN
     # A product of huge numbers may also be NaN: its partial sums overflow to both sides.
+    huge = any(largest(one) > _HUGE.get(one.dtype, math.inf) for one in fault.operands)
     grows = has(fault.operation, "grow", "cast") and not _is_pole(fault)
-    if grows and (infinite or _huge(fault.operands)):
+    if grows and (infinite or huge):
         return Mechanism.GROWTH if exploding else Mechanism.OVERFLOW
     if has(fault.operation, "exponential"):
         return Mechanism.OVERFLOW
@@ -69,7 +70,8 @@ def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Map
     if fault.in_backward:
         return Origin.BACKWARD
     if fault.place.modules:
-        return Origin.LOSS if _is_loss(fault.place.modules[0], outermost) else Origin.MODULE
+        is_loss = outermost.get(fault.place.modules[0].partition(".")[0], False)
+        return Origin.LOSS if is_loss else Origin.MODULE
     return Origin.LOSS if fault.place.after_model else Origin.FUNCTION
 
 
@@ -189,18 +191,10 @@ def is_written_by_hand(leaf: torch.Tensor) -> bool:
     return leaf.is_leaf and leaf.requires_grad and leaf._version > 0
 
 
-def _is_loss(module: str, outermost: Mapping[str, bool]) -> bool:
-    return outermost.get(module.split(".", 1)[0], False)
-
-
 def _is_pole(fault: Fault) -> bool:
     """Whether a power is of a zero, and of nothing large: its exponent is negative."""
     powers = fault.operands if fault.operation == "pow" else ()
     return any(one.zero for one in powers) and all(largest(one) <= _LARGE for one in powers)
-
-
-def _huge(operands: tuple[OperandStats, ...]) -> bool:
-    return any(largest(operand) > _HUGE.get(operand.dtype, math.inf) for operand in operands)
 
 
 def _no_zero_divisor(operation: str, operands: tuple[OperandStats, ...]) -> bool:

@@ -198,8 +198,8 @@ def _attempt(watch: Watch, frame: FrameType, region: Region) -> tuple[Attempt, b
     complete = True
     if region.rebound:
         bound: dict[str, Any] = {}
-        fits = region.target is not None and state.fetched is not None
-        if fits and region.target is not None and bind_target(region.target, state.fetched, bound):
+        fetched = region.target is not None and state.fetched is not None
+        if fetched and bind_target(region.target, state.fetched, bound):
             values.update({name: bound[name] for name in region.rebound if name in bound})
         complete = region.rebound <= set(values)
     boundary = _start_of(watch, frame, region)
@@ -218,12 +218,10 @@ def attempt_with(watch: Watch, attempt: Attempt, filename: str, fixed: ast.Modul
     region, frame = attempt.region, attempt.frame
     if region is None or frame is None or region.code.co_filename != filename:
         return attempt
-    if region.chosen:
-        return replace(
-            attempt, run=bind(region, replacement_tree(region, fixed), frame, dict(attempt.values))
-        )
     body = replacement_tree(region, fixed)
     run = bind(region, [*copy.deepcopy(list(attempt.renewals)), *body], frame, dict(attempt.values))
+    if region.chosen:
+        return replace(attempt, run=run)
     row = attempt.until[1] if attempt.until is not None else 0
     # Statements that a fix inserts stand before the alarm: count from the end.
     later = sum(1 for statement in region.body if statement.lineno > row)

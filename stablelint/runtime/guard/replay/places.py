@@ -35,26 +35,18 @@ class Places:
     of the backward pass.
     """
 
-    def __init__(
-        self, modules: ModuleStack, backward_code: frozenset[CodeType], depth: int = _STACK_DEPTH
-    ) -> None:
+    def __init__(self, modules: ModuleStack, backward_code: frozenset[CodeType]) -> None:
         self.modules = modules
         self._backward_code = backward_code
-        self._depth = depth
-        self._nodes = Nodes(self._here)
+        self._nodes = Nodes(self.here)
         self.label, self.made = self._nodes.label, self._nodes.made
 
-    def _here(self) -> tuple[ForwardSite, bool]:
-        sites, in_hook, custom = self.look_around()
-        stack = tuple(self.modules.active)
-        return ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom), not in_hook
-
-    def look_around(self) -> tuple[tuple[Site, ...], bool, bool]:
-        """User frames, whether they run inside the backward pass, and whether in a custom function."""
+    def here(self) -> tuple[ForwardSite, bool]:
+        """The present place, and whether no code of the user's runs there inside the backward pass."""
         sites: list[Site] = []
         in_backward = custom = False
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and len(sites) < self._depth:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and len(sites) < _STACK_DEPTH:
             code = frame.f_code
             if not is_library(code.co_filename):
                 sites.append(site_of(frame))
@@ -62,7 +54,9 @@ class Places:
             else:
                 in_backward = in_backward or (bool(sites) and code in self._backward_code)
             frame = frame.f_back
-        return tuple(sites), in_backward, custom
+        stack = tuple(self.modules.active)
+        after_model = self.modules.finished > 0 and not stack
+        return ForwardSite(tuple(sites), stack, after_model, custom), not in_backward
 
 
 @lru_cache(maxsize=4096)

@@ -199,13 +199,10 @@ class Trace(Mode):
         made = self._places.made(node) if node is not None else None
         if made is not None and tainted:
             return replace(made, in_custom=False), False  # never the root: no need to look
-        sites, in_hook, custom = self._places.look_around()
-        if node is not None and not in_hook:
-            if made is not None:
-                return replace(made, in_custom=custom), False
-            sites = ()
-        stack = tuple(self.modules.active)
-        return ForwardSite(sites, stack, self.modules.finished > 0 and not stack, custom), in_hook
+        here, unhooked = self._places.here()
+        if node is not None and unhooked:
+            return replace(made or replace(here, sites=()), in_custom=here.in_custom), False
+        return here, not unhooked
 
     def _sources(self, inputs: list[torch.Tensor], overwritten: set[int], tainted: bool) -> Iterator[Source]:
         for tensor in inputs:

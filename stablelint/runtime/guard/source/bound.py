@@ -61,7 +61,7 @@ def bind_loop(
     return _bound(region, [*before, loop], frame, names)
 
 
-def bind_target(target: ast.expr, value: object, into: dict[str, Any]) -> bool:
+def bind_target(target: ast.expr | None, value: object, into: dict[str, Any]) -> bool:
     """Assign `value` to a loop target as the loop header would; False where the shapes do not match."""
     if isinstance(target, ast.Name):
         into[target.id] = value
@@ -139,16 +139,13 @@ def _names(region: Region, frame: FrameType, values: Mapping[str, Any]) -> dict[
         available = {name: value for name, value in available.items() if name in written}
     available.update(values)
     names = {name: value for name, value in available.items() if name.isidentifier() and name != "__class__"}
-    declared = {name for node in region.body for name in _global_names(node)}
+    inner = (node for statement in region.body for node in ast.walk(statement))
+    declared = {name for node in inner if isinstance(node, ast.Global) for name in node.names}
     names = {name: value for name, value in names.items() if name not in declared}
     first = region.code.co_varnames[0] if region.code.co_argcount else None
     if first in names:  # `super()` looks at the first argument
         names = {first: names.pop(first), **names}
     return names
-
-
-def _global_names(node: ast.AST) -> set[str]:
-    return {name for child in ast.walk(node) if isinstance(child, ast.Global) for name in child.names}
 
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)

@@ -111,11 +111,13 @@ def _with_what_made(
     chosen = [statement]
     wanted = _read(statement, values, is_anew)
     for earlier in reversed(before):
-        if isinstance(earlier, (*SCOPES, *_LOOPS)) or _suspends(earlier):
+        within = list(ast.walk(earlier))
+        if isinstance(earlier, (*SCOPES, *_LOOPS)) or any(isinstance(one, _SUSPENDING) for one in within):
             continue
         read = _read(earlier, values, is_anew)
         made = written_names([earlier]) & wanted
-        if made or (read and _goes_backward(earlier)):
+        calls = (called_name(one) for one in within if isinstance(one, ast.Call))
+        if made or (read and "backward" in calls):
             chosen.insert(0, earlier)
             wanted = (wanted - made) | read
     return tuple(chosen)
@@ -127,10 +129,6 @@ def _read(
     """Names that a statement reads and that hold values which are to be made anew."""
     names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
     return frozenset(name for name in names if is_anew(values.get(name)))
-
-
-def _goes_backward(statement: ast.stmt) -> bool:
-    return any(isinstance(one, ast.Call) and called_name(one) == "backward" for one in ast.walk(statement))
 
 
 def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath:
@@ -153,7 +151,3 @@ def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath
                     (one, (*path, (name, at))) for at, one in enumerate(value) if isinstance(one, ast.AST)
                 )
     return best
-
-
-def _suspends(statement: ast.stmt) -> bool:
-    return any(isinstance(node, _SUSPENDING) for node in ast.walk(statement))

@@ -25,7 +25,7 @@ def _definitions(body: list[ast.stmt], whole: bool) -> list[ast.stmt]:
                 kept.append(_suppressed(node))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 kept.append(_suppressed(node))
-            case ast.If() if _is_main(node):
+            case ast.If() if "__name__" in ast.unparse(node.test):
                 named = [each for each in node.body if isinstance(each, ast.Assign | ast.Expr)]
                 kept += _definitions([each for each in named if not _calls_own(each, body)], False)
             case ast.If():
@@ -50,10 +50,6 @@ def _calls_own(node: ast.stmt, body: list[ast.stmt]) -> bool:
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     own = {each.name for each in body if isinstance(each, kinds)}
     return any(isinstance(part, ast.Name) and part.id in own for part in ast.walk(node))
-
-
-def _is_main(node: ast.If) -> bool:
-    return "__name__" in ast.unparse(node.test)
 
 
 def _nothing(place: ast.stmt) -> ast.stmt:
