@@ -1,4 +1,4 @@
-"""Tracebacks of a watched program as they would be without being watched: frames of this package are left out."""
+"""Stacks and tracebacks of a watched program as they would be without being watched, without frames of this package."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
-import stablelint
+OWN = os.path.join(Path(__file__).parents[2], "")
+"""The folder of this package."""
 
-_OWN = os.path.join(os.path.dirname(os.path.realpath(stablelint.__file__)), "")
+
+def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of the stack from `frame` outwards."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def before_shown(change: Callable[[BaseException], BaseException | None]) -> None:
@@ -57,7 +64,7 @@ def _without_own(error: BaseException) -> BaseException:
 def _bare(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_OWN):
+        if not trace.tb_frame.f_code.co_filename.startswith(OWN):
             kept.append(trace)
         trace = trace.tb_next
     bare = None

@@ -17,16 +17,12 @@ from typing import Any
 
 import torch
 
-import stablelint
 from stablelint.diagnostic import Position, Span
+from stablelint.runtime.process.traceback import OWN
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import call_that_ends_at, is_top_level
 
-_LIBRARY_ROOTS = tuple(
-    os.path.dirname(os.path.abspath(package.__file__)) + os.sep
-    for package in (torch, stablelint)
-    if package.__file__
-)
+_LIBRARY_ROOTS = os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), ""), OWN
 _RUNNERS = frozenset(
     {"runpy", "_pytest", "pluggy", "unittest", "IPython", "ipykernel", "threading", "multiprocessing"}
 )

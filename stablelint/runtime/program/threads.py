@@ -8,6 +8,8 @@ import sysconfig
 import threading
 from types import FrameType
 
+from stablelint.runtime.process.traceback import frames_from
+
 _INSTALLED = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
 _LIBRARIES = (*_INSTALLED, sysconfig.get_path("stdlib"), "<frozen")
 
@@ -41,9 +43,6 @@ def is_installed(filename: str) -> bool:
 
 
 def _may_run_it(frame: FrameType | None) -> bool:
-    files = []
-    while frame is not None:
-        if frame.f_code.co_filename != threading.__file__:
-            files.append(frame.f_code.co_filename)
-        frame = frame.f_back
+    files = [one.f_code.co_filename for one in frames_from(frame)]
+    files = [name for name in files if name != threading.__file__]
     return not files or not files[-1].startswith(_INSTALLED) or not all(map(is_installed, files))

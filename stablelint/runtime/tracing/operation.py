@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from stablelint.runtime.process.traceback import frames_from
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax import operations
 
@@ -141,14 +143,8 @@ def outputs_of(func: Any, result: Any, written: Sequence[Any]) -> list[torch.Ten
 def traits_of_a_draw() -> list[str]:
     """Whether a draw is a dropout's, and whether it happens where no gradient is asked for."""
     traits = [] if torch.is_grad_enabled() else ["no-grad"]
-    frame = sys._getframe(1)
-    for _ in range(_FRAMES_OF_A_DRAW):
-        if frame is None or frame.f_back is None:
-            break
-        frame = frame.f_back
-        if frame.f_code in _DROPOUTS:
-            return [*traits, "dropout"]
-    return traits
+    around = islice(frames_from(sys._getframe(2)), _FRAMES_OF_A_DRAW)
+    return [*traits, "dropout"] if any(frame.f_code in _DROPOUTS for frame in around) else traits
 
 
 class Mode(TorchDispatchMode):

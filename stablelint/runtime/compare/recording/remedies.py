@@ -21,10 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-_OWN = str(Path(__file__).parents[3]) + os.sep
+from stablelint.runtime.process.traceback import OWN, frames_from
+
 _LIBRARIES = (
     *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")},
-    _OWN,
+    OWN,
     "<frozen",
 )
 _SEED = 0
@@ -70,10 +71,9 @@ def _entropy() -> None:
 
 def _asked_by_the_program() -> bool:
     """Whether the function that asks this was called by code of the user's, if through this package."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return frame is not None and not in_library(frame)
+    frames = frames_from(sys._getframe(2))
+    caller = next((frame for frame in frames if not frame.f_code.co_filename.startswith(OWN)), None)
+    return caller is not None and not in_library(caller)
 
 
 def _clock() -> None:

@@ -16,11 +16,12 @@ import uuid
 import zlib
 from collections.abc import Callable
 from time import time_ns
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 from stablelint.runtime.compare.recording import remedies
 from stablelint.runtime.process.start import Plan
+from stablelint.runtime.process.traceback import frames_from
 
 _PYTHON = (".py", ".pyc")
 _KEPT = 2000  # calls noted in a process
@@ -100,11 +101,9 @@ def _modified(path: str) -> int:
 
 def _note_reading(written: int) -> None:
     """A file is read that was written since the first run began, and before this one did."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and remedies.in_library(frame):
-        frame = frame.f_back
-    if frame is not None:
-        _note(LEFT_OVER, frame.f_code, frame.f_lasti, written)
+    for frame in frames_from(sys._getframe(2)):
+        if not remedies.in_library(frame):
+            return _note(LEFT_OVER, frame.f_code, frame.f_lasti, written)
 
 
 def _note(name: str, code: CodeType, offset: int, value: int) -> None:

@@ -9,18 +9,13 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.replay.writes import storage_key
-from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.frames import user_frames
 from stablelint.runtime.tracing.graph import all_saved
-
-_DEEPEST = 32  # frames of libraries between an operation and the user's code
 
 
 def names_in(frame: FrameType | None) -> dict[str, torch.Tensor]:
     """Tensors that the innermost user frame from `frame` outwards holds, and those that are attributes of `self`."""
-    for _ in range(_DEEPEST):
-        if frame is None or not is_library(frame.f_code.co_filename):
-            break
-        frame = frame.f_back
+    frame = next(user_frames(frame, 1), None)
     if frame is None:
         return {}
     used = {*frame.f_code.co_names, *frame.f_code.co_freevars}

@@ -21,6 +21,7 @@ from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
 from stablelint.runtime.guard.watching.step_state import Alarm, Follower
+from stablelint.runtime.process.traceback import frames_from
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
@@ -167,10 +168,9 @@ class Replay(Follower):
         """A step of another optimizer: parameters are those behind it already, and what was computed is not."""
         with self.trace.resting():
             self._at_step = dict(names_at(frame))
-        while frame is not None and self._until is not None:
-            if frame.f_code is self._until[0]:
-                self._step_row = frame.f_lineno
-            frame = frame.f_back
+        for one in frames_from(frame):
+            if self._until is not None and one.f_code is self._until[0]:
+                self._step_row = one.f_lineno
 
     def _look_at_gradients(self, optimizer: torch.optim.Optimizer | None) -> None:
         parameters = self.all_parameters(optimizer)
@@ -284,12 +284,12 @@ class Replay(Follower):
 
     def _passed(self) -> bool:
         """Whether the replayed code stands where the alarm was, or beyond; a bad loss would have ended it."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and self._until is not None:
-            if frame.f_code is self._until[0]:
-                return frame.f_lineno >= self._until[1]
-            frame = frame.f_back
-        return True
+        if self._until is None:
+            return True
+        code, row = self._until
+        return next(
+            (one.f_lineno >= row for one in frames_from(sys._getframe(1)) if one.f_code is code), True
+        )
 
     def _take_result(self, result: object) -> None:
         if self.target.proving and self.outcome.went_backward and not self.outcome.reached:

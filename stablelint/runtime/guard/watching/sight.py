@@ -8,7 +8,6 @@ loss and the gradients that count.
 from __future__ import annotations
 
 import cmath
-import os
 import sys
 import threading
 import warnings
@@ -20,12 +19,11 @@ from typing import Any
 
 import torch
 
-import stablelint
+from stablelint.runtime.process.traceback import OWN, frames_from
 from stablelint.runtime.program.frames import user_frame
 from stablelint.runtime.tensors.measure import Badness, badness_of, tensors_in
 from stablelint.runtime.tracing.patches import replaced
 
-_OWN = os.path.dirname(os.path.abspath(stablelint.__file__)) + os.sep
 _LARGEST = 1 << 24  # elements of a module's result that are looked at
 _TO_CALLER = 4  # frames from where a warning is caught to whoever shows the value
 
@@ -102,10 +100,8 @@ def watching(on_seen: Seen) -> Iterator[None]:
 
 def _asked_by_guard() -> bool:
     """Whether it is code of this package that reads the value."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
-    return frame is not None and frame.f_code.co_filename.startswith(_OWN)
+    files = (frame.f_code.co_filename for frame in frames_from(sys._getframe(1)))
+    return next((file for file in files if file != __file__), "").startswith(OWN)
 
 
 def _warning_the_caller(read: Callable[[torch.Tensor], Any], tensor: torch.Tensor) -> tuple[Any, bool]:
