@@ -25,18 +25,18 @@ def actions(
     found = list(found)
     here = text.span(asked.text_document.uri, asked.range)
     only = asked.context.only
-    if _is_asked(types.CodeActionKind.QuickFix.value, only):
+    if _is_requested(types.CodeActionKind.QuickFix.value, only):
         for item in found:
             uri, place = speak.diagnostic(item, text, catalog)
             if uri == asked.text_document.uri and (item.span.overlaps(here) or item.span.contains(here)):
                 yield from _of_finding(item, place, text, catalog)
-    if _is_asked(FIX_ALL, only) and any(_is_safe(item) for item in found):
+    if _is_requested(FIX_ALL, only) and any(_is_safe(item) for item in found):
         yield types.CodeAction(
             "Fix everything that is safe (stablelint)", kind=FIX_ALL, data=asked.text_document.uri
         )
 
 
-def _is_asked(kind: str, only: Iterable[str] | None) -> bool:
+def _is_requested(kind: str, only: Iterable[str] | None) -> bool:
     """Whether a kind, or one above it, is among those that the editor asks for."""
     kinds = [getattr(item, "value", item) for item in only or ()]
     return not kinds or any(kind == item or kind.startswith(f"{item}.") for item in kinds)

@@ -141,7 +141,7 @@ class Server(LanguageServer):
             await self._keep(known)
         self.known[text.path] = known
         self.publish(known.shown, None if text.is_notebook else text.version)
-        self._tell(os.path.dirname(text.path), project.problems)
+        self._publish_problems(os.path.dirname(text.path), project.problems)
         return known
 
     async def _glance(self, text: Text, project: Project, abandoned: threading.Event) -> None:
@@ -181,7 +181,7 @@ class Server(LanguageServer):
             shown = before.shown.get(uri, [])
             known.shown[uri] += await self.aside(kept, shown, before.text.lines, text.lines, text.data)
 
-    def _tell(self, folder: str, problems: Iterable[Problem]) -> None:
+    def _publish_problems(self, folder: str, problems: Iterable[Problem]) -> None:
         """Shows what is wrong with settings and rule pages where it stands, and takes back what was mended."""
         shown: dict[str, list[types.Diagnostic]] = {uri: [] for uri in self._shown_by.pop(folder, ())}
         for problem in problems:

@@ -34,7 +34,7 @@ class Project:
     session: Session
     problems: tuple[Problem, ...]
     stamp: Stamp
-    _wanted: dict[str, bool] = field(default_factory=dict)
+    _included: dict[str, bool] = field(default_factory=dict)
     # What others passed to a file when it was last on disk.
     _received: dict[str, Passes] = field(default_factory=dict)
     _took: dict[str, float] = field(default_factory=dict)  # seconds of the processor for a whole text
@@ -44,13 +44,13 @@ class Project:
         """A run over one file."""
         return Request(self.session.settings, self.session.selection, jobs=1)
 
-    def wants(self, path: str) -> bool:
-        """Whether the settings leave the file in; one that is not on disk yet is wanted."""
-        if path not in self._wanted:
+    def includes(self, path: str) -> bool:
+        """Whether the settings leave the file in; one that is not on disk yet is included."""
+        if path not in self._included:
             forced = replace(self.session.settings, force_exclude=True)
             named = os.path.exists(path) and not path.endswith(".ipynb")
-            self._wanted[path] = not named or bool(discover([path], forced).files)
-        return self._wanted[path]
+            self._included[path] = not named or bool(discover([path], forced).files)
+        return self._included[path]
 
     def check(
         self, path: str, data: bytes, abandoned: Callable[[], bool] = bool, rows: range | None = None
@@ -61,7 +61,7 @@ class Project:
         """
         from stablelint.analysis.check import AbandonedError, Focus
 
-        if not self.wants(path):
+        if not self.includes(path):
             return CheckResult()
         if not path.endswith(".ipynb") and on_disk(path) == data:
             result = check([path], self.request, self.session.catalog)

@@ -35,7 +35,7 @@ def tests_of(rule: Rule, catalog: Catalog) -> Iterator[Test]:
             yield Test(
                 f"the fix of {place}", example.line, partial(_is_fixed_as_shown, rule, example, catalog)
             )
-            yield Test(f"the fixed form of {place}", example.line, partial(_is_cured, rule, example, catalog))
+            yield Test(f"the fixed form of {place}", example.line, partial(_is_fixed, rule, example, catalog))
     if has_torch():
         from stablelint.runtime.rules.laws import laws
 
@@ -100,7 +100,7 @@ def _is_fixed_as_shown(rule: Rule, example: Example, catalog: Catalog) -> str | 
     )
 
 
-def _is_cured(rule: Rule, example: Example, catalog: Catalog) -> str | None:
+def _is_fixed(rule: Rule, example: Example, catalog: Catalog) -> str | None:
     found = [item for item in _found(example.fixed or "", rule, catalog) if item.code == rule.code]
     return f"line {found[0].span.start.row} of it is still reported" if found else None
 

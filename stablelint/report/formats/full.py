@@ -23,7 +23,7 @@ _WRITTEN = 400  # characters of the longest line that a person writes
 
 def render(result: CheckResult, context: Context) -> str:
     """All findings, what was proved safe if that was asked for, and the summary."""
-    blocks = ["\n".join(finding(first, context, same)) for first, *same in _told_alike(result.shown)]
+    blocks = ["\n".join(finding(first, context, same)) for first, *same in _grouped(result.shown)]
     if result.rest:
         blocks.append("\n".join(rest_lines(result.rest, context)))
     if result.discharged:
@@ -33,7 +33,7 @@ def render(result: CheckResult, context: Context) -> str:
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def _told_alike(items: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
+def _grouped(items: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
     """The findings of which the same is to be said, by the first of them."""
     groups: dict[Hashable, list[Diagnostic]] = {}
     for item in items:

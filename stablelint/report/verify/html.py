@@ -15,7 +15,7 @@ from stablelint.report.context import Context
 from stablelint.report.page import COLOURS, Axes, curves, legend, page, polyline, prose
 from stablelint.report.parts import as_page
 from stablelint.report.source import Sources
-from stablelint.report.verify.text import MEANING, meaning, told_of, told_of_rerun
+from stablelint.report.verify.text import MEANING, meaning, rerun_parts, site_parts
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import Curve, Report, SiteReport
 from stablelint.runtime.verify.probe.series import Series
@@ -61,7 +61,7 @@ def _rerun(report: Report) -> Iterator[str]:
     before, after = rerun.before.losses, rerun.after.losses
     drawn = (lambda: f"<figure>{losses(before, after)}</figure>") if before or after else None
     yield '<section class="rerun">'
-    yield from as_page(told_of_rerun(report, rerun, Context(os.getcwd()), drawn), Sources())
+    yield from as_page(rerun_parts(report, rerun, Context(os.getcwd()), drawn), Sources())
     yield "</section>"
 
 
@@ -84,7 +84,7 @@ def _site(report: SiteReport, unfolded: bool) -> Iterator[str]:
     said = meaning(report)
     yield f'<p class="meaning">{prose(site.message)}<br><i>{escape(f"{said[:1].upper()}{said[1:]}.")}</i></p>'
     curve = report.curve
-    yield from as_page(told_of(report, None if curve is None else lambda: _figure(curve)), Sources())
+    yield from as_page(site_parts(report, None if curve is None else lambda: _figure(curve)), Sources())
     yield "</details>"
 
 

@@ -77,7 +77,7 @@ def render(report: Report, context: Context) -> str:
     told += [_unreached(unreached, context)] if unreached else []
     blocks = ["\n".join(as_text(parts, context)) for parts in told]
     if report.rerun is not None:
-        blocks.append("\n".join(as_text(told_of_rerun(report, report.rerun, context), context)))
+        blocks.append("\n".join(as_text(rerun_parts(report, report.rerun, context), context)))
     return "\n\n".join([*blocks, "\n".join(_closing(report, context))]) + "\n"
 
 
@@ -96,7 +96,7 @@ def _site(report: SiteReport) -> Iterator[Part]:
     yield Head(f"{site.code} {site.name}", head, _tone(report.verdict))
     start = site.span.start.as_json()
     yield Place({"filename": site.filename, "location": start, "end_location": None, "expression": ""})
-    yield from told_of(report)
+    yield from site_parts(report)
 
 
 def _unreached(reports: Sequence[SiteReport], context: Context) -> Iterator[Part]:
@@ -106,7 +106,7 @@ def _unreached(reports: Sequence[SiteReport], context: Context) -> Iterator[Part
     yield Code([f"{context.shown(s.filename)}:{at.row}:{at.column}: {s.code} {s.name}" for s, at in places])
 
 
-def told_of(report: SiteReport, drawn: Callable[[], str] | None = None) -> Iterator[Part]:
+def site_parts(report: SiteReport, drawn: Callable[[], str] | None = None) -> Iterator[Part]:
     """What was seen of a site; a page shows what `drawn` makes as well."""
     site, witness = report.site, report.witness
     sides = (("-", site.original), ("+", site.fixed or ""))
@@ -160,7 +160,7 @@ def extents_text(report: SiteReport) -> str:
     return ": " + "; ".join(parts) if parts else ""
 
 
-def told_of_rerun(
+def rerun_parts(
     report: Report, rerun: Rerun, context: Context, drawn: Callable[[], str] | None = None
 ) -> Iterator[Part]:
     """What the command says of the fixes; a page shows what `drawn` makes as well."""

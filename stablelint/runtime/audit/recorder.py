@@ -25,7 +25,7 @@ from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdin
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
-from stablelint.runtime.audit.taps import LOSSES, ending, shielded, telling
+from stablelint.runtime.audit.taps import LOSSES, ending, observing, shielded
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import fused_norms, tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
@@ -109,19 +109,19 @@ class Recorder(CallRecorder, hooks.Observer):
         """Listen at functions besides the guard's hooks: losses, schedulers, loaders, seeds."""
         for kind in LOSSES:
             signature = inspect.signature(getattr(functional, kind))
-            self._replace(functional, kind, telling(functools.partial(self.on_loss, kind, signature)))
+            self._replace(functional, kind, observing(functools.partial(self.on_loss, kind, signature)))
         for scheduler in vars(lr_scheduler).values():
             if isinstance(scheduler, type) and issubclass(scheduler, lr_scheduler.LRScheduler):
                 if "step" in vars(scheduler):
-                    self._replace(scheduler, "step", telling(self.on_schedule))
-        self._replace(DataLoader, "__init__", telling(self.on_loader))
-        self._replace(DataLoader, "__iter__", telling(self.on_iterate))
+                    self._replace(scheduler, "step", observing(self.on_schedule))
+        self._replace(DataLoader, "__init__", observing(self.on_loader))
+        self._replace(DataLoader, "__iter__", observing(self.on_iterate))
         if self._batches is not None:
             self._replace(_BaseDataLoaderIter, "__next__", ending(self._batches))
-        self._replace(torch.Tensor, "detach", telling(self._modules.note_cut))
-        self._replace(torch.amp.GradScaler, "unscale_", telling(self.on_unscale))
+        self._replace(torch.Tensor, "detach", observing(self._modules.note_cut))
+        self._replace(torch.amp.GradScaler, "unscale_", observing(self.on_unscale))
         for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
-            self._replace(holder, "clip_grad_value_", telling(self.on_clip_value))
+            self._replace(holder, "clip_grad_value_", observing(self.on_clip_value))
         for owner, name, generator in (
             (torch, "manual_seed", "torch"),
             (torch.random, "manual_seed", "torch"),
@@ -129,7 +129,7 @@ class Recorder(CallRecorder, hooks.Observer):
             (sys.modules.get("numpy.random"), "seed", "numpy"),
         ):
             if owner is not None:
-                self._replace(owner, name, telling(functools.partial(self.on_seed, generator)))
+                self._replace(owner, name, observing(functools.partial(self.on_seed, generator)))
         apply = torch.autograd.Function.__dict__["apply"]
 
         def watched(cls: type, *args: Any, **kwargs: Any) -> Any:

@@ -34,14 +34,14 @@ def shielded(method: Callable[..., Any]) -> Callable[..., Any]:
     return observe
 
 
-def telling(tell: Callable[..., object]) -> Callable[[Any], Any]:
-    """Tell of a call: its result, which is the first argument of `tell`, and its arguments."""
+def observing(observer: Callable[..., object]) -> Callable[[Any], Any]:
+    """Show every call to `observer`: its result first, then its arguments."""
 
     def wrap(original: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if not torch.compiler.is_compiling():
-                tell(result, *args, **kwargs)
+                observer(result, *args, **kwargs)
             return result
 
         return call

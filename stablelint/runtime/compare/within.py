@@ -22,7 +22,7 @@ from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import notes_on, same, summary_of
 from stablelint.runtime.compare.tensors.checkpoints import flat
 from stablelint.runtime.compare.tensors.tolerance import Tolerance, Tolerances, compare_named
-from stablelint.runtime.tensors.state import current_state, set_aside
+from stablelint.runtime.tensors.state import current_state, state_preserved
 
 
 class Recording:
@@ -70,7 +70,7 @@ def compare_functions(
     sides = []
     for function in (first, second):
         module = function if isinstance(function, torch.nn.Module) else torch.nn.Module()
-        with set_aside(module.parameters(), ()):  # generators too
+        with state_preserved(module.parameters(), ()):  # generators too
             found = run_once(function, inputs)
             found |= {
                 f"gradient of {name.removeprefix('_orig_mod.')}": one.grad

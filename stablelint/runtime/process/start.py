@@ -83,14 +83,14 @@ def arm(package: str | None = None) -> None:
     plan = current_plan()
     if plan is None or "torch" in sys.modules:
         return
-    lent = [_Lent(package)] if package is not None else []
+    finders = [_PackageFinder(package)] if package is not None else []
     _keep_standard_input()
     if plan.early is not None:
-        sys.meta_path += lent
+        sys.meta_path += finders
         named(plan.early)(plan)
 
     def start() -> None:
-        sys.meta_path.extend(finder for finder in lent if finder not in sys.meta_path)
+        sys.meta_path.extend(finder for finder in finders if finder not in sys.meta_path)
         _start(plan)
 
     sys.meta_path.insert(0, After("torch", start, lambda: plan.tell("missing", {"python": sys.executable})))
@@ -112,7 +112,7 @@ def _keep_standard_input() -> None:
     linecache.cache["<stdin>"] = (len(text), None, text.splitlines(keepends=True), "<stdin>")
 
 
-class _Lent(importlib.abc.MetaPathFinder):
+class _PackageFinder(importlib.abc.MetaPathFinder):
     """Finds this package where it stands, and nothing else of what is installed beside it."""
 
     def __init__(self, package: str) -> None:

@@ -46,22 +46,22 @@ def hide_own_frames() -> None:
     def tell(
         self: Any, kind: Any, error: BaseException, trace: TracebackType | None, *rest: Any, **options: Any
     ) -> None:
-        original(self, kind, error, _bare(trace), *rest, **options)
+        original(self, kind, error, _without_own_frames(trace), *rest, **options)
 
-    before_shown(_without_own)
+    before_shown(_cleaned)
     setattr(traceback.TracebackException, "__init__", tell)  # noqa: B010
 
 
-def _without_own(error: BaseException) -> BaseException:
+def _cleaned(error: BaseException) -> BaseException:
     """The exception, and those that it came of, with the frames of the program alone."""
     chain: list[BaseException] = [error]
     for each in chain:
-        each.__traceback__ = _bare(each.__traceback__)
+        each.__traceback__ = _without_own_frames(each.__traceback__)
         chain += [one for one in (each.__cause__, each.__context__) if one is not None and one not in chain]
     return error
 
 
-def _bare(trace: TracebackType | None) -> TracebackType | None:
+def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while trace is not None:
         if not trace.tb_frame.f_code.co_filename.startswith(OWN):

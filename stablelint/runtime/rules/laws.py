@@ -48,12 +48,12 @@ def laws(rule: Rule) -> Iterator[Law]:
         for dtype in rule.dtypes:
             place = f"{pattern.text} in {dtype}"
             yield Law(f"the contract of {place}", "requires", partial(_contract_holds, rule, pattern, dtype))
-            yield Law(f"the failure of {place}", "requires", partial(_goes_wrong, rule, pattern, dtype))
+            yield Law(f"the failure of {place}", "requires", partial(_fails, rule, pattern, dtype))
             for at, fix in enumerate(rule.fixes):
                 if fix.kind == "replace" and dtype in fix.dtypes and _is_open(fix, pattern):
                     which = f"fix {at + 1} of {place}"
-                    cures = partial(_cures, rule, pattern, fix, dtype)
-                    yield Law(f"the cure by {which}", "fix", cures, at)
+                    repairs = partial(_repairs, rule, pattern, fix, dtype)
+                    yield Law(f"the cure by {which}", "fix", repairs, at)
                     accurate = partial(_stays_accurate, rule, pattern, fix, dtype)
                     yield Law(f"the accuracy of {which}", "fix", accurate, at)
 
@@ -70,7 +70,7 @@ def _contract_holds(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
     return None
 
 
-def _goes_wrong(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
+def _fails(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
     fixed = gate.constants(rule)
     found: list[bool] = []
     last: gate.Operands = {}
@@ -80,7 +80,7 @@ def _goes_wrong(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
         if rule.expect == "non-finite":
             found.append(not outcome.finite)
         else:
-            error = gate.relative_error(outcome.value, _meant(rule, pattern, operands).value)
+            error = gate.relative_error(outcome.value, _reference(rule, pattern, operands).value)
             found.append(error > torch.finfo(DTYPES[dtype]).eps ** 0.5)
         if rule.operands and not found[-1]:
             return f"nothing goes wrong at {_listed(operands)}"
@@ -89,7 +89,7 @@ def _goes_wrong(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
     return None if any(found) else f"nothing goes wrong at what the contract forbids, such as {_listed(last)}"
 
 
-def _cures(rule: Rule, pattern: Pattern, fix: FixTemplate, dtype: str) -> str | None:
+def _repairs(rule: Rule, pattern: Pattern, fix: FixTemplate, dtype: str) -> str | None:
     fixed = gate.constants(rule)
     tried = 0
     boundary = (operands for operands, _ in gate.boundary_operands(rule, pattern, dtype))
@@ -180,7 +180,7 @@ def _rounded(operands: gate.Operands, dtype: torch.dtype) -> dict[str, object]:
     return {name: v.to(dtype).double() if floating(v) else v for name, v in operands.items()}
 
 
-def _meant(rule: Rule, pattern: Pattern, operands: gate.Operands) -> gate.Outcome:
+def _reference(rule: Rule, pattern: Pattern, operands: gate.Operands) -> gate.Outcome:
     """What the first fix gives in float64."""
     fix = next(f for f in rule.fixes if f.kind == "replace" and _is_open(f, pattern))
     tree = gate.rewritten(gate.expression(pattern, frozenset(operands)), fix, frozenset(operands))

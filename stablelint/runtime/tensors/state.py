@@ -144,7 +144,7 @@ class BufferRecorder:
 
 
 @contextmanager
-def set_aside(
+def state_preserved(
     parameters: Iterable[torch.Tensor], buffers: Iterable[torch.Tensor], used: Collection[int] | None = None
 ) -> Iterator[None]:
     """Take gradients away during a replay; afterwards gradients, buffers and generators are as before.

@@ -33,13 +33,13 @@ def consumes(source: bytes, row: int) -> bool:
 def _deals(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
-            return _asks(name)
+            return _handles_bad_values(name)
         case ast.Assign(targets=[ast.Subscript(slice=index)]):
             return not isinstance(index, ast.Constant | ast.Slice)
     return False
 
 
-def _asks(name: str) -> bool:
+def _handles_bad_values(name: str) -> bool:
     """Whether an operation asks for, leaves out, replaces or selects by such values, so that one is no accident."""
     found = operations.method(name)
     if found is None:

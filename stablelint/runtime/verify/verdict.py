@@ -39,7 +39,7 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
     seen = any(
         r.role in (Role.CAPTURED, Role.MADE) and r.fixed is not None and not r.fixed.error for r in results
     )
-    decisive = [r for r in results if r.case.decisive and not _beside_the_point(r, seen)]
+    decisive = [r for r in results if r.case.decisive and not _irrelevant(r, seen)]
     notes = _notes(site, results)
     if ran and not reached:
         return Decision(Verdict.NOT_REACHED, notes=notes)
@@ -110,7 +110,7 @@ def _with_note(decision: Decision, note: str, verdict: Verdict) -> Decision:
     return replace(decision, verdict=verdict, notes=(*decision.notes, note))
 
 
-def _beside_the_point(result: Result, seen: bool) -> bool:
+def _irrelevant(result: Result, seen: bool) -> bool:
     """Whether a result is no word on the fix as it stands in its program.
 
     A fix of what a test hides says nothing of what it takes: an infinity there may be meant, a NaN that was seen

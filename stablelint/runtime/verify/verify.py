@@ -19,7 +19,7 @@ from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.probe.series import FAULTS, faults
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
-from stablelint.runtime.verify.runs.capture import capture, cut_short, make, never_came
+from stablelint.runtime.verify.runs.capture import capture, cut_short, failed_early, make
 from stablelint.runtime.verify.runs.command import Captured, Records
 from stablelint.runtime.verify.runs.rerun import Guilty, Rerunner, conclude, new_failures, not_run, worse
 from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
@@ -71,7 +71,7 @@ def _verify(request: Request, folder: Path, progress: Progress, known: Sequence[
     )
     rerun: Rerun | None = None
     reports = [*known, *examiner.reports]
-    if before is not None and request.rerun and not never_came(before, records):
+    if before is not None and request.rerun and not failed_early(before, records):
         rerun = not_run(before, sum(report.site.has_fix for report in reports))
         if not interrupted:
             rerun, reports = _rerun(request, folder, before, reports, progress)
@@ -215,7 +215,7 @@ def _rerun(
     return rerun, [_informed(report, before, after, guilty, fixes) for report in reports]
 
 
-def _accused(report: SiteReport, before: Run, shown: Run | None) -> SiteReport:
+def _refused(report: SiteReport, before: Run, shown: Run | None) -> SiteReport:
     """The report of a site whose fix, or one of several with it, makes the command worse."""
     if shown is None:
         note = f"{report.verdict} by its replay; the command is worse with this fix or with another one"
@@ -232,7 +232,7 @@ def _informed(
     """The report of a site in the light of the rerun."""
     site = report.site
     if site.id in guilty:
-        return _accused(report, before, guilty[site.id])
+        return _refused(report, before, guilty[site.id])
     replayed = report.fixed is not None and report.fixed.forward != Counts()  # a constructor gives no numbers
     if report.known or site.id not in candidates or (replayed and site.kind is not Kind.SEQUENCE):
         return report

@@ -46,7 +46,7 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     if (peak := run.peak) is None:
         return None
     at = place(next((row for row, _ in peak.parts if row is not None), None))
-    parts = [f"{sized(size)} {_asked_by(row)}" for row, size in peak.parts[:_SHOWN]]
+    parts = [f"{sized(size)} {_allocating_line(row)}" for row, size in peak.parts[:_SHOWN]]
     parts.append(f"{sized(peak.before)} before the second step")
     text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(parts)}"
     if peak.total > _FULL * peak.capacity:
@@ -54,7 +54,7 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     return Outcome(Status.PASSED, text, location=at)
 
 
-def _asked_by(row: Row | None) -> str:
+def _allocating_line(row: Row | None) -> str:
     """The line that asked for memory, with its text."""
     at = place(row)
     return f"in line {at.row}: {at.expression}" if at is not None else "in backward passes"

@@ -144,10 +144,10 @@ class Judges(Observer):
         reduced = Minimiser(graph, args, compile_graph, self.seconds).run()
         if reduced is None:  # it went wrong once: the whole graph is what there is to show
             reduced = Reduced(graph, args, operations_of(graph)[-1], found)
-        self._tell(reduced, backend)
+        self._report(reduced, backend)
         raise SystemExit(0)
 
-    def _tell(self, found: Reduced, backend: Any) -> None:
+    def _report(self, found: Reduced, backend: Any) -> None:
         node = found.node
         place = place_of(node)
         name = str(

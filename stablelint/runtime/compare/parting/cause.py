@@ -25,7 +25,7 @@ _CANDIDATES = {
     Kind.RESULT: "deterministic memory threads attention tf32",
 }
 # The remedy that a watched call speaks for.
-_SPEAKS_FOR = {
+_REMEDY_OF_SOURCE = {
     "numpy.random": "seed",
     "random": "seed",
     "uuid": "entropy",
@@ -109,7 +109,7 @@ def candidates(parting: Parting, evidence: Evidence) -> Iterator[str]:
     record = parting.first or parting.second
     reasons = [] if record is None else list(_from_record(record))
     if parting.kind is not Kind.DRAW:
-        reasons += _spoken_for(evidence)
+        reasons += _remedies_of(evidence)
     for name in dict.fromkeys([*reasons, *_CANDIDATES[parting.kind].split()]):
         if (evidence.gpu or name not in _ON_GPU) and name in available():
             yield name
@@ -122,7 +122,7 @@ def _from_record(record: Record) -> Iterator[str]:
         yield "memory"
 
 
-def _spoken_for(evidence: Evidence) -> list[str]:
+def _remedies_of(evidence: Evidence) -> list[str]:
     """Generators first: a clock and the number of the process differ in every run, and are read for logs as well."""
     found = {_remedy_of(source) for source in evidence.sources if source.name != "os.getpid"}
     return [name for name in REMEDIES if name in found and name != "clock"]
@@ -130,7 +130,7 @@ def _spoken_for(evidence: Evidence) -> list[str]:
 
 def _remedy_of(source: Source) -> str:
     module = source.name.rpartition(".")[0]
-    return _SPEAKS_FOR.get(source.name) or _SPEAKS_FOR.get(module, "seed")
+    return _REMEDY_OF_SOURCE.get(source.name) or _REMEDY_OF_SOURCE.get(module, "seed")
 
 
 def _differs(one: Parting, other: Parting) -> bool:

@@ -66,10 +66,10 @@ def _entropy() -> None:
     setattr(os, "urandom", source.randbytes)  # noqa: B010
     setattr(random, "_urandom", source.randbytes)  # noqa: B010 - secrets, SystemRandom, NumPy's fresh generators
     number = os.getpid
-    setattr(os, "getpid", lambda: 1 if _asked_by_the_program() else number())  # noqa: B010
+    setattr(os, "getpid", lambda: 1 if _called_by_program() else number())  # noqa: B010
 
 
-def _asked_by_the_program() -> bool:
+def _called_by_program() -> bool:
     """Whether the function that asks this was called by code of the user's, if through this package."""
     frames = frames_from(sys._getframe(2))
     caller = next((frame for frame in frames if not frame.f_code.co_filename.startswith(OWN)), None)

@@ -109,7 +109,7 @@ def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, wri
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _fall_silent()
+        _discard_output()
         torch.set_num_threads(1)  # the threads of the original are not in the copy
         _continue(watch, finding, advice, counter, report)
     except ReplayDone:
@@ -122,7 +122,7 @@ def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, wri
     os._exit(0)
 
 
-def _fall_silent() -> None:
+def _discard_output() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)

@@ -20,7 +20,7 @@ from torch.utils.data.dataloader import _DatasetKind
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.kept import contents_kept, within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.replay.waits import nothing_awaited, standing_still
+from stablelint.runtime.guard.replay.waits import iterators_frozen, waits_skipped
 from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
@@ -140,8 +140,8 @@ def run_attempt(watch: Watch, target: Target, attempt: Attempt) -> Outcome:
         hooks.alone(replay),
         _steps_skipped(watch, replay),
         scalers_reset(watch),
-        standing_still(last := dict(watch.state.last_of)),
-        nothing_awaited(last),
+        iterators_frozen(last := dict(watch.state.last_of)),
+        waits_skipped(last),
         contents_kept(reached) as changed,
     ):
         outcome = replay.run()

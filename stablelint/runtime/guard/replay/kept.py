@@ -46,7 +46,7 @@ class _Way:
 
     read: Callable[[Any], _State]
     write: Callable[[Any, _State], None]
-    tells: bool = True  # the parts differ only where something was written
+    reliable: bool = True  # the parts differ only where something was written
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def contents_kept(reached: Iterable[tuple[str, Any]]) -> Iterator[list[str]]:
         (name, one, way, way.read(one))
         for name, one in reached
         for way in ways(type(one))
-        if alone or way.tells
+        if alone or way.reliable
     ]
     changed: list[str] = []
     try:
@@ -156,13 +156,13 @@ def _write_tensor(one: torch.Tensor, before: _State) -> None:
 def _of_numpy() -> Iterator[tuple[type, _Way]]:
     numpy = sys.modules.get("numpy")
     if numpy is not None and "numpy.random" in sys.modules:
-        yield numpy.ndarray, _Way(_read_array, _write_array, tells=False)
+        yield numpy.ndarray, _Way(_read_array, _write_array, reliable=False)
         yield (
             numpy.random.Generator,
             _Way(
                 lambda one: (one.bit_generator.state,),
                 lambda one, before: setattr(one.bit_generator, "state", before[0]),
-                tells=False,
+                reliable=False,
             ),
         )
         yield numpy.random.RandomState, _of_state("get_state", "set_state")
@@ -178,7 +178,7 @@ def _write_array(one: Any, before: _State) -> None:
 
 def _of_state(get: str, put: str) -> _Way:
     return _Way(
-        lambda one: (getattr(one, get)(),), lambda one, before: getattr(one, put)(before[0]), tells=False
+        lambda one: (getattr(one, get)(),), lambda one, before: getattr(one, put)(before[0]), reliable=False
     )
 
 
@@ -189,7 +189,7 @@ _WAYS: dict[type, _Way] = {
     list: _Way(list, lambda one, before: list.__setitem__(one, slice(None), before)),
     deque: _Way(list, partial(_refill, deque, deque.extend)),
     set: _Way(list, partial(_refill, set, set.update)),
-    torch.Tensor: _Way(_read_tensor, _write_tensor, tells=False),
+    torch.Tensor: _Way(_read_tensor, _write_tensor, reliable=False),
     torch.Generator: _of_state("get_state", "set_state"),
     random.Random: _of_state("getstate", "setstate"),
 }

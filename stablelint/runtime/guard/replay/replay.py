@@ -24,7 +24,7 @@ from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.process.traceback import frames_from
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
-from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, set_aside
+from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, state_preserved
 from stablelint.runtime.tracing.graph import leaves_behind
 
 Parameters = Mapping[str, torch.Tensor]
@@ -221,7 +221,7 @@ class Replay(Follower):
         used = self.modules.used if others_run_the_program() else None
         parameters = [*self.target.parameters.values(), *(self._trained if used is None else ())]
         grad_mode = torch.set_grad_enabled(torch.is_grad_enabled())
-        with grad_mode, set_aside(parameters, self.target.buffers, used), quiet(), eager():
+        with grad_mode, state_preserved(parameters, self.target.buffers, used), quiet(), eager():
             if used is None:
                 self._buffers.restore()
             else:

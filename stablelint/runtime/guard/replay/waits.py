@@ -33,7 +33,7 @@ class TakenError(RuntimeError):
 
 
 @contextmanager
-def standing_still(last: Mapping[Any, object]) -> Iterator[None]:
+def iterators_frozen(last: Mapping[Any, object]) -> Iterator[None]:
     """Until the end of the context a loader gives its `last` batch again, and a generator under way raises TakenError.
 
     Loaders and generators that are begun meanwhile give what they have.
@@ -89,7 +89,7 @@ _ANSWERS: Mapping[type, Mapping[str, Callable[..., object]]] = {
 
 
 @contextmanager
-def nothing_awaited(last: Mapping[Any, object]) -> Iterator[None]:
+def waits_skipped(last: Mapping[Any, object]) -> Iterator[None]:
     """Until the end of the context the calling thread waits for no other; a queue gives its `last` item again."""
 
     def again(one: Any, *_: object, **__: object) -> object:

@@ -24,7 +24,7 @@ from stablelint.runtime.guard.reporting.event import Event, Origin
 from stablelint.runtime.tracing.patches import replaced
 
 _PATIENCE = timedelta(seconds=20)
-_asked: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number
+_exchanges: Counter[int] = Counter()  # how often the ranks had something to tell of a step of that number
 
 
 def are_several() -> bool:
@@ -142,9 +142,9 @@ _ADOPTED = ("kind", "phase", "origin", "mechanism", "location", "operation", "mo
 def _exchanged(event: Event) -> dict[int, Event]:
     """What each rank says of this step; those that stay silent too long are missing."""
     found: dict[int, Event] = {}
-    _asked[event.step] += 1
+    _exchanges[event.step] += 1
     # The store still holds what an earlier guard said.
-    key_of = f"stablelint/{event.step}/{_asked[event.step]}/{{}}".format
+    key_of = f"stablelint/{event.step}/{_exchanges[event.step]}/{{}}".format
     try:
         store = distributed.distributed_c10d._get_default_store()
         store.set(key_of(distributed.get_rank()), b64encode(pickle.dumps(event)).decode())

@@ -65,12 +65,12 @@ def watching(on_seen: Seen) -> Iterator[None]:
         return read(value, tensor)
 
     def read(value: Any, tensor: torch.Tensor) -> Any:
-        if isinstance(value, float | complex) and not cmath.isfinite(value) and not _asked_by_guard():
+        if isinstance(value, float | complex) and not cmath.isfinite(value) and not _is_own_call():
             look(tensor, nan_only=False)
         return value
 
     def shown(original: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not _asked_by_guard():
+        if not _is_own_call():
             look(tensor, nan_only=False)
         return original(tensor, *args, **kwargs)
 
@@ -98,7 +98,7 @@ def watching(on_seen: Seen) -> Iterator[None]:
         yield
 
 
-def _asked_by_guard() -> bool:
+def _is_own_call() -> bool:
     """Whether it is code of this package that reads the value."""
     files = (frame.f_code.co_filename for frame in frames_from(sys._getframe(1)))
     return next((file for file in files if file != __file__), "").startswith(OWN)

@@ -47,11 +47,11 @@ def boundary_cases(replayer: Replayer, calls: Sequence[Call]) -> list[Case]:
                     found += _generic_cases(cast, label)
             if decisive:
                 found += _healthy_cases(replayer, cast, label)
-    frozen = page.without_gradient(replayer) | _never_asked(calls)
+    frozen = page.without_gradient(replayer) | _never_requiring_grad(calls)
     return [_without_gradient(_dropping(replayer, case), frozen) for case in found]
 
 
-def _never_asked(calls: Sequence[Call]) -> frozenset[str]:
+def _never_requiring_grad(calls: Sequence[Call]) -> frozenset[str]:
     """Operands towards which no captured call asked for a gradient, where it is known that some asked for one."""
     asking = [call for call in calls if call.context.grad and call.needs]
     asked = frozenset[str]().union(*(call.needs or () for call in asking))

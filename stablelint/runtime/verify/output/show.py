@@ -43,7 +43,7 @@ def _side(outcomes: Sequence[Outcome], bits: Sequence[float | None]) -> Side:
     )
 
 
-def _telling(tensor: torch.Tensor) -> tuple[float, ...]:
+def _notable(tensor: torch.Tensor) -> tuple[float, ...]:
     """A few values that show what is special: the smallest and largest magnitudes and what is not finite."""
     flat = tensor.detach().flatten().double()
     if flat.numel() <= _SHOWN:
@@ -58,7 +58,7 @@ def operand_shown(name: str, value: Value) -> OperandShown:
     if isinstance(value, torch.Tensor):
         dtype = dtype_name(value.dtype)
         shape = tuple(value.shape)
-        return OperandShown(name, shape, dtype, _telling(value), f"{dtype} {shape_text(shape)}")
+        return OperandShown(name, shape, dtype, _notable(value), f"{dtype} {shape_text(shape)}")
     if isinstance(value, Opaque):
         return OperandShown(name, None, None, (), f"a {value.type_name}")
     values = (float(value),) if isinstance(value, int | float) and not isinstance(value, bool) else ()

@@ -66,7 +66,7 @@ class Watched(Seen):
         }
 
 
-def _asked(operands: Mapping[str, object]) -> frozenset[str]:
+def _requiring_grad(operands: Mapping[str, object]) -> frozenset[str]:
     return frozenset(name for name, value in operands.items() if requires_grad(value))
 
 
@@ -224,7 +224,7 @@ class Recorder:
 
     def _call(self, operands: Mapping[str, object], grad: bool) -> Call:
         mode = replace(context_of(operands), grad=grad)
-        return Call(kept(operands), mode, self.origin, needs=_asked(operands) if grad else None)
+        return Call(kept(operands), mode, self.origin, needs=_requiring_grad(operands) if grad else None)
 
     def _await_gradient(self, watched: Watched, operands: dict[str, object]) -> None:
         """Keep the call if a gradient that reaches one of its operands turns out not to be finite."""
@@ -232,7 +232,7 @@ class Recorder:
         aliases = {**operands, **tensors}
         versions = {name: one._version for name, one in tensors.items() if not one.is_inference()}
         context = context_of(operands)
-        needs = _asked(operands)
+        needs = _requiring_grad(operands)
         scope = self._scope_of(watched)
 
         def check(gradient: torch.Tensor) -> None:

@@ -38,7 +38,7 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
     return run, records
 
 
-def never_came(run: Run, records: Records) -> bool:
+def failed_early(run: Run, records: Records) -> bool:
     """Whether the command failed without a word of the code that is looked at: to run it again would tell nothing."""
     return run.failed and not records.sites and run.losses is None
 
@@ -51,7 +51,7 @@ def cut_short(run: Run, records: Records, request: Request) -> list[str]:
         return [f"{run.stopped}; sites reached until then count"]
     if not run.status:
         return []
-    if never_came(run, records):
+    if failed_early(run, records):
         said = f"the command ended with status {run.status} before a file with a site was loaded: nothing was verified"
     else:
         said = f"the command ended with status {run.status}; sites reached until then count"

@@ -63,11 +63,11 @@ class Rerunner:
         left, good = list(fixes), 0
         try:
             alone = speaking if worse(self.before, self._once(fixes, speaking)) else frozenset()
-            while left and worse(self.before, shown := self._told(left, speaking, alone)):
+            while left and worse(self.before, shown := self._run(left, speaking, alone)):
                 good, bad = 0, len(left)
                 while bad - good > 1:
                     middle = (good + bad) // 2
-                    if worse(self.before, run := self._told(left[:middle], speaking, alone)):
+                    if worse(self.before, run := self._run(left[:middle], speaking, alone)):
                         bad, shown = middle, run
                     else:
                         good = middle
@@ -76,7 +76,7 @@ class Rerunner:
             found |= dict.fromkeys(left[good:])
         return found
 
-    def _told(self, fixes: Sequence[str], speaking: frozenset[str], alone: frozenset[str]) -> Run:
+    def _run(self, fixes: Sequence[str], speaking: frozenset[str], alone: frozenset[str]) -> Run:
         """A run, with what the tests that are in question say; `alone`: those that are run, if not all.
 
         Raises KeyboardInterrupt where the search has taken its share of runs and of time.

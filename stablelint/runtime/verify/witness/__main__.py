@@ -52,11 +52,11 @@ def main(seconds: float) -> int:
             if now > deadline:
                 break
             share = max(_LEAST_SECONDS, _SHARES * (deadline - now) / left)
-            _apart(path, plan, project, min(deadline, now + share))
+            _try_isolated(path, plan, project, min(deadline, now + share))
     return 0
 
 
-def _apart(path: str, plan: Plan, project: Project, deadline: float) -> None:
+def _try_isolated(path: str, plan: Plan, project: Project, deadline: float) -> None:
     """Try one file in a child, and once more without the functions of which a call did not end."""
     targets = plan.targets[path]
     limit = min(deadline, time.perf_counter() + _WAITING * _FILE_SECONDS)
@@ -103,7 +103,7 @@ def _try_file(
     stand_in.stand_in_for_old_names()
     stand_in.stand_in_for_command_line()
     try:
-        with _beside(root), OnCpu():
+        with _linked_folder(root), OnCpu():
             module = load(path, root)
         with OnCpu():
             maker = Maker(vars(module), project)
@@ -117,7 +117,7 @@ def _try_file(
 
 
 @contextlib.contextmanager
-def _beside(root: str) -> Iterator[None]:
+def _linked_folder(root: str) -> Iterator[None]:
     """Work in a folder through which the files of the project are read, and in which new ones are written."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,7 @@ def part_around(
     lacking = [ast.arg(name) for name in _lacking(kept, there)]
     node = ast.FunctionDef(NAME, ast.arguments([], lacking, None, [], [], None, []), kept, [])
     ast.fix_missing_locations(ast.copy_location(node, statements[0]))
-    return Part(node, _Bare().visit(deepcopy(node)), rows, left_out.spelled)
+    return Part(node, _WithoutProbes().visit(deepcopy(node)), rows, left_out.spelled)
 
 
 def _sliced(body: Sequence[ast.stmt], row: int, known: Collection[str]) -> tuple[list[ast.stmt], set[str]]:
@@ -205,7 +205,7 @@ class _LeftOut(ast.NodeTransformer):
 
     def _named(self, name: str, place: ast.expr, context: ast.expr_context) -> ast.Name:
         name = f"own_{name}" if name in self._bound | self._known else name
-        self.spelled[name] = ast.unparse(_Bare().visit(deepcopy(place)))
+        self.spelled[name] = ast.unparse(_WithoutProbes().visit(deepcopy(place)))
         return ast.copy_location(ast.Name(name, context), place)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -244,7 +244,7 @@ class _LeftOut(ast.NodeTransformer):
     visit_Yield = visit_YieldFrom = visit_Await = _value  # noqa: N815
 
 
-class _Bare(ast.NodeTransformer):
+class _WithoutProbes(ast.NodeTransformer):
     """Takes probes away again."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

@@ -139,13 +139,13 @@ def changes(
     arguments: Arguments, failure: Failure, uses: Mapping[str, Uses], known: Known
 ) -> Iterator[Arguments]:
     """The arguments with what the failure asks for, then with one of them changed: those named in its row first."""
-    asked = _asked(arguments, failure.message, known)
+    asked = _completed(arguments, failure.message, known)
     if asked is not None:
         yield asked
     held = {each.name for each in arguments}
     # a default may not do there
     for name in sorted(name for name in uses.keys() - held if _speaks_of(failure, name)):
-        for kind in islice((*_meant(failure.message), *kinds_of(name, uses[name], known)), _OTHERS):
+        for kind in islice((*_suggested(failure.message), *kinds_of(name, uses[name], known)), _OTHERS):
             yield (*arguments, argument(name, uses[name], kind, _shape_of(arguments), True))
     together = _together(arguments, failure, uses)
     of_shapes = any(_numbers(failure.message)) or _ranks(failure.message)
@@ -229,10 +229,10 @@ def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterat
     elif one.kind == "int":
         yield from (replace(one, given=text) for text in (*numbers, *_WHOLE))
     shape = one.shape or SHAPES[0]
-    for kind in dict.fromkeys((*_meant(failure.message), *kinds_of(one.name, uses, known), *_ANY)):
+    for kind in dict.fromkeys((*_suggested(failure.message), *kinds_of(one.name, uses, known), *_ANY)):
         if kind != one.kind:
             yield argument(one.name, uses, kind, shape, one.keyword)
-    parts = (*(kind[1:] for kind in _meant(failure.message) if kind.startswith("=")), *_PARTS)
+    parts = (*(kind[1:] for kind in _suggested(failure.message) if kind.startswith("=")), *_PARTS)
     yield from (replace(one, given=text) for text in _with_other_part(one.given, failure.names, parts))
     if one.kind in _TENSORS and not one.given:
         yield from (replace(one, shape=each) for each in SHAPES if len(each) != len(one.shape))
@@ -242,7 +242,7 @@ def _numbers(message: str) -> Iterator[str]:
     yield from dict.fromkeys(re.findall(r"(?<![A-Za-z_.\d])\d+(?!\.?\d)", message))
 
 
-def _meant(message: str) -> Iterator[str]:
+def _suggested(message: str) -> Iterator[str]:
     """Kinds of arguments that a message asks for."""
     if found := re.search(r"values to unpack \(expected (\d)", message):
         yield f"=({', '.join(['torch.rand(2, 4)'] * int(found[1]))})"
@@ -273,7 +273,7 @@ def _parts(text: str) -> Iterator[tuple[object, int, int]]:
         yield from ((name, value.col_offset, value.end_col_offset or 0) for name, value in pairs)
 
 
-def _asked(arguments: Arguments, message: str, known: Known) -> Arguments | None:
+def _completed(arguments: Arguments, message: str, known: Known) -> Arguments | None:
     """The arguments with what an error message asks for; None where it asks for nothing."""
     for pattern, answer in _ASKING:
         if missing := re.search(pattern, message):

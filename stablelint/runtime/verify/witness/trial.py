@@ -72,17 +72,17 @@ class MadeCall:
         scope = namespace(self.subject.function.__globals__)
         own = {"self": self.subject.owner()} if self.subject.owner is not None else {}
         torch.default_generator.manual_seed(SEED)
-        values = {each.name: self._asking(eval(each.text, scope)) for each in self.arguments}
+        values = {each.name: self._requiring_grad(eval(each.text, scope)) for each in self.arguments}
         positional = [values[each.name] for each in self.arguments if not each.keyword]
         named = {each.name: values[each.name] for each in self.arguments if each.keyword}
         return function(*own.values(), *positional, **named), own | values
 
-    def _asking(self, value: object) -> object:
+    def _requiring_grad(self, value: object) -> object:
         match value:
             case torch.Tensor() if value.is_floating_point() and self.grad:
                 return value.detach().clone().requires_grad_()
             case list():
-                return [self._asking(item) for item in value]
+                return [self._requiring_grad(item) for item in value]
         return value
 
 
@@ -229,7 +229,7 @@ class _Trial:
         try:
             silent = contextlib.redirect_stdout(io.StringIO())
             with limited(_CALL_SECONDS, call.line), silent, _in_new_folder():
-                _feel(call(call.subject.function)[0])
+                _backpropagate(call(call.subject.function)[0])
         except (Exception, SystemExit) as raised:
             error = failure_of(raised, self._file.maker.project.lines)
             if supplied(error.message):
@@ -302,7 +302,7 @@ def _failed(watched: Watched) -> int:
     return watched.bad_results + watched.raised
 
 
-def _feel(result: object) -> None:
+def _backpropagate(result: object) -> None:
     """Take the gradient of what the function returned, so that the probes see it."""
     outputs = [item for item in flatten(result) if item.is_floating_point() and item.requires_grad]
     if outputs:
