@@ -33,7 +33,6 @@ from stablelint.runtime.tensors.state import current_state, moved
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import replace
 
-_FRAMES = 12
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
 
 
@@ -328,4 +327,4 @@ class Recorder(CallRecorder, hooks.Observer):
         self.run.growing_at = next((at for name in more if (at := filled_at(name, files))), None)
 
     def _holdings(self) -> dict[str, Holding]:
-        return holdings(list(step_frames(sys._getframe(1), _FRAMES)), self.run.roots)
+        return holdings(list(step_frames(sys._getframe(1))), self.run.roots)

@@ -105,7 +105,7 @@ class Request:
     sites: Sequence[Site]
     sources: Mapping[str, bytes]
     command: Sequence[str] = ()
-    compose: Compose | None = None
+    compose: Compose = lambda _: {}
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     timeout: float | None = None
@@ -113,4 +113,6 @@ class Request:
     rerun: bool = True
     curves: bool = False
     files: int = 0  # that were read for sites
-    output: int | None = None  # file descriptor for the command's output
+    output: int | None = (
+        None  # file descriptor for the command's output and errors; None: those of this process
+    )

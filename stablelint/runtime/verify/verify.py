@@ -111,7 +111,7 @@ class _Examiner:
                 announced = time.perf_counter()
                 progress(f"replaying site {number + 1} of {len(sites)}")
             try:
-                self._examine(site)
+                self.reports.append(self._examine(site))
             except KeyboardInterrupt:
                 self.problems.append(f"interrupted: {plural(len(sites) - number, 'site')} not replayed")
                 return False
@@ -120,11 +120,43 @@ class _Examiner:
                 self.problems.append(f"{place}: internal error: {type(error).__name__}: {error}")
         return True
 
-    def _examine(self, site: Site) -> None:
+    def _examine(self, site: Site) -> SiteReport:
         captured = self.records.sites.get(site.id, Captured())
-        examined = _examined(site, self.request, captured, self.ran, self.prepared[site.id])
-        self.examinations[site.id], report = examined
-        self.reports.append(report)
+        source = self.request.sources[site.filename]
+        if self.ran and captured.dtypes and not site.dtypes:
+            site = replace(site, dtypes=tuple(sorted(captured.dtypes & FORMATS.keys())))
+        reached = bool(captured.calls or captured.raised or captured.compiled)
+        examination = examine(
+            site, source, captured.kept, ran=self.ran, reached=reached, prepared=self.prepared[site.id]
+        )
+        original, fixed = sides(examination)
+        decision = with_function(
+            site, examination.decision, captured.function, consumes(source, site.span.start.row)
+        )
+        examination = replace(examination, decision=decision)
+        curve = None
+        if self.request.curves and examination.replayer is not None:
+            well = sorted(examination.results, key=lambda result: result.original_failed is not None)
+            calls = captured.kept or [result.case.call for result in well]
+            curve = curve_of(examination.replayer, calls)
+        notes = (*decision.notes, *_circumstances(captured, self.ran, decision))
+        self.examinations[site.id] = examination
+        return SiteReport(
+            site,
+            decision.verdict,
+            captured.calls or captured.raised,
+            extents=plain(captured.extents),
+            original=original,
+            fixed=fixed,
+            witness=witness_shown(decision.witness, examination.replayer, captured.function)
+            if decision.witness and examination.replayer
+            else None,
+            notes=notes,
+            cases=len(examination.results),
+            curve=curve,
+            fingerprint=self.request.fingerprints.get(site.id, ""),
+            function=captured.function,
+        )
 
 
 def _prepared(site: Site, request: Request) -> Replayer | None:
@@ -132,44 +164,6 @@ def _prepared(site: Site, request: Request) -> Replayer | None:
         return prepare(site, request.sources[site.filename])
     except NotReplayableError:
         return None
-
-
-def _examined(
-    site: Site, request: Request, captured: Captured, ran: bool, prepared: Replayer | None
-) -> tuple[Examination, SiteReport]:
-    source = request.sources[site.filename]
-    if ran and captured.dtypes and not site.dtypes:
-        site = replace(site, dtypes=tuple(sorted(captured.dtypes & FORMATS.keys())))
-    reached = bool(captured.calls or captured.raised or captured.compiled)
-    examination = examine(site, source, captured.kept, ran=ran, reached=reached, prepared=prepared)
-    original, fixed = sides(examination)
-    decision = with_function(
-        site, examination.decision, captured.function, consumes(source, site.span.start.row)
-    )
-    examination = replace(examination, decision=decision)
-    curve = None
-    if request.curves and examination.replayer is not None:
-        well = sorted(examination.results, key=lambda result: result.original_failed is not None)
-        calls = captured.kept or [result.case.call for result in well]
-        curve = curve_of(examination.replayer, calls)
-    notes = (*decision.notes, *_circumstances(captured, ran, decision))
-    report = SiteReport(
-        site,
-        decision.verdict,
-        captured.calls or captured.raised,
-        extents=plain(captured.extents),
-        original=original,
-        fixed=fixed,
-        witness=witness_shown(decision.witness, examination.replayer, captured.function)
-        if decision.witness and examination.replayer
-        else None,
-        notes=notes,
-        cases=len(examination.results),
-        curve=curve,
-        fingerprint=request.fingerprints.get(site.id, ""),
-        function=captured.function,
-    )
-    return examination, report
 
 
 def _circumstances(captured: Captured, ran: bool, decision: Decision) -> Iterator[str]:
@@ -195,7 +189,7 @@ def _rerun(
         for report in reports
         if report.site.has_fix and report.verdict is not Verdict.HANDLED and not report.verdict.refuses
     ]
-    if not request.compose or all(report.known for report in kept):
+    if all(report.known for report in kept):
         return not_run(before, len(kept)), reports
     # of fixes that are worse together, the one that is proved less is refused
     kept.sort(key=lambda report: (not report.known, report.verdict is not Verdict.CONFIRMED, report.site.id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from stablelint.runtime.process.start import reports_of
@@ -28,9 +29,7 @@ def capture(request: Request, folder: Path, prepared: Prepared, problems: list[s
         search_seconds=request.search_seconds,
         fixes=_fixed_files(request, folder),
     )
-    run = run_command(
-        request.command, plan, timeout=request.timeout, output=request.output, directory=request.directory
-    )
+    run = run_command(request, plan)
     records = read_records(folder / "capture")
     problems += [f"a damaged record was left out: {name}" for name in records.damaged]
     unwatched = reports_of(folder / "capture", "unguarded")
@@ -65,14 +64,12 @@ def make(request: Request, folder: Path, prepared: Prepared, problems: list[str]
     targets = _targets(request.sites, prepared)
     fixes = _fixed_files(request, folder)
     plan = Plan(str(folder / "made"), targets, fixes=fixes, definitions=root_of(targets))
+    command = sys.executable, "-m", "stablelint.runtime.verify.witness", str(seconds)
     with open(folder / "made.log", "wb") as log:
-        run = run_command(
-            (sys.executable, "-m", "stablelint.runtime.verify.witness", str(seconds)),
-            plan,
-            timeout=seconds + 10.0,
-            output=log.fileno(),
-            directory=folder,
+        asked = replace(
+            request, command=command, timeout=seconds + 10.0, output=log.fileno(), directory=folder
         )
+        run = run_command(asked, plan)
     if run.stopped == "interrupted":
         problems.append("interrupted; calls that were made until then count")
     elif run.status and run.stopped is None:
@@ -87,11 +84,7 @@ def _fixed_files(request: Request, folder: Path) -> dict[str, str]:
     held = folder / "fixed"
     held.mkdir(exist_ok=True)
     for number, site in enumerate(request.sites):
-        texts = (
-            request.compose(frozenset({site.id}))
-            if request.compose and site.has_fix and not site.across
-            else {}
-        )
+        texts = request.compose(frozenset({site.id})) if site.has_fix and not site.across else {}
         text = texts.get(resolved(site.filename))
         if text is not None:
             path = held / f"{number}.py"

@@ -22,6 +22,7 @@ from stablelint.runtime.verify.probe.look import Extent, Seen
 from stablelint.runtime.verify.probe.plan import Plan
 from stablelint.runtime.verify.probe.series import Series
 from stablelint.runtime.verify.replay.values import Call, read, restored_call
+from stablelint.runtime.verify.site import Request
 
 _GRACE_SECONDS = 10.0
 
@@ -34,18 +35,10 @@ def elsewhere(command: Sequence[str]) -> str | None:
     return f"`{command[0]}` is {found}; that of this environment is {beside}"
 
 
-def run_command(
-    command: Sequence[str],
-    plan: Plan,
-    *,
-    timeout: float | None = None,
-    output: int | None = None,
-    directory: Path | None = None,
-) -> Run:
-    """Run `command` under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
+def run_command(request: Request, plan: Plan) -> Run:
+    """Run the command under `plan` and wait for it; Ctrl-C and a time-out let it write what it has.
 
-    `output` is a file descriptor for its standard output and error (None: those of this process). Raises
-    `CommandNotFoundError`.
+    Raises `CommandNotFoundError`.
     """
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,11 +46,16 @@ def run_command(
     seeded = {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")}
     began = time.perf_counter()
     process = started(
-        command, plan.for_processes(), directory=directory, output=output, extra=seeded, apart=True
+        request.command,
+        plan.for_processes(),
+        directory=request.directory,
+        output=request.output,
+        extra=seeded,
+        apart=True,
     )
     stopped = None
     try:
-        status = process.wait(timeout)
+        status = process.wait(request.timeout)
     except subprocess.TimeoutExpired:
         stopped, status = "timed out", _stop(process)
     except KeyboardInterrupt:

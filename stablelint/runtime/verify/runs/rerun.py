@@ -93,18 +93,12 @@ class Rerunner:
         here = self._folder / f"rerun-{self._runs}"
         here.mkdir(parents=True)
         sources = {}
-        texts = request.compose(frozenset(fixes)) if request.compose and fixes else {}
+        texts = request.compose(frozenset(fixes)) if fixes else {}
         for index, (path, text) in enumerate(sorted(texts.items())):
             held = here / f"source-{index}.py"
             held.write_bytes(text)
             sources[path] = str(held)
-        run = run_command(
-            request.command,
-            Plan(str(here), sources=sources, tests=tuple(sorted(tests))),
-            timeout=request.timeout,
-            output=request.output,
-            directory=request.directory,
-        )
+        run = run_command(request, Plan(str(here), sources=sources, tests=tuple(sorted(tests))))
         self._seconds += run.seconds
         if run.stopped == "interrupted":
             raise KeyboardInterrupt

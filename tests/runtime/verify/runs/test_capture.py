@@ -13,7 +13,7 @@ from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import prepare
 from stablelint.runtime.verify.runs.command import Captured, Records, read_records, run_command
-from stablelint.runtime.verify.site import Site
+from stablelint.runtime.verify.site import Request, Site
 from tests.runtime.verify.programs import MODES, modes_sites, site_at
 
 
@@ -32,7 +32,8 @@ def capture(
     records = folder / "records"
     plan = Plan(str(records), {path: tuple(items) for path, items in targets.items()})
     with open(folder / "output.txt", "wb") as output:
-        ending = run_command(command, plan, output=output.fileno(), directory=folder, **more)  # type: ignore[arg-type]
+        request = Request((), {}, command, output=output.fileno(), directory=folder, **more)  # type: ignore[arg-type]
+        ending = run_command(request, plan)
     found = read_records(records)
     return ending, found, {name: found.sites.get(site.id, Captured()) for name, site in sites.items()}
 
