@@ -63,6 +63,16 @@ def test_two_signs_cancel() -> None:
     assert body(after) == "y = torch.sigmoid(a + b)\n"
 
 
+@pytest.mark.parametrize(
+    ("operand", "written"),
+    [("-a * b", "a * b"), ("-(a + b) / c", "(a + b) / c"), ("2 * a", "-2 * a"), ("(-a) * b", "-((-a) * b)")],
+)
+def test_the_negative_of_a_product_has_one_sign_at_most(operand: str, written: str) -> None:
+    source = f"{HEAD}y = 1 / (1 + torch.exp({operand}))\n"
+    change = proposal(source, f"1 / (1 + torch.exp({operand}))", "torch.sigmoid(-$x)", x=operand)
+    assert body(rewritten(source, change)) == f"y = torch.sigmoid({written})\n"
+
+
 def test_parentheses_that_become_needless_go() -> None:
     source = HEAD + "y = (1 / (1 + torch.exp(-x))) * 3\n"
     after = rewritten(source, proposal(source, "1 / (1 + torch.exp(-x))", "torch.sigmoid($x)", x="x"))

@@ -78,38 +78,39 @@ def transform(expression: ast.expr, rewrite: _Rewrite) -> ast.expr:
 
 
 def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
-    """Write ``-$x`` as ``y`` where the operand is ``-y``, and as ``-2 * y`` where it is ``2 * y``."""
+    """Write ``-$x`` as ``y`` where the operand is ``-y``, as ``y * z`` for ``-y * z``, and as ``-2 * y`` for ``2 * y``."""
 
     def rewrite(node: ast.expr) -> ast.expr | None:
         if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
             return None
         operand = operands.get(identifier(node.operand))
-        negated = operand.tree if operand is not None else None
-        if operand is None or negated is None:
+        if operand is None:
             return None
-        name = f"{operand.placeholder}_negated"
-        if _begins_with_number(negated):
+        first = _first_factor(operand.tree)
+        is_product = first is not operand.tree
+        if _is_negative(first) and operand.text.startswith("-"):
+            text = bare(operand.text.removeprefix("-"))
+        elif is_product and isinstance(first, ast.Constant) and isinstance(first.value, int | float):
             text = f"-{operand.text}"
-            operands[name] = replace(
-                operand, placeholder=name, text=text, tree=parse_operand(text), node=None
-            )
-            return ast.Name(name, ast.Load())
-        if not (isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.USub)):
+        else:
             return None
         inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
-        text = bare(operand.text.removeprefix("-"))
-        operands[name] = Operand(name, text, negated.operand, inside, operand.span, operand.dtype)
+        name = f"{operand.placeholder}_negated"
+        operands[name] = replace(operand, placeholder=name, text=text, tree=parse_operand(text), node=inside)
         return ast.Name(name, ast.Load())
 
     return transform(expression, rewrite)
 
 
-def _begins_with_number(node: ast.expr) -> bool:
-    """Whether an expression is a product or quotient whose first factor is a positive number."""
-    is_product = isinstance(node, ast.BinOp)
+def _first_factor(node: ast.expr) -> ast.expr:
+    """What a product or quotient begins with."""
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         node = node.left
-    return is_product and isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    return node
+
+
+def _is_negative(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
 def as_method(expression: ast.expr) -> ast.expr:
