@@ -230,6 +230,7 @@ def _scan(line: str) -> tuple[_Bracket, tuple[_Bracket, ...]] | None:
     lead = code_end = len(line) - len(line.lstrip())
     opened: list[tuple[int, list[int], list[int], bool]] = [(lead, [], [], False)]
     found: list[_Bracket] = []
+    closes_others = False
 
     def closed(end: int) -> _Bracket:
         start, commas, turns, is_lambda = opened.pop()
@@ -250,13 +251,15 @@ def _scan(line: str) -> tuple[_Bracket, tuple[_Bracket, ...]] | None:
                 opened.append((code_end, [], [], False))
             elif token.type == tokenize.OP and token.string == ",":
                 commas.append(code_end)
+            elif token.type == tokenize.OP and token.string in ")]}" and len(opened) == 1:
+                closes_others = True
             elif token.type == tokenize.OP and token.string in ")]}":
                 one = closed(lead + token.start[1])
                 found += [one] if one.end - one.start > 1 else []
     except (SyntaxError, IndexError):
         return None
-    except tokenize.TokenError:  # a bracket that other lines close
-        if len(opened) == 1:
+    except tokenize.TokenError:  # a bracket that other lines open or close
+        if len(opened) == 1 and not closes_others:
             return None
         del opened[1:]
         return _Bracket(lead, code_end, 0), tuple(found)

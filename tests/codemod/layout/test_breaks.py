@@ -312,6 +312,22 @@ def test_a_line_whose_last_bracket_other_lines_close_is_broken_in_an_earlier_one
     )
 
 
+def test_a_line_that_closes_brackets_of_others_is_broken_in_its_own() -> None:
+    source = (
+        f"{HEAD}def f(grip, first_operand, second_operand):\n    limit = (first_operand +\n"
+        "             torch.sqrt(torch.clamp(grip - second_operand, min=0)))\n    return limit\n"
+    )
+    change = proposal(
+        source, "grip - second_operand", "(grip - second_operand).clamp_min(torch.finfo(grip.dtype).tiny)"
+    )
+    assert body(rewritten(source, change)) == (
+        "def f(grip, first_operand, second_operand):\n    limit = (first_operand +\n"
+        "             torch.sqrt(\n"
+        "                 torch.clamp((grip - second_operand).clamp_min(torch.finfo(grip.dtype).tiny), min=0)\n"
+        "             ))\n    return limit\n"
+    )
+
+
 def test_a_comment_in_a_column_of_comments_stays_there() -> None:
     source = f"{HEAD}def f(x, y):\n    a = x.exp() - 1      # first\n    b = y                # second\n    return a, b\n"
     change = proposal(source, "x.exp() - 1", "torch.expm1($x)", x="x")
