@@ -55,6 +55,8 @@ def guarded_once(
     given = binding._replace(text=name, span=None)
     bound = proposal.template.replace(f"${operand}", "$given")
     lines = f"{name} = $made\n{name} = {bound}"
+    if bound.count("$given") == 1:
+        lines = f"{name} = {bound.replace('$given', '$made')}"
     bindings = {**proposal.bindings, "made": binding._replace(text=text, span=None), "given": given}
     anchor = tree.source.span(tree.start(reading[0]), tree.end(reading[0]))
     statement = replace(proposal, template=lines, kind="insert-before", anchor=anchor, bindings=bindings)

@@ -23,7 +23,7 @@ def test_the_second_of_two_is_guarded_at_the_first() -> None:
     second = Binding("s * s", span_of(source, "s * s", 1))
     change = proposal(source, "s * s", FLOOR, occurrence=1, x=second)
     assert body(rewritten(source, change)) == (
-        "def f(t, s):\n    product = s * s\n    product = product.clamp_min(1e-12)\n"
+        "def f(t, s):\n    product = (s * s).clamp_min(1e-12)\n"
         "    a = t / product\n    if t:\n        a = a / product\n    return a\n"
     )
 
