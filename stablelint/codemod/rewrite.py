@@ -15,7 +15,7 @@ from stablelint.codemod.guards import beside, bound, scales
 from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once
-from stablelint.codemod.proof.handled import check_agrees, check_cast_back, check_not_empty, check_unhandled
+from stablelint.codemod.proof import handled
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import callers_of_chain, check_taken_alone, check_unshared
 from stablelint.codemod.replace import replace_augmented, replace_expression
@@ -133,10 +133,7 @@ class Rewriter:
             raise Withheld("the code has moved or stands inside an f-string")
         if isinstance(node, ast.expr):
             check_unguarded(self._file.tree, proposal, node)
-            check_unhandled(self._file.tree, proposal, node)
-            check_agrees(self._file.tree, proposal, node)
-            check_not_empty(self._file.tree, proposal, node)
-            check_cast_back(self._file.tree, proposal, node)
+            handled.check(self._file.tree, proposal, node)
             spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]
             proposal, changes = named(self._file, bound.of_count(self._file.tree, proposal, node), node)
             if changes:

@@ -8,7 +8,8 @@ from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
 from stablelint.codemod.flow.nodes import is_number, loads, readers, viewed
-from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.law import same
+from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Proposal
 from stablelint.syntax.names import called_name
@@ -21,6 +22,12 @@ _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _EMPTY = ".numel(), 1)"
 _REPLACES = frozenset("masked_fill masked_fill_ where nan_to_num nan_to_num_".split())
 _ASKS = frozenset("isinf isfinite isnan nan_to_num nan_to_num_".split())
+
+
+def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where what stands behind `node` speaks against the rewrite."""
+    for one in (check_unhandled, check_agrees, check_cured, check_not_empty, check_cast_back):
+        one(tree, proposal, node)
 
 
 def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -77,6 +84,46 @@ def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             is_log = isinstance(call, ast.Call) and called_name(call) == "log"
             if reader.lineno > value.lineno and not is_log:
                 raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
+
+
+def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a rewrite does without a value that others need all the same.
+
+    ``s = w.sum(); s.log() + m / s``: what is divided by the sum overflows as before. An inverse that is read elsewhere is
+    computed, and solving comes on top.
+    """
+    function = function_of(tree, node)
+    texts = {binding.text for binding in proposal.bindings.values()}
+    given = [] if function is None else [one for one in loads(node) if one.id not in texts]
+    within = set(ast.walk(node))
+    for name, made in ((one.id, definition(tree, one)) for one in given):
+        if made is None or function is None:
+            continue
+        behind = (one for one in readers(function, name) if one.lineno > made.statement.lineno)
+        others = [tree.link(one) for one in behind if one not in within]
+        if ".solve(" in proposal.template and any(not _multiplies(link) for link in others):
+            raise Withheld(f"`{name}` is read elsewhere, too: the inverse is computed all the same")
+        if called_name(made.value) == "sum" and any(_divides_another(link, made.value) for link in others):
+            raise Withheld(
+                f"`{name}`, by which something else is divided, overflows or comes to 0 all the same"
+            )
+
+
+def _multiplies(link: Link) -> bool:
+    """Whether a place is the left factor of a product of matrices."""
+    return (
+        isinstance(link.parent, ast.BinOp)
+        and isinstance(link.parent.op, ast.MatMult)
+        and link.field == "left"
+    )
+
+
+def _divides_another(link: Link, total: ast.expr) -> bool:
+    """Whether a place is the denominator of something else than a term of a sum."""
+    quotient = link.parent
+    if not isinstance(quotient, ast.BinOp) or not isinstance(quotient.op, ast.Div) or link.field != "right":
+        return False
+    return not any(same(quotient.left, one) for one in ast.walk(total) if isinstance(one, ast.expr))
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

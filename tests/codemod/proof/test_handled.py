@@ -99,3 +99,38 @@ def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, 
 def test_no_bound_takes_away_a_zero_that_is_seen_to(made: str, seen: str) -> None:
     source = f"import torch\ndef f(d, x):\n    y = {made}\n    {seen}\n    return y\n"
     assert "sees to the zeros" in withheld(source, bounded(source))
+
+
+SUM_OF_EXPONENTIALS = """import torch
+def f(x, d):
+    w = torch.exp(x)
+    total = w.sum()
+    {}
+    return total.log(), y
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "is_cured"), [("y = d / total", False), ("y = w / total", True), ("y = d", True)]
+)
+def test_a_logarithm_of_a_sum_keeps_its_form_where_something_else_is_divided_by_the_sum(
+    other: str, is_cured: bool
+) -> None:
+    source = SUM_OF_EXPONENTIALS.format(other)
+    made = proposal(source, "total.log()", "torch.logsumexp($x.flatten(), dim=0)", x=Binding("x"))
+    if is_cured:
+        assert "logsumexp" in rewritten(source, made)
+    else:
+        assert "`total`, by which something else is divided" in withheld(source, made)
+
+
+@pytest.mark.parametrize(("other", "is_solved"), [("2 * i", False), ("i.diagonal()", False), ("i @ c", True)])
+def test_an_inverse_that_is_read_elsewhere_is_multiplied_with(other: str, is_solved: bool) -> None:
+    source = (
+        f"import torch\ndef f(a, b, c):\n    i = torch.linalg.inv(a)\n    p = i @ b\n    return p, {other}\n"
+    )
+    made = proposal(source, "i @ b", "torch.linalg.solve($A, $b)", A=Binding("a"), b=Binding("b"))
+    if is_solved:
+        assert "solve(a, b)" in rewritten(source, made)
+    else:
+        assert "the inverse is computed all the same" in withheld(source, made)
