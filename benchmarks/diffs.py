@@ -92,7 +92,7 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         edits = {edit: None for index in taken for edit in fixes[index].edits}
         made = Fix(Applicability(fix["applicability"]), "", tuple(edits))
         diff = "".join(_changed(Path(path), edits, tree) for path, edits in made.by_file(own).items())
-        if deferred:
+        if deferred or len(alike) > 1:
             diff = _in_rounds(tree, Path(own), item["code"], level, item["location"]["row"]) or diff
         yield Proposed(
             package=package,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import Function
 from stablelint.codemod.text.locate import parse
@@ -13,31 +15,39 @@ from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import descendants, functions_below
 
+_NAME = re.compile(r"(?<![.\w])[^\W\d]\w*")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w* = \S")
 
 
 def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The findings whose fixes can be made in one pass.
 
-    Of equal assignments in a function the first alone is; and what bounds a value in a function waits for what bounds
-    one in a function that calls it, and may hand it over bounded.
+    Of equal assignments in a function the first alone is; what bounds a value in a function waits for what bounds
+    one in a function that calls it, and may hand it over bounded; and of those that do without a local name the last
+    waits, which finds it without another reader.
     """
     if len(items) < 2:
         return list(items)
     try:
-        functions = functions_below(parse(SourceText.decode(source).text))
+        text = SourceText.decode(source)
+        functions = functions_below(parse(text.text))
     except SourceError:
         return list(items)
     around = [_around(item, functions) for item in items]
+    places = list(zip(items, around, strict=True))
+    spared = [{(name, own) for name in _spared(text, item, own)} for item, own in places]
+    last = {one: index for index, each in enumerate(spared) for one in each}
+    shared = Counter(one for each in spared for one in each)
     called = {function: _called(function) for function in around if function is not None}
     seen: set[tuple[str, Function | None]] = set()
     kept: list[Diagnostic] = []
-    for item, own in zip(items, around, strict=True):
+    for index, (item, own) in enumerate(places):
         callers = [
             one for one, names in called.items() if own is not None and own.name in names and one is not own
         ]
         waits = any(own is not None and one.name not in called[own] for one in callers) and _is_unsafe(item)
-        made = {(text, own) for text in _assignments(item)}
+        waits = waits or any(shared[one] > 1 and last[one] == index for one in spared[index])
+        made = {(line, own) for line in _assignments(item)}
         if not waits and not made & seen:
             kept.append(item)
         seen |= made
@@ -53,6 +63,23 @@ def _around(item: Diagnostic, functions: Sequence[Function]) -> Function | None:
     row = item.span.start.row
     held = (one for one in functions if one.lineno <= row <= (one.end_lineno or one.lineno))
     return max(held, key=lambda one: one.lineno, default=None)
+
+
+def _spared(text: SourceText, item: Diagnostic, function: Function | None) -> set[str]:
+    """The local names that the fix of a finding reads no more."""
+    local = {one.id for one in descendants(function) if _binds(one)} if function is not None else set()
+    edits = item.fix.edits if item.fix is not None and local else ()
+    before = (
+        text.text[text.offset(one.span.start) : text.offset(one.span.end)]
+        for one in edits
+        if one.filename is None
+    )
+    after = " ".join(edit.content for edit in edits)
+    return (set(_NAME.findall(" ".join(before))) & local) - set(_NAME.findall(after))
+
+
+def _binds(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _called(function: Function) -> frozenset[str]:

@@ -240,3 +240,12 @@ def test_what_a_safe_fix_had_covered_is_no_new_finding(applicability: Applicabil
     outcome = fix_source(b"import torch\ny = torch.exp(x) - 1\n", diagnose, lambda item: True)
     assert (b"expm1" in outcome.source) is is_made
     assert bool(outcome.applied) is is_made
+
+
+def test_the_last_of_those_that_do_without_a_name_takes_its_assignment_away() -> None:
+    source = "import torch\ndef f(x, y):\n    p = x.exp()\n    if y:\n        return torch.log(p)\n    return torch.log(p)\n"
+    outcome = run(source, lambda node: "x")
+    assert outcome.source.decode() == (
+        "import torch\ndef f(x, y):\n    if y:\n        return x\n    return x\n"
+    )
+    assert outcome.rounds == 2
