@@ -129,16 +129,18 @@ class _Match:
         yield from (*node.args, *(keyword.value for keyword in node.keywords))
 
     def _check_literals(self) -> None:
+        unmet = [one for one in self._operations if one is not None and one not in self._met]
+        within = {one for each in unmet for one in ast.walk(each)}
         for literal in self._literals:
-            if literal is None or literal not in self._met or not self._is_literal(literal):
+            is_in_sight = literal in self._met or literal in within
+            if literal is None or not is_in_sight or not self._is_literal(literal):
                 raise Withheld("a number that the rewrite relies on is one that others can set")
         for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
             if is_number(tree) and ast.dump(tree) not in self._written:
-                beyond = (one for one in self._operations if one is not None and one not in self._met)
-                within = next((one for one in beyond if _holds(one, tree)), None)
-                if within is not None:
+                beyond = next((one for one in unmet if _holds(one, tree)), None)
+                if beyond is not None:
                     raise Withheld(
-                        f"no name leads from here to `{shown(ast.unparse(within))}`, where `{text}` stands"
+                        f"no name leads from here to `{shown(ast.unparse(beyond))}`, where `{text}` stands"
                     )
                 raise Withheld(f"`{text}` is what a name stands for, which others can set")
 
