@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
+from stablelint.codemod.flow.nodes import VIEWS, is_number, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
@@ -19,6 +19,7 @@ from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name, last_name
 
 _OF_RATIO = ".clamp(max=20.0)"
+_OF_FACTOR = ".clamp(max=40.0)"  # the square of the exponential is still finite
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _UNDER_SCALE = ".clamp_min(1e-12)"  # of whose root the reciprocal's square is finite
@@ -49,6 +50,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(proposal, template=f"${operand}{_OF_RATIO}"), node
         if _sizes_box(tree, node):
             return replace(proposal, template=f"${operand}{_OF_BOX}"), node
+        is_double = proposal.bindings[operand].dtype == "float64"
+        if not is_double and any(_is_factor(tree, one) for one in _exponentials(tree, node)):
+            return replace(proposal, template=f"${operand}{_OF_FACTOR}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if words.names_a_log_scale(ast.unparse(node)) and _is_scale(tree, node):
             raise Withheld(
@@ -239,16 +243,35 @@ def is_product(node: ast.AST) -> bool:
 
 
 def makes_scale(tree: Tree, node: ast.expr) -> bool:
-    """Whether a distribution takes the exponential of a node for its scale, or noise is multiplied by it."""
+    """Whether the exponential of a node is a scale: of a distribution, or of noise, or by its name."""
     exponential = applied(tree, node, "exp")
+    target = tree.link(exponential).parent if exponential is not None else None
+    if isinstance(target, ast.Assign) and words.names_a_spread(last_name(target.targets[0])):
+        return True
+    return any(_scales_noise(tree, one) or _is_scale(tree, one) for one in _exponentials(tree, node))
+
+
+def _exponentials(tree: Tree, node: ast.expr) -> list[ast.expr]:
+    """The exponential of a node, and the places that read the name which it is given."""
+    exponential = applied(tree, node, "exp", "expm1")
     if exponential is None:
-        return False
+        return []
     above, function = tree.link(exponential).parent, function_of(tree, node)
-    places: list[ast.expr] = [exponential]
-    if isinstance(above, ast.Assign) and function is not None:
-        names = [one.id for one in above.targets if isinstance(one, ast.Name)]
-        places += [one for name in names for one in readers(function, name)]
-    return any(_scales_noise(tree, one) or _is_scale(tree, one) for one in places)
+    if not isinstance(above, ast.Assign) or function is None:
+        return [exponential]
+    names = [one.id for one in above.targets if isinstance(one, ast.Name)]
+    return [exponential, *(one for name in names for one in readers(function, name))]
+
+
+def _is_factor(tree: Tree, node: ast.expr) -> bool:
+    """Whether something else than a number is multiplied by a node, or a power taken of it."""
+    above = tree.link(node).parent
+    if not isinstance(above, ast.BinOp):
+        return applied(tree, node, "square", "pow", "mul", "matmul") is not None
+    if is_product(above) and (is_number(above.left) or is_number(above.right)):
+        return _is_factor(tree, above)
+    is_base = isinstance(above.op, ast.Pow) and above.left is node
+    return is_base or isinstance(above.op, ast.Mult | ast.MatMult)
 
 
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:
