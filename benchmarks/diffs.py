@@ -21,7 +21,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class Proposed:
     before: str
     after: str
     diff: str
+    is_one_of_several: bool
 
     @property
     def key(self) -> Key:
@@ -88,12 +89,10 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
         item, fix = alike[0], alike[0]["fix"]
         own = str((tree / item["filename"]).resolve())
         fixes = [Fix(Applicability.UNSAFE, "", tuple(map(edit_of, one["fix"]["edits"]))) for one in alike]
-        taken, deferred = select(fixes)
+        taken, _ = select(fixes)
         edits = {edit: None for index in taken for edit in fixes[index].edits}
         made = Fix(Applicability(fix["applicability"]), "", tuple(edits))
         diff = "".join(_changed(Path(path), edits, tree) for path, edits in made.by_file(own).items())
-        if deferred or len(alike) > 1:
-            diff = _in_rounds(tree, Path(own), item["code"], level, item["location"]["row"]) or diff
         yield Proposed(
             package=package,
             place=f"{_named(Path(own), tree)}:{item['location']['row']}",
@@ -104,6 +103,7 @@ def proposed(package: str, tree: Path, level: str) -> Iterator[Proposed]:
             before=_lines(diff, "-"),
             after=_lines(diff, "+"),
             diff=diff,
+            is_one_of_several=len(alike) > 1,
         )
 
 
@@ -125,16 +125,20 @@ def _functions(filename: str) -> list[tuple[int, int]]:
     return [(node.lineno, node.end_lineno or 0) for node in nodes if isinstance(node, kinds)]
 
 
-def _in_rounds(tree: Path, path: Path, code: str, level: str, row: int) -> str:
-    """What `fix` writes of a rule in the function around a row, where one pass cannot make all of its fixes."""
-    options = ["--diff", "--unsafe-fixes", "--select", code, "--level", level, "--no-cache"]
-    name = _named(path, tree)
+def in_rounds(item: Proposed, tree: Path, level: str) -> Proposed:
+    """The same as `fix` writes it, which makes several fixes of a function in as many rounds as they need."""
+    if not item.is_one_of_several:
+        return item
+    options = ["--diff", "--unsafe-fixes", "--select", item.code, "--level", level, "--no-cache"]
+    name, _, line = item.place.rpartition(":")
+    row = int(line)
     head, *hunks = re.split(
         r"^(?=@@ )", run([sys.executable, "-m", "stablelint", "fix", *options, name], tree).stdout, flags=re.M
     )
-    inside = max(((a, b) for a, b in _functions(str(path)) if a <= row <= b), default=(row, row))
+    inside = max(((a, b) for a, b in _functions(str(tree / name)) if a <= row <= b), default=(row, row))
     own = [hunk for hunk in hunks if inside[0] <= int(re.findall(r"\d+", hunk)[0]) + 3 <= inside[1]]
-    return head + "".join(own) if own else ""
+    diff = head + "".join(own) if own else item.diff
+    return replace(item, before=_lines(diff, "-"), after=_lines(diff, "+"), diff=diff)
 
 
 def _changed(path: Path, edits: list[Edit], tree: Path) -> str:
@@ -224,9 +228,11 @@ def main() -> int:
         print(", ".join(f"{kind} {count}" for kind, count in kinds(known).most_common()))
         return 0
     fixes: list[Proposed] = []
-    for name, version in releases(options.only).items():
-        fixes += proposed(name, fetch(name, version), options.level)
-    sample = draw(fixes, options.count, options.seed, options.cap)
+    trees = {name: fetch(name, version) for name, version in releases(options.only).items()}
+    for name, tree in trees.items():
+        fixes += proposed(name, tree, options.level)
+    drawn = draw(fixes, options.count, options.seed, options.cap)
+    sample = [in_rounds(item, trees[item.package], options.level) for item in drawn]
     rows = merge(sample, known)
     VERDICTS.write(options.table, rows)
     options.page.write_text(judge_page(sample, rows), encoding="utf-8")
