@@ -364,9 +364,18 @@ def _used_as_tensors(function: ast.AST) -> frozenset[str]:
             own = operations.canonical(method)
             takes_tensor = own is not None and own.parameters[:1] == ("input",)
             if takes_tensor and _name_of(node.func.value) in ("torch", "F") and node.args:
-                found.add(_name_of(node.args[0]))
+                found.add(_only_name(node.args[0]))
     # A function of the torch namespace called on a module is no method of it.
     return frozenset(found - {"", "torch", "F", "np", "math", "self"})
+
+
+def _only_name(node: ast.expr) -> str:
+    """The one name that an expression is arithmetic of, constants aside: ``x`` of ``(1 + x) / (1 - x)``."""
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        sides = [side for side in ast.iter_child_nodes(node) if isinstance(side, ast.expr)]
+        names = {_only_name(side) for side in sides if not isinstance(side, ast.Constant)}
+        return names.pop() if len(names) == 1 else ""
+    return _name_of(node)
 
 
 @remembered

@@ -526,3 +526,11 @@ def test_what_has_a_method_that_no_array_has_is_a_tensor(taken: str, is_written:
             return z, {taken}
         """)
     assert any(isinstance(one, tuple) for one in written.values()) is is_written
+
+
+def test_what_a_function_of_tensors_takes_arithmetic_of_is_a_tensor() -> None:
+    written = fixes("""
+        def fisher(x):
+            return 0.5 * torch.log((1 + x) / (1 - x))
+        """)
+    assert isinstance(written["SL104"], tuple)
