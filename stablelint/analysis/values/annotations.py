@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from stablelint.analysis.values.value import Kind
 
@@ -59,6 +60,20 @@ def annotated(annotation: ast.expr | None) -> Annotated:
     if isinstance(annotation, ast.Subscript):
         return _subscripted(annotation)
     return _NOTHING
+
+
+def classes_named(annotation: ast.expr | None) -> Iterator[ast.Name | ast.Attribute]:
+    """The names that an annotation consists of, also as a text or in a union: `Model` in `Optional["Model"]`."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            yield from classes_named(_parsed(text))
+        case ast.BinOp(left=left, right=right):
+            yield from classes_named(left)
+            yield from classes_named(right)
+        case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            yield from classes_named(inner)
+        case ast.Name() | ast.Attribute():
+            yield annotation
 
 
 def _qualified(annotation: ast.Attribute) -> Annotated:

@@ -180,6 +180,14 @@ def test_a_layer_is_known_by_what_made_it(program: str) -> None:
     assert open_(program.replace("{}", "nn.LogSigmoid")) == []
 
 
+@pytest.mark.parametrize(
+    "softmax", ["F.softmax(z)", "nn.Softmax()(z)", "nn.Sequential(nn.Linear(3, 3), nn.Softmax())(z)"]
+)
+def test_a_softmax_that_is_told_no_dimension_is_one(softmax: str) -> None:
+    assert "SL301" in {code for _, code in open_(f"def f(z, y):\n    return F.cross_entropy({softmax}, y)\n")}
+    assert "SL202" in {code for _, code in open_(f"def f(z):\n    return torch.log({softmax})\n")}
+
+
 def test_getattr_reads_a_name() -> None:
     assert unmet("def f(z):\n    return torch.log(getattr(F, 'relu')(z))\n") == [(2, "SL101")]
     assert unmet("def f(z):\n    return torch.log(getattr(F, 'softplus')(z) + 1)\n") == []

@@ -13,6 +13,7 @@ from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import REFILLING, call_method, changes
 from stablelint.analysis.interpret.calls.opaque import let_write, opaque
 from stablelint.analysis.interpret.objects import classes, lookup
+from stablelint.analysis.interpret.objects.annotated import annotated_objects
 from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.operations import layers
@@ -226,7 +227,7 @@ def call_value(
         return _call_instance(target, positional, keywords, node, frame)
     if target.kind is Kind.FOREIGN:
         return frame.graph.foreign(node)
-    objects = objects_passed_elsewhere(target, frame)
+    objects = objects_passed_elsewhere(target, frame) or list(annotated_objects(target, frame))
     if objects:
         return _call_passed(objects, positional, keywords, node, frame)
     if target.op == "attribute" and target.operands["input"].kind in STORED and target.name != "forward":
@@ -263,7 +264,7 @@ def _call_passed(
     node: ast.Call,
     frame: Frame,
 ) -> Value:
-    """A call of what other files pass: it may be another object, so that nothing is proved by what this one yields."""
+    """A call of what other files pass, or an annotation names: it may be another object, so that nothing is proved by it."""
     made: Value = join(
         frame.graph, [call_value(one, positional, keywords, node, frame) for one, _ in objects]
     )

@@ -1,0 +1,61 @@
+"""What is annotated with a class of the project is followed as an instance of it, and proves nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from tests.analysis.support import CATALOG, IMPORTS, assumed, open_, proved
+
+MODEL = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 3), {})
+
+    def forward(self, x):
+        return self.net(x)
+"""
+LOSS = """
+def loss(model: {}, x, y):
+    return F.cross_entropy(model(x), y)
+"""
+
+
+@pytest.mark.parametrize(
+    "annotation", ["Model", "'Model'", "Model | None", "Optional[Model]", "typing.Optional['Model']"]
+)
+def test_an_annotated_model_is_followed(annotation: str) -> None:
+    program = MODEL.replace("{}", "nn.Softmax(dim=1)") + LOSS.replace("{}", annotation)
+    assert [code for _, code in open_(program)] == ["SL301"]
+    assert open_(program.replace("nn.Softmax(dim=1)", "nn.ReLU()")) == []
+
+
+@pytest.mark.parametrize(
+    "annotation", ["nn.Module", "Unknown", "list[Model]", "'no name'", "Callable[[Model], int]"]
+)
+def test_no_other_annotation_names_a_model(annotation: str) -> None:
+    assert open_(MODEL.replace("{}", "nn.Softmax(dim=1)") + LOSS.replace("{}", annotation)) == []
+
+
+def test_a_model_that_is_kept_is_followed_into_its_file(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(IMPORTS + MODEL.replace("{}", "nn.Softmax(dim=1)"))
+    trainer = (
+        "from model import Model\n\nclass Trainer:\n    def __init__(self, model: Model):\n"
+        "        self.model = model\n\n    def step(self, x, y):\n        return F.cross_entropy(self.model(x), y)\n"
+    )
+    report = check_source((IMPORTS + trainer).encode(), "train.py", CATALOG, AnalysisOptions(root=tmp_path))
+    assert [d.code for d in report.diagnostics] == ["SL301"]
+
+
+def test_a_subclass_may_be_passed_instead() -> None:
+    program = """
+    class Positive(nn.Module):
+        def forward(self, x):
+            return x.clamp(min=1.0)
+
+    def f(part: Positive, x):
+        return torch.log(part(x))
+    """
+    assert proved(program) == []
+    assert [code for _, code in assumed(program)] == ["SL101"]
