@@ -65,12 +65,12 @@ def _counts() -> tuple[int, int]:
     """Python files in this folder, and those of them that use torch; no more of either than is quickly read."""
     from stablelint.syntax.relevance import brings_torch
 
-    files = list(islice(_python_files("."), _ENOUGH))
+    files = list(islice(_python_files(), _ENOUGH))
     return len(files), sum(brings_torch(_read(path)) for path in files)
 
 
-def _python_files(top: str) -> Iterator[str]:
-    for folder, folders, names in islice(os.walk(top), _ENOUGH):
+def _python_files() -> Iterator[str]:
+    for folder, folders, names in islice(os.walk("."), _ENOUGH):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "site-packages"]
         yield from (os.path.join(folder, name) for name in names if name.endswith((".py", NOTEBOOK)))
 

@@ -71,16 +71,18 @@ def parts_of(report: Mapping[str, Any], again: Sequence[int] = ()) -> Iterator[P
     yield from _history(event["history"])
     yield from (Note("warned", _warned(warned)) for warned in event.get("warned", ()))
     yield from _growth(event)
-    columns = "norm, min, max, nan, inf"
-    yield _shortened("parameter", event.get("parameters", ()), columns, _PARAMETERS_SHOWN)
+    yield _parameters(event.get("parameters", ()))
     yield from _activations(event.get("activations", ()))
     yield from _fix(report)
 
 
-def _shortened(head: str, items: Sequence[Mapping[str, Any]], columns: str, most: int) -> Rows:
+def _parameters(items: Sequence[Mapping[str, Any]]) -> Rows:
     """The first few of a table that a page shows longer."""
-    longer = listed(head, items[:_ON_PAGE], columns)
-    return Rows(listed(head, items[:most], columns), (lambda: page.table(longer)) if items else None)
+    shown, longer = (
+        listed("parameter", items[:most], "norm, min, max, nan, inf")
+        for most in (_PARAMETERS_SHOWN, _ON_PAGE)
+    )
+    return Rows(shown, (lambda: page.table(longer)) if items else None)
 
 
 # Origins that tell no more than the line that is shown, or the module that is named.

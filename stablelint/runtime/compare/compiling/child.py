@@ -36,6 +36,7 @@ from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.hooks import Observer
 
 _CALLS = 2  # of each graph that are judged in a step
+_SECONDS = 120.0  # for cutting a graph down
 # What each of torch's own backends adds to the one before.
 STAGES = {
     "eager": "the capture of the graph",
@@ -73,7 +74,6 @@ class Judges(Observer):
         self.plan = plan
         self.script = Path(plan.options["script"])
         self.spec: str | None = plan.options["backend"]
-        self.seconds = float(plan.options["seconds"])
         self.stop = plan.options["record"]["stop"]
         self.losses: list[tuple[int, float]] = []
         self.step = self.graphs = self.judged = 0
@@ -141,7 +141,7 @@ class Judges(Observer):
         finally:
             self._judging = False
         self._judging = True  # to the end: what runs from here on looks for the fault
-        reduced = Minimiser(graph, args, compile_graph, self.seconds).run()
+        reduced = Minimiser(graph, args, compile_graph, _SECONDS).run()
         if reduced is None:  # it went wrong once: the whole graph is what there is to show
             reduced = Reduced(graph, args, operations_of(graph)[-1], found)
         self._report(reduced, backend)

@@ -20,16 +20,14 @@ _CHILD = "stablelint.runtime.compare.compiling.child"
 _PATIENCE = 300.0  # seconds for the script to show what it shows
 
 
-def compare_compiled(
-    session: Session, setup: Setup, backend: str | None, script: Path, *, seconds: float = 120.0
-) -> Comparison:
+def compare_compiled(session: Session, setup: Setup, backend: str | None, script: Path) -> Comparison:
     """Eager against compiled: the first operation that the compiler makes something else of, cut down to `script`.
 
     `backend` is a registered name or "module:function"; None is the command's own, or inductor. Draws are those of
     eager. Raises CommandNotFoundError and CommandFailedError.
     """
     setup = replace(setup, remedies=("seed", "hash"))
-    plan = {"backend": backend, "script": str(script.absolute()), "seconds": seconds}
+    plan = {"backend": backend, "script": str(script.absolute())}
     eager = _run(session, replace(setup, label="eager"), plan | {"eager": True})
     compiled = _run(session, replace(setup, label="compiled"), plan | {"eager": False})
     runs = _summary_of(eager), _summary_of(compiled)

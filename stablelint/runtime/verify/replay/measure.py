@@ -38,11 +38,11 @@ def mantissa_bits(dtype: torch.dtype) -> int:
     return 1 - round(math.log2(torch.finfo(dtype).eps))
 
 
-def element_bits(value: torch.Tensor, reference: torch.Tensor, floor: float = 0.0) -> torch.Tensor:
+def element_bits(value: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     """Correct bits of each element of `value` against a float64 `reference`: float64 in [0, mantissa bits].
 
-    Bits are -log2 of the relative error; `floor` is the smallest magnitude an error is related to. Elements
-    whose reference is not finite are NaN; a value that is not finite, where the reference is, has 0 bits.
+    Bits are -log2 of the relative error. Elements whose reference is not finite are NaN; a value that is not
+    finite, where the reference is, has 0 bits.
     """
     most = float(mantissa_bits(value.dtype))
     exact = value.detach().double()
@@ -51,7 +51,7 @@ def element_bits(value: torch.Tensor, reference: torch.Tensor, floor: float = 0.
         exact = exact + torch.zeros_like(wanted)
         wanted = wanted + torch.zeros_like(exact)
     error = (exact - wanted).abs()
-    scale = wanted.abs().clamp_min(max(floor, torch.finfo(value.dtype).smallest_normal))
+    scale = wanted.abs().clamp_min(torch.finfo(value.dtype).smallest_normal)
     bits = -torch.log2((error / scale).clamp_min(2.0**-60))
     bits = bits.clamp(0.0, most)
     if sum_is_finite(exact) and sum_is_finite(wanted):
