@@ -12,12 +12,11 @@ stands: an edit of the function, be it of one character, makes it another one, o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stablelint.diagnostic import Diagnostic
 from stablelint.syntax.content import digest
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from stablelint.catalog import Catalog
     from stablelint.runtime.verify.outcome import Report, SiteReport
 
-FOLDER, FILE = ".stablelint", "observations.json"
-_VERSION = 1
+FILE, _ROWS = "observations.json", "observations"
 Proof = tuple[str, str, tuple[str, ...]]
 
 
@@ -120,13 +118,13 @@ def bare(expression: str) -> str:
 
 def read_observations(root: Path) -> Observations:
     """The observations below a project's root; a missing or damaged file holds none."""
+    from stablelint.runtime.verify.output.evidence import stored
+
+    rows: list[dict[str, Any]] = stored(root, FILE, _ROWS, [])
     try:
-        data = json.loads((root / FOLDER / FILE).read_text(encoding="utf-8"))
-        if data["version"] != _VERSION:
-            return Observations()
-        found = [Observation(**row) for row in data["observations"]]
+        found = [Observation(**row) for row in rows]
         return Observations({each.key: each for each in found})
-    except (OSError, ValueError, KeyError, TypeError):
+    except TypeError:
         return Observations()
 
 
@@ -145,24 +143,21 @@ def write_observations(root: Path, report: Report, sources: Mapping[str, bytes])
     from stablelint.runtime.verify.output.evidence import store
 
     rows = [asdict(held[key]) for key in sorted(held)]
-    store(root, FILE, {"version": _VERSION, "observations": rows})
+    store(root, FILE, _ROWS, rows)
 
 
 def observed(
     reports: Iterable[SiteReport], sources: Mapping[str, bytes], origin: str
 ) -> Iterable[Observation]:
     """An observation for each site that was evaluated in this verification."""
-    from importlib.util import decode_source
-
     from stablelint.runtime.verify.output.evidence import enclosing_text
 
     for report in reports:
         if report.known or not report.calls:
             continue
         site = report.site
-        try:
-            text = enclosing_text(decode_source(sources[site.filename]), site.span.start.row)
-        except (SyntaxError, ValueError, KeyError):
+        text = enclosing_text(sources[site.filename], site.span.start.row)
+        if text is None:
             continue
         extents = report.extents.items()
         yield Observation(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +35,11 @@ def informed(
     from stablelint.analysis.evidence.score import with_reason
     from stablelint.workspace.runs.evidence import read_observations
 
-    known, text = read_observations(root), cache(partial(_text, sources or {}))
+    known = read_observations(root)
     for item in findings:
         seen = None
         if known.mention(item.code, item.expression):  # else there is no need to parse anything
-            seen = known.of(item.code, _around(item, text), item.expression)
+            seen = known.of(item.code, _around(item, sources or {}), item.expression)
         reason = None if seen is None else reason_of(seen)
         yield item if reason is None else with_reason(item, reason)
 
@@ -64,18 +63,12 @@ def reason_of(seen: Observation) -> Reason | None:
     return Reason("seen_sound", f"{seen.calls:,} evaluations in a run had {ranges}", -DECISIVE)
 
 
-def _around(item: Diagnostic, text: Callable[[str], str]) -> str:
+def _around(item: Diagnostic, sources: Mapping[str, bytes]) -> str:
     """The text of the function around a finding; none where it can no longer be read."""
     from stablelint.runtime.verify.output.evidence import enclosing_text
 
     try:
-        return enclosing_text(text(item.filename), item.span.start.row)
-    except (OSError, SyntaxError, ValueError):
+        data = sources.get(item.filename) or Path(item.filename).read_bytes()
+    except OSError:
         return ""
-
-
-def _text(sources: Mapping[str, bytes], filename: str) -> str:
-    from importlib.util import decode_source
-
-    data = sources.get(filename)
-    return decode_source(Path(filename).read_bytes() if data is None else data)
+    return enclosing_text(data, item.span.start.row) or ""

@@ -25,7 +25,9 @@ def _kept(root: Path, report: SiteReport, command: tuple[str, ...], source: str 
 
 
 def test_a_finding_in_a_function_of_the_same_text_has_an_observation(tmp_path: Path) -> None:
-    found = _kept(tmp_path, SEEN, ("python", "a.py")).of("SL101", enclosing_text(SOURCE, 5), "torch.log(x)")
+    found = _kept(tmp_path, SEEN, ("python", "a.py")).of(
+        "SL101", enclosing_text(SOURCE.encode(), 5), "torch.log(x)"
+    )
     assert found is not None
     assert (found.calls, found.verdict, found.origin) == (7, "confirmed", "command")
     assert (found.least, found.greatest, found.zeros) == ({"x": 0.0}, {"x": 2.5}, {"x": 3})
@@ -34,13 +36,13 @@ def test_a_finding_in_a_function_of_the_same_text_has_an_observation(tmp_path: P
 
 def test_another_text_has_none(tmp_path: Path) -> None:
     kept = _kept(tmp_path, SEEN, ("python", "a.py"))
-    assert kept.of("SL101", enclosing_text(SOURCE, 5).replace("x", "y"), "torch.log(x)") is None
-    assert kept.of("SL102", enclosing_text(SOURCE, 5), "torch.log(x)") is None
+    assert kept.of("SL101", enclosing_text(SOURCE.encode(), 5).replace("x", "y"), "torch.log(x)") is None
+    assert kept.of("SL102", enclosing_text(SOURCE.encode(), 5), "torch.log(x)") is None
 
 
 def test_made_calls_do_not_replace_those_of_a_command(tmp_path: Path) -> None:
     made = replace(SEEN, calls=2, verdict=Verdict.REACHABLE)
-    text = enclosing_text(SOURCE, 5)
+    text = enclosing_text(SOURCE.encode(), 5)
     for report, command, calls in ((made, (), 2), (SEEN, ("a",), 7), (made, (), 7)):
         found = _kept(tmp_path, report, command).of("SL101", text, "torch.log(x)")
         assert found is not None

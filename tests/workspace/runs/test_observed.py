@@ -112,7 +112,7 @@ def test_an_edit_of_the_function_makes_it_another_one_and_a_move_does_not(tmp_pa
     assert of(moved, EXP).level is Level.LIKELY
     edited = checked(tmp_path, SOURCE.replace("return torch.log(x)", "return torch.log(x) + 1"))
     assert of(edited, EXP).level is Level.POSSIBLE
-    assert enclosing_text(SOURCE, 5) == enclosing_text("# moved\n" + SOURCE, 6)
+    assert enclosing_text(SOURCE.encode(), 5) == enclosing_text(("# moved\n" + SOURCE).encode(), 6)
 
 
 def test_other_findings_of_the_function_stay_as_they_are(tmp_path: Path) -> None:

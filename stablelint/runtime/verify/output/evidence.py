@@ -11,9 +11,12 @@ import ast
 import json
 import os
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib.util import decode_source
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any, TypeVar, cast
 
 from stablelint.diagnostic import Edit
 from stablelint.runtime.verify.enclosing import enclosing
@@ -25,14 +28,20 @@ FOLDER = ".stablelint"
 FILE = "verdicts.json"
 _VERSION = 1
 
+T = TypeVar("T")
 
-def enclosing_text(source: str, row: int) -> str:
+
+def enclosing_text(source: bytes, row: int) -> str | None:
     """The text of the innermost function around a row, unindented; the whole text outside of any.
 
-    Raises SyntaxError when the source cannot be parsed.
+    None where the source cannot be parsed.
     """
-    found = enclosing(ast.parse(source), row)
-    return source if found is None else function_text(found, source.splitlines())
+    try:
+        text = decode_source(source)
+        found = enclosing(ast.parse(text), row)
+    except (SyntaxError, ValueError):
+        return None
+    return text if found is None else function_text(found, text.splitlines())
 
 
 def function_text(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> str:
@@ -43,11 +52,8 @@ def function_text(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: Seque
 
 def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
     """Names a site by its content: equal for the same code and fix wherever they stand in a file."""
-    from importlib.util import decode_source
-
-    try:
-        text = enclosing_text(decode_source(source), site.span.start.row)
-    except (SyntaxError, ValueError):
+    text = enclosing_text(source, site.span.start.row)
+    if text is None:
         text = source.decode(errors="replace")
     parts = [site.code, text, site.expression, site.fixed or "", *(edit.content for edit in edits)]
     return digest("\0".join(parts).encode())
@@ -55,16 +61,18 @@ def fingerprint(site: Site, source: bytes, edits: Iterable[Edit] = ()) -> str:
 
 def read_verdicts(root: Path, ran: bool = False) -> dict[str, Verdict]:
     """Verdicts by fingerprint; a missing or damaged file holds none. `ran`: those alone that a command gave."""
-    kept = _existing(root / FOLDER / FILE).items()
+    kept: dict[str, Any] = stored(root, FILE, "sites", {})
     try:
-        return {key: Verdict(str(item["verdict"])) for key, item in kept if item.get("command") or not ran}
+        return {
+            key: Verdict(str(item["verdict"])) for key, item in kept.items() if item.get("command") or not ran
+        }
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
 def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[str]) -> Path:
     """Add the verdicts to those on disk, replacing older ones of the same content. Raises OSError."""
-    sites = _existing(root / FOLDER / FILE)
+    sites: dict[str, Any] = stored(root, FILE, "sites", {})
     line = " ".join(command)
     for report in reports:
         if report.known:
@@ -81,26 +89,25 @@ def write_verdicts(root: Path, reports: Iterable[SiteReport], command: Iterable[
             "fixed": report.site.fixed,
             "command": line,
         }
-    return store(root, FILE, {"version": _VERSION, "sites": dict(sorted(sites.items()))})
+    return store(root, FILE, "sites", dict(sorted(sites.items())))
 
 
-def store(root: Path, name: str, document: Mapping[str, object]) -> Path:
-    """Writes a document into the folder of evidence, of which a new one is nothing to git. Raises OSError."""
+def store(root: Path, name: str, key: str, rows: object) -> Path:
+    """Writes rows into the folder of evidence, of which a new one is nothing to git. Raises OSError."""
     folder = root / FOLDER
     if not folder.exists():
         folder.mkdir(parents=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     with NamedTemporaryFile("w", dir=folder, suffix=".partial", delete=False, encoding="utf-8") as partial:
-        json.dump(document, partial, indent=1)
+        json.dump({"version": _VERSION, key: rows}, partial, indent=1)
     os.replace(partial.name, folder / name)
     return folder / name
 
 
-def _existing(path: Path) -> dict[str, Mapping[str, object]]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["version"] == _VERSION and isinstance(data["sites"], dict):
-            return dict(data["sites"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return {}
+def stored(root: Path, name: str, key: str, none: T) -> T:
+    """What `store` wrote; `none` where that is missing or damaged."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        data = json.loads((root / FOLDER / name).read_text(encoding="utf-8"))
+        if data["version"] == _VERSION and isinstance(data[key], type(none)):
+            return cast(T, data[key])
+    return none
