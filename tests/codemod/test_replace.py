@@ -65,7 +65,14 @@ def test_two_signs_cancel() -> None:
 
 @pytest.mark.parametrize(
     ("operand", "written"),
-    [("-a * b", "a * b"), ("-(a + b) / c", "(a + b) / c"), ("2 * a", "-2 * a"), ("(-a) * b", "-((-a) * b)")],
+    [
+        ("-a * b", "a * b"),
+        ("-(a + b) / c", "(a + b) / c"),
+        ("2 * a", "-2 * a"),
+        ("(-a) * b", "-((-a) * b)"),
+        ("-a + b", "a - b"),
+        ("-a - b / c", "a + b / c"),
+    ],
 )
 def test_the_negative_of_a_product_has_one_sign_at_most(operand: str, written: str) -> None:
     source = f"{HEAD}y = 1 / (1 + torch.exp({operand}))\n"

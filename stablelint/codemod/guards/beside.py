@@ -107,8 +107,16 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
     if operand is None or function is None or exponent is None:
         return node, []
     names = [] if any(map(words.names_a_log_share, _logarithms(exponent))) else _logarithms(exponent)
-    is_beside = any(_is_beside(tree, one, exponent) for name in names for one in readers(function, name))
-    return exponent, names if is_beside else []
+    read = [one for name in names for one in readers(function, name)]
+    is_log = (
+        any(map(words.names_a_log_scale, names))
+        or halved(exponent) is not None
+        or makes_scale(tree, exponent)
+    )
+    within = set(ast.walk(exponent))
+    # What is multiplied with as well is no logarithm: ``x * torch.exp(x + y)`` would have another x.
+    is_beside = [_is_beside(tree, one, exponent) for one in read if is_log or one not in within]
+    return exponent, names if (any if is_log else all)(is_beside) and any(is_beside) else []
 
 
 def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:

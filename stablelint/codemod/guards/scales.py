@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, is_number, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
@@ -27,6 +27,7 @@ _OF_SOFTPLUS = " + 1e-5"
 _OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _REDUCED = (*VIEWS, "sum", "detach")
+_EXPONENTIALS = ("exp", "expm1", "exp2", "sinh", "cosh", "softmax")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
@@ -51,7 +52,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if _sizes_box(tree, node):
             return replace(proposal, template=f"${operand}{_OF_BOX}"), node
         is_double = proposal.bindings[operand].dtype == "float64"
-        if not is_double and any(_is_factor(tree, one) for one in _exponentials(tree, node)):
+        if not is_double and _is_alone(tree, node) and _is_multiplied(tree, node):
             return replace(proposal, template=f"${operand}{_OF_FACTOR}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if words.names_a_log_scale(ast.unparse(node)) and _is_scale(tree, node):
@@ -261,6 +262,16 @@ def _exponentials(tree: Tree, node: ast.expr) -> list[ast.expr]:
         return [exponential]
     names = [one.id for one in above.targets if isinstance(one, ast.Name)]
     return [exponential, *(one for name in names for one in readers(function, name))]
+
+
+def _is_alone(tree: Tree, node: ast.expr) -> bool:
+    """Whether no other exponential stands in the function: the quotient of two needs bounds of one kind."""
+    calls = (one for one in ast.walk(scope_of(tree, node)) if isinstance(one, ast.Call))
+    return sum(called_name(one) in _EXPONENTIALS for one in calls) == 1
+
+
+def _is_multiplied(tree: Tree, node: ast.expr) -> bool:
+    return any(_is_factor(tree, one) for one in _exponentials(tree, node))
 
 
 def _is_factor(tree: Tree, node: ast.expr) -> bool:

@@ -78,21 +78,14 @@ def transform(expression: ast.expr, rewrite: _Rewrite) -> ast.expr:
 
 
 def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
-    """Write ``-$x`` as ``y`` where the operand is ``-y``, as ``y * z`` for ``-y * z``, and as ``-2 * y`` for ``2 * y``."""
+    """Write the negative of an operand with one sign at most, where it begins with one or with a number."""
 
     def rewrite(node: ast.expr) -> ast.expr | None:
         if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
             return None
         operand = operands.get(identifier(node.operand))
-        if operand is None:
-            return None
-        first = _first_factor(operand.tree)
-        is_product = first is not operand.tree
-        if _is_negative(first) and operand.text.startswith("-"):
-            text = bare(operand.text.removeprefix("-"))
-        elif is_product and isinstance(first, ast.Constant) and isinstance(first.value, int | float):
-            text = f"-{operand.text}"
-        else:
+        text = _negative(operand) if operand is not None else None
+        if operand is None or text is None:
             return None
         inside = operand.node.operand if isinstance(operand.node, ast.UnaryOp) else None
         name = f"{operand.placeholder}_negated"
@@ -102,15 +95,20 @@ def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) 
     return transform(expression, rewrite)
 
 
-def _first_factor(node: ast.expr) -> ast.expr:
-    """What a product or quotient begins with."""
-    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        node = node.left
-    return node
-
-
-def _is_negative(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+def _negative(operand: Operand) -> str | None:
+    """``y * z`` for ``-y * z``, ``y - z`` for ``-y + z``, ``-2 * y`` for ``2 * y``."""
+    tree = first = operand.tree
+    while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Mult | ast.Div):
+        first = first.left
+    match tree:
+        case ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=left), op=ast.Add(), right=right):
+            return code(ast.BinOp(left, ast.Sub(), right))
+        case ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=left), op=ast.Sub(), right=right):
+            return code(ast.BinOp(left, ast.Add(), right))
+    if isinstance(first, ast.UnaryOp) and isinstance(first.op, ast.USub) and operand.text.startswith("-"):
+        return bare(operand.text.removeprefix("-"))
+    is_number = isinstance(first, ast.Constant) and isinstance(first.value, int | float)
+    return f"-{operand.text}" if is_number and first is not tree else None
 
 
 def as_method(expression: ast.expr) -> ast.expr:

@@ -443,3 +443,15 @@ def test_what_is_multiplied_is_bounded_where_its_square_is_finite(result: str, l
 def test_what_is_called_a_deviation_is_bounded_as_one() -> None:
     source = f"{HEAD}def f(q):\n    sigmas = torch.exp(q)\n    return sigmas\n"
     assert "torch.exp(q.clamp(-20.0, 20.0))" in rewritten(source, last(source, "q", EXP))
+
+
+def test_two_exponentials_of_a_quotient_have_one_bound() -> None:
+    source = f"{HEAD}def f(z, x):\n    return x * torch.exp(z) / (torch.exp(z) + 2)\n"
+    assert "torch.exp(z.clamp(max=80.0)) + 2" in rewritten(source, last(source, "z", EXP))
+
+
+def test_what_is_multiplied_with_is_not_bounded_with_its_exponential() -> None:
+    source = f"{HEAD}def f(z):\n    return z * torch.exp(z + torch.exp(z))\n"
+    assert "    return z * torch.exp(z + torch.exp(z.clamp(max=80.0)))\n" in rewritten(
+        source, last(source, "z", EXP)
+    )
