@@ -17,6 +17,8 @@ from stablelint.syntax.operations import having, method
 
 UNKNOWN = object()
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "len": len}
+_MOST_ENTRIES = 64  # of a list that a comprehension goes through
+_PLAIN_INDEX = (int, slice, type(None), type(...))  # with which a tensor gives a view
 _CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Methods of tensors that compute hardly more than a view.
 _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
@@ -79,10 +81,22 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             return _attribute(value_of(value, scope), name)
         case ast.Subscript(value, index):
             whole, key = value_of(value, scope), value_of(index, scope)
-            plain = isinstance(whole, torch.Tensor) and isinstance(key, int)
-            if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str))):
-                with suppress(LookupError):
+            parts = key if isinstance(key, tuple) else (key,)
+            plain = isinstance(whole, torch.Tensor) and all(isinstance(one, _PLAIN_INDEX) for one in parts)
+            if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str, slice))):
+                with suppress(LookupError, TypeError):
                     return whole[key]
+        case ast.Tuple(parts):
+            values = tuple(value_of(one, scope) for one in parts)
+            return UNKNOWN if any(one is UNKNOWN for one in values) else values
+        case ast.Slice(lower, upper, step):
+            bounds = [None if one is None else value_of(one, scope) for one in (lower, upper, step)]
+            return UNKNOWN if any(one is UNKNOWN for one in bounds) else slice(*bounds)
+        case ast.ListComp(element, [ast.comprehension(target, source, [])]):
+            given = value_of(source, scope)
+            if type(given) in (list, tuple) and len(given) <= _MOST_ENTRIES:
+                values = [value_of(element, {**scope, **bound(target, one)}) for one in given]
+                return UNKNOWN if any(one is UNKNOWN for one in values) else values
         case ast.Call(ast.Attribute(value, name), arguments, []) if _is_pure(name):
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
@@ -92,6 +106,17 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
                 except (RuntimeError, TypeError, IndexError):
                     return UNKNOWN
     return UNKNOWN
+
+
+def bound(target: ast.expr, value: Any) -> dict[str, Any]:
+    """The names of a target, with the values that an assignment of `value` gives them."""
+    match target:
+        case ast.Name(name):
+            return {name: value}
+        case ast.Tuple(parts) | ast.List(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
+            pairs = zip(parts, value, strict=True)
+            return {name: one for part, held in pairs for name, one in bound(part, held).items()}
+    return {}
 
 
 def given_by_name(call: ast.Call, names: dict[str, Any]) -> dict[str, ast.expr]:

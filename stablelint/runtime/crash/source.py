@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from stablelint.runtime.program.carried import carried_names
-from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import owner_of
 from stablelint.syntax.names import base_name
 
 # What cuts a value off its graph.
@@ -133,3 +134,12 @@ def _names(call: ast.Call) -> bool:
     given = [*call.args, call.func.value] if isinstance(call.func, ast.Attribute) else call.args
     inner = [node for one in given for node in ast.walk(one)]
     return any(isinstance(one, ast.Name) and one.id not in ("torch", "np", "numpy") for one in inner)
+
+
+def returned(function: Any) -> list[ast.expr]:
+    """The expressions that a function of the program returns."""
+    code = getattr(function, "__code__", None)
+    tree = parse_file(code.co_filename) if code is not None and not is_library(code.co_filename) else None
+    owner = owner_of(tree, code) if tree is not None and code is not None else None
+    inner = ast.walk(owner[0]) if owner is not None else ()
+    return [one.value for one in inner if isinstance(one, ast.Return) and one.value is not None]

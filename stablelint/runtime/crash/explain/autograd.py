@@ -14,7 +14,6 @@ from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
-from stablelint.runtime.crash.general import returned
 from stablelint.runtime.crash.scene import Frame, Scene, assigned
 from stablelint.runtime.crash.source import (
     FLAT,
@@ -22,6 +21,7 @@ from stablelint.runtime.crash.source import (
     cuts_in,
     is_without_gradients,
     loop_around,
+    returned,
     writer_behind,
 )
 from stablelint.runtime.program.frames import Site, resolve

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.general import described
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location

@@ -10,8 +10,8 @@ import torch
 from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.general import returned
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import returned
 
 _SHOWN = 4
 _ENTROPIES = ("cross_entropy", "nll_loss")

@@ -1,0 +1,153 @@
+"""The expression that failed, and what its parts were that are no tensors."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stablelint.runtime.crash.described import described
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import operands_of
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The expression that failed, and what its parts were."""
+
+    scene: Scene
+    node: ast.AST | None
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The values of all names there."""
+        return self.scene.user.names if self.scene.user is not None else {}
+
+    def operation(self) -> str:
+        """What is called, or the operator; nothing for other syntax."""
+        match self.node:
+            case ast.Call(ast.Attribute(_, name) as function) if value_of(function, self.names) is UNKNOWN:
+                return name
+            case ast.Call(function):
+                return ast.unparse(function)
+            case ast.BinOp(_, operator):
+                return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
+            case ast.Compare(_, [operator]):
+                return ast.unparse(ast.Compare(ast.Name("x"), [operator], [ast.Name("x")])).strip("x ")
+            case ast.Subscript():
+                return "indexing"
+        return ""
+
+    def facts(self) -> list[str]:
+        """What the operands are that are no tensors, and what the message speaks of."""
+        told: dict[str, str] = dict([*self.mentioned(), *self.values()])
+        return [f"{text} is {what}" for text, what in told.items()]
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an operand; of a method of a tensor that is not called, the method."""
+        found = value_of(node, self.names)
+        if found is UNKNOWN and isinstance(node, ast.List | ast.Tuple):
+            parts = [self.value(one) for one in node.elts]
+            return UNKNOWN if any(one is UNKNOWN for one in parts) else parts
+        if found is UNKNOWN and isinstance(node, ast.Attribute):
+            owner = value_of(node.value, self.names)
+            return getattr(type(owner), node.attr, UNKNOWN) if isinstance(owner, torch.Tensor) else UNKNOWN
+        return found
+
+    def hides(self, known: int) -> bool:
+        """Whether there are more operands than those whose values are known."""
+        parts = list(self.parts(self.node))
+        return known < len(parts) and any(self.value(one) is UNKNOWN for one in parts)
+
+    def values(self) -> Iterator[tuple[str, str]]:
+        """What each operand is that is no tensor, by its text."""
+        asked = self._condition() if isinstance(self.node, ast.Raise | ast.Assert) else None
+        for one in self.parts(asked or self.node):
+            value, text = self.value(one), ast.unparse(one)
+            named = text != "self" and any(isinstance(part, ast.Name) for part in ast.walk(one))
+            known = named and value is not UNKNOWN
+            if known and not inspect.ismodule(value) and (asked or not isinstance(value, torch.Tensor)):
+                yield text, described(value)
+
+    def made(self) -> Iterator[tuple[str, Location]]:
+        """Where the operands got their values that are no tensors."""
+        for one in self.parts(self.node):
+            value = value_of(one, self.names)
+            if value is not UNKNOWN and not isinstance(value, torch.Tensor | int | float | str):
+                _, at = self.scene.made(one)
+                if at is not None:
+                    yield f"{ast.unparse(one)} gets its value here", at
+
+    def mentioned(self) -> Iterator[tuple[str, str]]:
+        """What the library's frame that raised the error calls by a word, or counts as a number, of its message."""
+        frame, node = self.scene.frames[-1], self.node
+        if frame.mine:
+            return
+        words, numbers = set(re.findall(r"[A-Za-z_]\w+", self.scene.message)), _numbers(self.scene.message)
+        owner = frame.frame.f_locals.get("self")
+        given = given_by_name(node, self.names) if isinstance(node, ast.Call) else {}
+        names, fields = frame.frame.f_locals, getattr(owner, "__dict__", {})
+        more = {name: value for name, value in fields.items() if names.get(name, UNKNOWN) is not value}
+        whole = (names, ""), (more, f" of {type(owner).__name__}")
+        for held, whose in whole:
+            for name, value in held.items():
+                if name[:1] == "_" or not isinstance(value, int | float | str | None | tuple | list):
+                    continue
+                counted = isinstance(value, int | float) and str(value) in numbers and value not in (0, 1)
+                if words & {name, f"{name}s"} or counted:
+                    at = given.get(name)
+                    is_told = at is None or isinstance(at, ast.Constant | ast.UnaryOp)
+                    yield (f"{name}{whose}" if is_told or at is None else ast.unparse(at)), described(value)
+
+    def _condition(self) -> ast.AST | None:
+        """What a `raise` stands under, or an `assert` asks."""
+        if isinstance(self.node, ast.Assert):
+            return self.node.test
+        tree = parse_file(self.scene.user.site.code.co_filename) if self.scene.user is not None else None
+        for one in ast.walk(tree) if tree is not None else ():
+            if isinstance(one, ast.If) and self.node in (*one.body, *one.orelse):
+                return one.test
+        return None
+
+    def parts(self, node: ast.AST | None) -> Iterator[ast.expr]:
+        """The operands of an expression, each once; of a call of what cannot be called that alone."""
+        match node:
+            case ast.Attribute(value):
+                found = [value]
+            case ast.Call(function) if not callable(value_of(function, self.names)) and not isinstance(
+                function, ast.Call
+            ):
+                known = value_of(function, self.names) is not UNKNOWN
+                found = [function] if known else list(operands_of(node))
+            case ast.Compare() | ast.BoolOp():
+                kinds = ast.Name | ast.Attribute | ast.Subscript
+                found = [one for one in ast.walk(node) if isinstance(one, kinds)]
+            case ast.For(iter=inner):
+                found = [inner]
+            case ast.Tuple() if (whole := self.unpacked()) is not None:
+                found = [whole]
+            case _:
+                found = list(operands_of(node))
+        yield from {ast.unparse(one): one for one in found}.values()
+
+    def unpacked(self) -> ast.expr | None:
+        """The right side of an assignment whose left side is the failing tuple."""
+        tree = parse_file(self.scene.user.site.code.co_filename) if self.scene.user is not None else None
+        for one in ast.walk(tree) if tree is not None else ():
+            if isinstance(one, ast.Assign) and self.node in one.targets:
+                return one.value
+            if isinstance(one, ast.For | ast.comprehension) and one.target is self.node:
+                return one.iter
+        return None
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", text))

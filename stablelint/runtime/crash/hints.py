@@ -1,0 +1,248 @@
+"""What the kind of an error tells beyond the values: where an attribute is, how a name is spelled, what a call takes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import functools
+import inspect
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.crash.failed import Failed
+from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.crash.source import returned
+
+_SHOWN = 6
+
+
+class Hints(Failed):
+    """What to do about an expression that failed."""
+
+    def advice(self) -> Iterator[str]:
+        """What the kind of error tells beyond the values."""
+        for tensor in self.scene.operands():
+            if tensor.device == "meta":
+                yield f"{tensor.name} has a shape and no numbers: computed on a real device (cpu, cuda) it has"
+        for one in self.parts(self.node):
+            value = value_of(one, self.names)
+            if value is None and not isinstance(one, ast.Constant):
+                yield f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
+            if isinstance(value, float) and "integer" in self.scene.message:
+                yield f"{_whole(one, self.scene)}, if a whole number is wanted"
+        match self.scene.error:
+            case AttributeError(obj=owner, name=str(name)) if owner is not None:
+                yield from self._attribute(owner, name)
+            case NameError():
+                yield from self._name(self.scene.message)
+            case FileNotFoundError(filename=str(path)):
+                yield from _file(path)
+            case KeyError(args=[key]):
+                yield from self._key(key)
+            case ZeroDivisionError():
+                for one in self.parts(self.node):
+                    if isinstance(one, ast.Call) and ast.unparse(one.func) == "len" and one.args:
+                        yield f"{ast.unparse(one.args[0])} is empty"
+            case ValueError() if isinstance(self.node, ast.Tuple):
+                yield from self._items(len(self.node.elts))
+            case TypeError():
+                yield from self._called()
+        yield from self._signature()
+
+    def _items(self, count: int) -> Iterator[str]:
+        """How the values that were unpacked into names are to be unpacked."""
+        whole = self.unpacked()
+        if whole is None or self.node is None:
+            return
+        value, names = value_of(whole, self.names), ast.unparse(self.node).strip("()")
+        if isinstance(value, dict):
+            yield f"{ast.unparse(whole)}.items() gives keys and values"
+        results = returned(getattr(type(getattr(value, "dataset", value)), "__getitem__", None))
+        given = [len(one.elts) for one in results if isinstance(one, ast.Tuple)] or [_fields(value)]
+        for one in results:
+            yield f"an item is what __getitem__ returns: {ast.unparse(one)}"
+        if given[0] > count:
+            yield f"{names}{', _' * (given[0] - count)} takes the {given[0]} of it"
+
+    def _attribute(self, owner: Any, name: str) -> Iterator[str]:
+        """Where an attribute is that is not where it was looked for."""
+        node = self.node.func if isinstance(self.node, ast.Call) else self.node
+        if not isinstance(node, ast.Attribute) or node.attr != name:
+            return
+        text = ast.unparse(node.value)
+        if isinstance(owner, list | tuple) and owner and all(map(_is_number, owner)):
+            yield f"sum({text}).{name}"
+            return
+        held: Iterable[tuple[Any, Any]] = owner.items() if isinstance(owner, dict) else ()
+        if isinstance(owner, list | tuple):
+            held = enumerate(owner)
+        if isinstance(owner, dict) and name in owner:
+            yield f"{text}[{name!r}]"
+        yield from (f"{text}[{key!r}].{name}" for key, one in held if hasattr(one, name))
+        if (each := _each(owner, text, name)) is not None and each != f"{text}.{name}":
+            yield each
+        if isinstance(owner, nn.Module):
+            yield from (f"{text}.{key}.{name}" for key, one in owner._modules.items() if hasattr(one, name))
+        elif hasattr(torch.Tensor, name) and _makes_tensor(owner):
+            yield f"torch.as_tensor({text}).{name}"
+        elif inspect.isroutine(owner):
+            yield f"{text}() calls it"
+        public = [one for one in dir(owner) if one[:1] != "_"]
+        yield from (f"{text}.{one}" for one in difflib.get_close_matches(name, public, 2, 0.7))
+
+    def _name(self, message: str) -> Iterator[str]:
+        """Where a name gets its value, and names that are spelled much like it."""
+        found, user = re.search(r"'(\w+)'", message), self.scene.user
+        if found is None or user is None:
+            return
+        at = assigned(user.site.code, found[1], 1 << 30)
+        if at is not None:
+            yield f"{found[1]} gets a value in line {at.row}, `{at.expression}`, which was not reached"
+        near = difflib.get_close_matches(found[1], [*self.names, *dir(builtins)], 2, 0.7)
+        yield from (f"{one} is defined, and spelled much like {found[1]}" for one in near)
+
+    def _called(self) -> Iterator[str]:
+        """What to do with what cannot be called, indexed or iterated."""
+        for one in self.parts(self.node):
+            value, text = self.value(one), ast.unparse(one)
+            if inspect.isroutine(value) and "not subscriptable" in self.scene.message:
+                yield f"{text}() calls it"
+            elif isinstance(value, type) and "argument: 'self'" in self.scene.message:
+                yield f"{text}(…) makes one, of which to ask it"
+            elif "not callable" in self.scene.message and hasattr(type(value), "__getitem__"):
+                yield f"{text}[…], with brackets"
+            elif "not iterable" in self.scene.message and isinstance(value, nn.Module):
+                yield f"{text}.parameters(), or {text}.children()"
+
+    def _key(self, key: object) -> Iterator[str]:
+        """The entries whose keys look much like one that is not there."""
+        if isinstance(self.node, ast.Subscript):
+            held, text = value_of(self.node.value, self.names), ast.unparse(self.node.value)
+            if isinstance(held, dict):
+                near = difflib.get_close_matches(str(key), list(map(str, held)), 2, 0.8)
+                yield from (f"{text}[{one!r}]" for one in held if str(one) in near)
+                index = ast.unparse(self.node.slice)
+                yield f"leave out what has no entry: if {index} in {text}"
+
+    def _signature(self) -> Iterator[str]:
+        """What the called function takes, where the call does not fit it, or the message names an argument."""
+        if not isinstance(self.node, ast.Call):
+            return
+        called, name = self._taker(), ast.unparse(self.node.func)
+        try:
+            signature = inspect.signature(called)
+        except (TypeError, ValueError):
+            return
+        given = {one.arg: one.value for one in self.node.keywords if one.arg}
+        taken = signature.parameters
+        try:
+            signature.bind(*(None for _ in self.node.args), **given)
+        except TypeError as error:
+            yield f"{name} takes ({_written(taken)}): {error}"
+            for one in given.keys() - taken.keys():
+                short = "".join(word[0] for word in one.split("_") if word)
+                near = [short] if short in taken else difflib.get_close_matches(one, list(taken), 1)
+                yield f"{near[0]}= in place of {one}=" if near else f"leave {one}= out"
+            return
+        for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys():
+            if taken[one].default is not inspect.Parameter.empty:
+                yield f"leave {one}= out: {name} takes {one}={taken[one].default} then"
+
+    def _taker(self) -> Any:
+        """What a call calls: of a class that hands its arguments on, the method that the message names."""
+        called: Any = value_of(self.node.func, self.names) if isinstance(self.node, ast.Call) else UNKNOWN
+        if (
+            called is UNKNOWN
+            and isinstance(self.node, ast.Call)
+            and isinstance(self.node.func, ast.Attribute)
+        ):
+            owner = value_of(self.node.func.value, self.names)
+            method = inspect.getattr_static(type(owner), self.node.func.attr, None)
+            return functools.partial(method, None) if inspect.isfunction(method) else None
+        found = re.match(r"(\w+)\.(\w+)\(\)", self.scene.message)
+        owner = self.scene.frames[-1].frame.f_locals.get("self")
+        kinds = called.__mro__ if isinstance(called, type) else type(owner).__mro__
+        named = next((one for one in kinds if found is not None and one.__name__ == found[1]), None)
+        is_called = named is not None and found is not None and found[2] != "__init__"
+        if is_called or (isinstance(called, type) and named not in (None, called)):
+            method = getattr(named, found[2]) if found is not None else None
+            return functools.partial(method, None) if method is not None else None
+        return called.forward if isinstance(called, nn.Module) else called
+
+
+def _written(parameters: Mapping[str, inspect.Parameter]) -> str:
+    """Parameters with their defaults, without what types they have."""
+    empty = inspect.Parameter.empty
+    shown = [name if one.default is empty else f"{name}={one.default!r}" for name, one in parameters.items()]
+    return ", ".join(shown[:_SHOWN]) + (", …" if len(shown) > _SHOWN else "")
+
+
+def _fields(value: Any) -> int:
+    """How many values an item of a list, of a loader of tensors, or the value itself holds; 0 where that is not known."""
+    tensors = getattr(getattr(value, "dataset", None), "tensors", None)
+    if tensors is not None:
+        return len(tensors)
+    first = value[0] if isinstance(value, list | tuple) and value else None
+    return (
+        len(first)
+        if isinstance(first, list | tuple)
+        else len(value)
+        if isinstance(value, list | tuple)
+        else 0
+    )
+
+
+def _whole(node: ast.expr, scene: Scene) -> str:
+    """How a float becomes a whole number: by `//` where a quotient made it."""
+    _, at = scene.made(node)
+    made = at.parsed() if at is not None else node
+    divided = any(isinstance(one, ast.Div) for one in ast.walk(made))
+    return (
+        "// in place of /" + (f" in `{at.expression}`" if at else "")
+        if divided
+        else f"int({ast.unparse(node)})"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dim() == 0
+
+
+def _makes_tensor(value: Any) -> bool:
+    """Whether an array or a list of numbers becomes a tensor."""
+    numbers = isinstance(value, list) and bool(value) and all(type(one) in (int, float) for one in value)
+    return numbers or (type(value).__name__ == "ndarray" and value.dtype.kind in "biuf")
+
+
+def _each(value: Any, text: str, name: str) -> str | None:
+    """How an attribute is asked of everything in lists and dicts; None where not all of it has the attribute."""
+    if isinstance(value, dict) and value:
+        inner = _each(next(iter(value.values())), "value", name)
+        return (
+            f"{{key: {inner}(…) for key, value in {text}.items()}}".replace("(…)(…)", "(…)")
+            if inner
+            else None
+        )
+    if isinstance(value, list | tuple) and value:
+        inner = _each(value[0], "one", name)
+        return f"[{inner}(…) for one in {text}]".replace("}(…)", "}").replace("](…)", "]") if inner else None
+    return f"{text}.{name}" if callable(getattr(type(value), name, None)) else None
+
+
+def _file(path: str) -> Iterator[str]:
+    """Which part of a path is not there."""
+    whole = Path(path).absolute()
+    there = next((one for one in whole.parents if one.is_dir()), None)
+    if there is None:
+        return
+    missing = whole.relative_to(there).parts[0]
+    near = difflib.get_close_matches(missing, os.listdir(there), 2)
+    yield f"{there} has no {missing!r}" + (f"; it has {', '.join(near)}" if near else "")

@@ -1,0 +1,110 @@
+"""Changes of a layer: made with another size or switch, or put before an operand."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.crash.failing import Call
+from stablelint.runtime.crash.tensor_changes import SUMS, Change, Name
+
+
+def through_a_layer(call: Call, name: Name) -> Iterator[Change]:
+    """A sum of one operand and another, of which the first goes through a layer that gives it the other's shape."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    if call.function not in SUMS or len(tensors) != 2:
+        return
+    for (place, one), (_, other) in (tensors, tensors[::-1]):
+        if one.dim() != other.dim() or one.shape[:1] != other.shape[:1]:
+            continue
+        for text in _layers(one.shape, other.shape):
+            with torch.random.fork_rng(devices=[]), torch.device(other.device):
+                layer = eval(text, {"nn": nn})  # a text of this file
+            yield "layer", f"{text} of {name(place)}", call.given(place, layer(one.detach().to(other.dtype)))
+
+
+def _layers(given: torch.Size, wanted: torch.Size) -> Iterator[str]:
+    """Layers that give a shape another number of features, or of channels and places."""
+    if given[:-1] == wanted[:-1] and len(given) > 1:
+        yield f"nn.Linear({given[-1]}, {wanted[-1]})"
+    strides = {-(-one // other) for one, other in zip(given[2:], wanted[2:], strict=True)}
+    if 2 < len(given) < 6 and len(strides) == 1:
+        stride = strides.pop()
+        yield f"nn.Conv{len(given) - 2}d({given[1]}, {wanted[1]}, 1{f', stride={stride}' if stride > 1 else ''})"
+
+
+def other_settings(call: Call) -> Iterator[Change]:
+    """The layer made with another size, of those that its operands have, or with a switch turned."""
+    layer = call.function
+    if not isinstance(layer, nn.Module):
+        return
+    own = inspect.signature(type(layer)).parameters
+    handed_on = inspect.signature(type(layer).__mro__[1]).parameters if "kwargs" in own else {}
+    given = {name: _setting(layer, name) for name in (*own, *handed_on)}
+    given = {
+        name: value
+        for name, value in given.items()
+        if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
+    }
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
+    made_of = {size for one in layer.state_dict().values() for size in one.shape}
+    sizes = {
+        size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
+    }
+    if not call.hollow:
+        whole = (one for one in call.values if isinstance(one, torch.Tensor) and one.dtype == torch.int64)
+        sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
+    kind = f"nn.{type(layer).__name__}"
+    for name, value in given.items():
+        if type(value) is bool and name == "batch_first":
+            others: list[Any] = [not value]
+        elif (type(value) is int and (value in made_of or not made_of)) or (
+            isinstance(value, tuple) and name == "normalized_shape"
+        ):
+            others = [one for one in sizes if one != value]
+        else:
+            continue
+        if type(value) is int and any(value in one.shape[1:] for one in tensors):
+            continue  # the size is there, in another place
+        for other in others:
+            try:
+                with torch.random.fork_rng():
+                    made = type(layer)(**{**given, name: other}).train(layer.training)
+                    made = made.to(next(layer.parameters(), torch.empty(0)).dtype)
+            except Exception:  # whatever it says of such a setting
+                continue
+            yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+
+
+def other_order(call: Call) -> Iterator[Change]:
+    """All layers within told that the batch comes first, or second, where the operands agree on what comes first."""
+    inner = list(call.function.modules()) if isinstance(call.function, nn.Module) else []
+    told = [one for one in inner if isinstance(getattr(one, "batch_first", None), bool)]
+    ahead = [tuple(one.shape[:2]) for one in call.values if isinstance(one, torch.Tensor) and one.dim() > 1]
+    if not told or len(ahead) < 2 or len(set(ahead)) > 1:
+        return
+    assert isinstance(call.function, nn.Module)
+    turned, first = copy.deepcopy(call.function), not told[0].batch_first
+    for one in turned.modules():
+        if hasattr(one, "batch_first"):
+            setattr(one, "batch_first", first)  # noqa: B010
+    takers = (type(one) for one in inner if "batch_first" in inspect.signature(type(one)).parameters)
+    yield (
+        "order",
+        f"nn.{next(takers, nn.Module).__name__}(…, batch_first={first})",
+        replace(call, function=turned),
+    )
+
+
+def _setting(layer: nn.Module, name: str) -> Any:
+    """What a layer was made with under a name; empty where it does not keep it."""
+    value = getattr(layer, name, inspect.Parameter.empty)
+    if name == "bias":
+        return value is not None and value is not False
+    return inspect.Parameter.empty if isinstance(value, torch.Tensor | nn.Module) else value

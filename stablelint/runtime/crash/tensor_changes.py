@@ -1,0 +1,184 @@
+"""Changes of one tensor among the operands of a call: its dtype, its shape, its size, its values."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.crash.failing import Call
+from stablelint.runtime.tensors.measure import dtype_name
+
+Change = tuple[str, str, Call]  # its kind, how it is written, and the changed call
+Name = Callable[[int], str]  # what the value at a place is called
+
+_X = re.compile(r"\bx\b")  # in a template: the value that is changed
+SUMS = (operator.add, torch.add, torch.Tensor.add)
+PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
+_ELEMENTWISE = (*SUMS, operator.sub, operator.mul, operator.truediv, torch.sub, torch.mul, torch.div)
+
+
+def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
+    """Changes of one tensor by what it says, and of what is set for it."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    for kind, templates in _KINDS.items():
+        for place, value in reversed(tensors):
+            others = [one for _, one in tensors if one is not value]
+            for text in templates(value, others, call):
+                yield from applied(call, place, value, kind, text, name)
+        if kind == "view":
+            yield from _other_dimensions(call)
+        if kind == "cast":
+            yield from _made(call, name)
+
+
+def applied(call: Call, place: int, value: Any, kind: str, template: str, name: Name) -> Iterator[Change]:
+    """The call with a value that a template makes of the one at a place."""
+    try:
+        made = eval(
+            template, {"x": value, "torch": torch, "F": torch.nn.functional}
+        )  # a template of this file
+    except Exception:  # whatever torch says of it
+        return
+    text = name(place)
+    if kind == "shape":
+        yield kind, f"{text} of shape {tuple(made.shape)}", call.given(place, made)
+    elif " of " in text and template.startswith("x."):  # in words
+        yield kind, f"{template[2:]} of {text}", call.given(place, made)
+    else:
+        yield kind, _X.sub(lambda _: text, template), call.given(place, made)
+
+
+def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Other dtypes, and cuts of the graph."""
+    state = call.function.parameters() if isinstance(call.function, nn.Module) else ()
+    wanted = {one.dtype: None for one in (*state, *others) if one.dtype != value.dtype}
+    if value.requires_grad:
+        yield "x.detach()"
+    if value.is_complex():
+        yield "x.abs()"
+        return
+    for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
+        if value.dtype != torch.bool or dtype.is_floating_point:
+            yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
+    for dtype, text in _CASTS.items():
+        if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
+            yield f"x.{text}"
+    if value.is_floating_point() and not value.requires_grad:
+        yield "x.requires_grad_()"
+
+
+_CASTS = {torch.float32: "float()", torch.int64: "long()", torch.bool: "bool()"}
+
+
+def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """The same elements in another shape."""
+    count = value.dim()
+    if not value.is_contiguous():
+        yield "x.contiguous()"
+    for start in range(1, count - 1):
+        yield f"x.flatten({start})"
+    for place, size in enumerate(value.shape):
+        if size == 1 and count > 1:
+            yield f"x.squeeze({place})"
+    if count == 4:
+        yield "x.permute(0, 3, 1, 2)"
+    if count == 2:
+        yield "x.T"
+    for one, other in reversed(list(combinations(range(count > 3, count), 2)) if count > 2 else []):
+        if count < 4 or other == one + 1:  # of more, one is moved and the others keep their order
+            yield f"x.transpose({one}, {other})"
+    if count > 4:
+        yield "x.movedim(-1, 1)"
+
+
+def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Further dimensions of 1."""
+    count, most = value.dim(), max([4, *(one.dim() for one in others)])
+    if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
+        return
+    for place in range(count + 1 if count else 0):
+        yield f"x.unsqueeze({place})"
+    if 0 < count < most - 1:
+        for places in sorted(combinations(range(most), count), key=lambda one: -one[-1]):
+            index = ", ".join(":" if one in places else "None" for one in range(most))
+            yield f"x[{index}]"
+
+
+def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Fewer elements by what they say."""
+    if value.dim() > 1 and any(one.shape == value.shape for one in others):
+        yield "x.argmax(1)"
+
+
+def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """The size of another operand: cut, or resized as an image; those of a loss are neither."""
+    if call.unreduced() is not call:
+        return
+    for other in others:
+        images = value.dim() == other.dim() == 4
+        if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
+            yield f"F.interpolate(x, size={list(other.shape[2:])})"
+        first = (
+            0 if value.dim() < other.dim() or call.function is operator.getitem else 1
+        )  # samples are not cut off
+        for place in range(first, value.dim() if call.function not in PRODUCTS else 0):
+            for wanted in sorted({*other.shape}, reverse=True):
+                if 1 < wanted < value.shape[place]:
+                    square = value.dim() == 2 and value.shape[0] == value.shape[1]
+                    yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
+
+
+def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """An operand that was made in another size."""
+    for place, size in enumerate(value.shape):
+        for wanted in dict.fromkeys(one for other in others for one in other.shape if one not in (1, size)):
+            yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
+
+
+def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """One number of several."""
+    if value.numel() > 1 and len(call.values) == 1 and value.is_floating_point():
+        yield "x.mean()"
+
+
+def _values(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """Numbers that begin elsewhere."""
+    if not call.hollow and value.dtype == torch.int64 and value.numel() and int(value.min()) == 1:
+        yield "x - 1"
+    if not call.hollow and value.is_floating_point() and not bool(value.isnan().any()):
+        yield from ("x.softmax(-1)", "x.sigmoid()")
+
+
+_KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[str]]] = {
+    "cast": _casts,
+    "reduction": _reductions,
+    "view": _views,
+    "wider": _wider,
+    "value": _values,
+    "size": _sizes,
+    "shape": _shapes,
+    "mean": _means,
+}
+
+
+def _made(call: Call, name: Name) -> Iterator[Change]:
+    """A tensor in place of a number or of None, and numbers in place of floats."""
+    for place, value in enumerate(call.values):
+        if isinstance(value, float) and value.is_integer():
+            yield "number", f"{int(value)} in place of {value}", call.given(place, int(value))
+        if isinstance(value, bool | int | float):
+            yield "made", f"torch.tensor({name(place)})", call.given(place, torch.tensor(value))
+
+
+def _other_dimensions(call: Call) -> Iterator[Change]:
+    """Another `dim`, where one is taken."""
+    most = max((one.dim() for one in call.values if isinstance(one, torch.Tensor)), default=0)
+    if "dim" not in call.arguments[1] and not isinstance(call.function, nn.Module):
+        for dim in range(most):
+            yield "dimension", f"dim={dim}", call.naming("dim", dim)
