@@ -18,7 +18,8 @@ from stablelint.syntax.operations import having, method
 UNKNOWN = object()
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "len": len}
 _MOST_ENTRIES = 64  # of a list that a comprehension goes through
-_PLAIN_INDEX = (int, slice, type(None), type(...))  # with which a tensor gives a view
+_MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
+_PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
 _CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Methods of tensors that compute hardly more than a view.
 _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
@@ -82,9 +83,10 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
         case ast.Subscript(value, index):
             whole, key = value_of(value, scope), value_of(index, scope)
             parts = key if isinstance(key, tuple) else (key,)
-            plain = isinstance(whole, torch.Tensor) and all(isinstance(one, _PLAIN_INDEX) for one in parts)
+            plain = isinstance(whole, torch.Tensor) and whole.numel() <= _MOST_PICKED
+            plain = plain and all(isinstance(one, _PLAIN_INDEX) for one in parts)
             if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str, slice))):
-                with suppress(LookupError, TypeError):
+                with suppress(LookupError, TypeError, RuntimeError):
                     return whole[key]
         case ast.Tuple(parts):
             values = tuple(value_of(one, scope) for one in parts)
@@ -95,8 +97,8 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
         case ast.ListComp(element, [ast.comprehension(target, source, [])]):
             given = value_of(source, scope)
             if type(given) in (list, tuple) and len(given) <= _MOST_ENTRIES:
-                values = [value_of(element, {**scope, **bound(target, one)}) for one in given]
-                return UNKNOWN if any(one is UNKNOWN for one in values) else values
+                each = [value_of(element, {**scope, **bound(target, one)}) for one in given]
+                return UNKNOWN if any(one is UNKNOWN for one in each) else each
         case ast.Call(ast.Attribute(value, name), arguments, []) if _is_pure(name):
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
@@ -113,7 +115,9 @@ def bound(target: ast.expr, value: Any) -> dict[str, Any]:
     match target:
         case ast.Name(name):
             return {name: value}
-        case ast.Tuple(parts) | ast.List(parts) if isinstance(value, list | tuple) and len(value) == len(parts):
+        case ast.Tuple(parts) | ast.List(parts) if isinstance(value, list | tuple) and len(value) == len(
+            parts
+        ):
             pairs = zip(parts, value, strict=True)
             return {name: one for part, held in pairs for name, one in bound(part, held).items()}
     return {}

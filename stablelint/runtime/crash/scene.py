@@ -7,49 +7,22 @@ import inspect
 import os
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from types import CodeType, FrameType, TracebackType
-from typing import Any
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
 
-from stablelint.diagnostic import Span
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
+from stablelint.runtime.crash.expression import node_at, operands, value_of
+from stablelint.runtime.crash.frame import Frame, frames_of
+from stablelint.runtime.crash.origins import Origins, in_class, located
 from stablelint.runtime.crash.trail import Trail
-from stablelint.runtime.program.frames import Site, is_library, parse_file, resolve
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.program.nodes import owner_of
 
 _PYTHON = sysconfig.get_path("stdlib")
 _NUMPY = f"{os.sep}site-packages{os.sep}numpy{os.sep}"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A frame of the traceback, with the instruction it had reached."""
-
-    frame: FrameType
-    site: Site
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """The values of all names, local ones first."""
-        return {**self.frame.f_globals, **self.frame.f_locals}
-
-    @property
-    def mine(self) -> bool:
-        """Whether it is the program's own code: neither torch's, nor Python's, nor NumPy's."""
-        name = self.site.code.co_filename
-        of_python = name.startswith(_PYTHON) and "site-packages" not in name
-        return not (is_library(name) or of_python or self.of_numpy)
-
-    @property
-    def of_numpy(self) -> bool:
-        """Whether it is code of NumPy."""
-        return _NUMPY in self.site.code.co_filename
 
 
 @dataclass(slots=True)
@@ -59,9 +32,11 @@ class Scene:
     error: BaseException
     trail: Trail
     frames: list[Frame] = field(init=False)  # outermost first
+    origins: Origins = field(init=False)
 
     def __post_init__(self) -> None:
-        self.frames = list(_frames(self.error.__traceback__))
+        self.frames = list(frames_of(self.error.__traceback__))
+        self.origins = Origins(self.frames)
 
     @property
     def message(self) -> str:
@@ -76,7 +51,14 @@ class Scene:
     @property
     def location(self) -> Location | None:
         """The expression of the program that failed."""
-        return resolve(self.user.site) if self.user is not None else None
+        if self.user is None:
+            return None
+        node = node_at(self.user.site)
+        return (
+            located(node, self.user.site.code.co_filename)
+            if isinstance(node, ast.For)
+            else resolve(self.user.site)
+        )
 
     @property
     def module(self) -> nn.Module | None:
@@ -152,13 +134,13 @@ class Scene:
         if module is not None:
             for name, one in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
                 if one is tensor:
-                    path, made = self.module_path(), self._made_module(module)
+                    path, made = self.module_path(), self.origins.of_module(module)
                     return Operand.of(tensor, f"{name} of {path}", *made, held=True)
         if user is None:
             return Operand.of(tensor, text)
         for name, value in user.frame.f_locals.items():
             if value is tensor:
-                return Operand.of(tensor, name, *self._origin(user, name))
+                return Operand.of(tensor, name, *self.origins.of_name(user, name))
         if isinstance(tensor, nn.Parameter) and (found := self._path(tensor)) is not None:
             held = module is not None and any(one is tensor for one in module.parameters())
             return Operand.of(tensor, *found, held=held)
@@ -167,9 +149,9 @@ class Scene:
         shown = operands(node, user.names)
         named = next((name for name, value in shown if _same(value, tensor)), named)
         if named is not None:
-            return Operand.of(tensor, named, *self._made(user, ast.parse(named, mode="eval").body))
+            return Operand.of(tensor, named, *self.origins.of(user, ast.parse(named, mode="eval").body))
         if (given := self._given(user, node, tensor)) is not None:
-            return Operand.of(tensor, ast.unparse(given), *self._made(user, given))
+            return Operand.of(tensor, ast.unparse(given), *self.origins.of(user, given))
         called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
         if module is not None and isinstance(called, nn.Module) and called is not module:
             return Operand.of(
@@ -181,19 +163,36 @@ class Scene:
             known = value_of(node.args[place], user.names)
             other = isinstance(known, torch.Tensor) and not _same(known, tensor)
             if not other and not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
-                return Operand.of(tensor, ast.unparse(node.args[place]))
+                return Operand.of(
+                    tensor, ast.unparse(node.args[place]), *self.origins.of(user, node.args[place])
+                )
+        if module is None and (alike := _alike(node, user, tensor)) is not None:
+            return Operand.of(tensor, alike, *self.origins.of(user, ast.parse(alike, mode="eval").body))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
 
     def _path(self, parameter: nn.Parameter) -> tuple[str, str | None, Location | None] | None:
         """The path of a parameter from a name of the program, and the statement that made it."""
+        for name, value in self._models():
+            for path, one in value.named_parameters():
+                if one is parameter:
+                    owner, _, attribute = path.rpartition(".")
+                    return f"{name}.{path}", *in_class(value.get_submodule(owner), attribute)
+        return None
+
+    def parameter_name(self, parameter: torch.Tensor) -> str | None:
+        """The path of a parameter from a name of the program."""
+        found = self._path(parameter) if isinstance(parameter, nn.Parameter) else None
+        return found[0] if found is not None else None
+
+    def _models(self) -> Iterator[tuple[str, nn.Module]]:
+        """The modules that have names, or that objects with names have as attributes."""
         for frame in reversed(self.frames):
             for name, value in frame.names.items() if frame.mine else ():
-                for path, one in value.named_parameters() if isinstance(value, nn.Module) else ():
-                    if one is parameter:
-                        owner, _, attribute = path.rpartition(".")
-                        made = self._made_in_init(value.get_submodule(owner), attribute)
-                        return f"{name}.{path}", *made
-        return None
+                if isinstance(value, nn.Module):
+                    yield name, value
+                elif not isinstance(value, type) and not inspect.ismodule(value):
+                    held = getattr(value, "__dict__", {}).items()
+                    yield from ((f"{name}.{key}", one) for key, one in held if isinstance(one, nn.Module))
 
     def _given(self, user: Frame, node: ast.AST | None, tensor: torch.Tensor) -> ast.expr | None:
         """The argument of the program's call that is this tensor, as the frame below received it."""
@@ -211,106 +210,28 @@ class Scene:
 
     def made(self, whole: ast.expr) -> tuple[str | None, Location | None]:
         """The last statement that gave a name within an expression of the program its value."""
-        return self._made(self.user, whole) if self.user is not None else (None, None)
-
-    def _made(self, frame: Frame, whole: ast.expr) -> tuple[str | None, Location | None]:
-        """The last statement that gave a name, or an attribute of `self`, within an expression its value."""
-        root = whole
-        while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
-            inner = root.func if isinstance(root, ast.Call) else root.value
-            if isinstance(root, ast.Call) and callable(value_of(inner, frame.names)):
-                return None, None  # made by the call itself
-            if isinstance(root, ast.Attribute) and isinstance(inner, ast.Name) and inner.id == "self":
-                return self._made_in_init(frame.frame.f_locals.get("self"), root.attr)
-            root = inner
-        return self._origin(frame, root.id) if isinstance(root, ast.Name) else (None, None)
-
-    def _made_in_init(self, owner: object, name: str) -> tuple[str | None, Location | None]:
-        """The statement `self.name = …` in the class of an object."""
-        code = getattr(type(owner).__init__, "__code__", None)
-        at = assigned(code, name, 1 << 30) if code else None
-        return (f"made in {type(owner).__name__}", at) if at is not None else (None, None)
-
-    def _origin(self, frame: Frame, name: str) -> tuple[str | None, Location | None]:
-        """The last statement before the failing line that gives a name of a frame its value."""
-        row = resolve(frame.site).row
-        found = assigned(frame.site.code, name, row)
-        if found is not None:
-            return f"{name} = …", found
-        if name in inspect.getargs(frame.site.code).args:
-            return f"argument of {frame.site.code.co_name}", self._passed(frame, name)
-        return None, None
-
-    def _passed(self, frame: Frame, name: str) -> Location | None:
-        """The statement that gave its value to what a caller of a frame passed as its argument `name`."""
-        value = frame.frame.f_locals.get(name)
-        outer = next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)
-        if outer is None:
-            return None
-        same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
-        if same is not None:
-            return self._origin(outer, same)[1]
-        node = node_at(outer.site)
-        given = given_by_name(node, outer.names).get(name) if isinstance(node, ast.Call) else None
-        return self._made(outer, given)[1] if given is not None else None
-
-    def _made_module(self, module: nn.Module) -> tuple[str | None, Location | None]:
-        """The statement `self.name = …` in the class of the module that holds `module`."""
-        for one in self.frames:
-            owner = one.frame.f_locals.get("self")
-            if not isinstance(owner, nn.Module):
-                continue
-            for name, child in owner._modules.items():
-                if child is module:
-                    return self._made_in_init(owner, name)
-        return None, None
-
-
-def assigned(code: CodeType, name: str, before: int) -> Location | None:
-    """The last assignment to `name` or `self.name` in a function (or module) above row `before`."""
-    tree = parse_file(code.co_filename)
-    if tree is None:
-        return None
-    scope, _ = owner_of(tree, code) or (tree, None)
-    best: ast.stmt | None = None
-    for node in ast.walk(scope):
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) and node.lineno < before:
-            if any(_is(target, name) for target in _targets(node)) and (
-                best is None or node.lineno > best.lineno
-            ):
-                best = node
-    if best is None:
-        return None
-    found = Location.of(best, code.co_filename)
-    if not isinstance(best, ast.For) or found.span is None:
-        return found
-    header = Location.of(best.iter, code.co_filename)
-    text = f"for {ast.unparse(best.target)} in {header.expression}"
-    end = header.span.end if header.span else found.span.end
-    return replace(found, span=Span(found.span.start, end), expression=text)
-
-
-def _targets(node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.For) -> Iterator[ast.expr]:
-    waiting = list(node.targets) if isinstance(node, ast.Assign) else [node.target]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, (ast.Tuple, ast.List)):
-            waiting.extend(one.elts)
-        else:
-            yield one.value if isinstance(one, ast.Starred) else one
-
-
-def _is(target: ast.expr, name: str) -> bool:
-    match target:
-        case ast.Name(found) | ast.Attribute(ast.Name("self"), found):
-            return found == name
-    return False
+        return self.origins.of(self.user, whole) if self.user is not None else (None, None)
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a tensor is another one: of the same elements in the same shape, or broadcast from it."""
     alike = one.shape == other.shape or 0 in other.stride()
     return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
+
+
+def _alike(node: ast.AST | None, user: Frame, tensor: torch.Tensor) -> str | None:
+    """The one operand of the program's expression that is as a tensor is, or was broadcast to it; None where several are."""
+    shown = operands(node, user.names, deduced)
+    kin = [(text, one) for text, one in shown if (one.dtype, one.device) == (tensor.dtype, tensor.device)]
+    same = [text for text, one in kin if one.shape == tensor.shape]
+    wider = [text for text, one in kin if 0 in tensor.stride() and _is_broadcast(one.shape, tensor.shape)]
+    found = same or wider
+    return found[0] if len(found) == 1 else None
+
+
+def _is_broadcast(one: torch.Size, other: torch.Size) -> bool:
+    """Whether a shape becomes another one by broadcasting."""
+    return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one[::-1], other[::-1], strict=False))
 
 
 def kind_of(module: nn.Module, longest: int = 80) -> str:
@@ -320,9 +241,3 @@ def kind_of(module: nn.Module, longest: int = 80) -> str:
     except Exception:  # whatever is missing
         return type(module).__name__
     return text if "\n" not in text and len(text) < longest else type(module).__name__
-
-
-def _frames(trace: TracebackType | None) -> Iterator[Frame]:
-    while trace is not None:
-        yield Frame(trace.tb_frame, Site(trace.tb_frame.f_code, trace.tb_lasti))
-        trace = trace.tb_next

@@ -10,7 +10,7 @@ import torch
 from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.program.nodes import owner_of
+from stablelint.runtime.program.nodes import FUNCTIONS, owner_of
 from stablelint.syntax.names import base_name
 
 # What cuts a value off its graph.
@@ -41,6 +41,29 @@ def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
         if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
     ]
     return max(loops, key=lambda one: one.lineno, default=None)
+
+
+def frozen_at(filename: str) -> Location | None:
+    """The first statement of a file that takes parameters out of training."""
+    tree = parse_file(filename)
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Assign([ast.Attribute(_, "requires_grad")], ast.Constant(False)):
+                return Location.of(node, filename)
+            case ast.Expr(ast.Call(ast.Attribute(_, "requires_grad_"), [ast.Constant(False)])):
+                return Location.of(node, filename)
+    return None
+
+
+def function_at(at: Location) -> ast.AST | None:
+    """The innermost function around a line; None outside of all."""
+    tree = parse_file(at.filename)
+    around = [
+        one
+        for one in (ast.walk(tree) if tree is not None else ())
+        if isinstance(one, FUNCTIONS) and one.lineno <= at.row <= (one.end_lineno or 0)
+    ]
+    return max(around, key=lambda one: one.lineno, default=None)
 
 
 def _flat(value: Any) -> list[Any]:
@@ -120,9 +143,8 @@ def is_without_gradients(filename: str, row: int) -> bool:
     return False
 
 
-def cuts_in(text: str) -> list[str]:
+def cuts_in(tree: ast.AST) -> list[str]:
     """The operations in an expression that cut a value off its graph; numbers that are written out have none to lose."""
-    tree = ast.parse(text)
     plain = {call.func for call in ast.walk(tree) if isinstance(call, ast.Call) and not _names(call)}
     names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one not in plain]
     compared = [COMPARISON for one in ast.walk(tree) if isinstance(one, ast.Compare)]

@@ -1,0 +1,47 @@
+"""The frames that an exception left, outermost first."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from stablelint.runtime.program.frames import Site, is_library
+
+_PYTHON = sysconfig.get_path("stdlib")
+_NUMPY = f"{os.sep}site-packages{os.sep}numpy{os.sep}"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame of the traceback, with the instruction it had reached."""
+
+    frame: FrameType
+    site: Site
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The values of all names, local ones first."""
+        return {**self.frame.f_globals, **self.frame.f_locals}
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is the program's own code: neither torch's, nor Python's, nor NumPy's."""
+        name = self.site.code.co_filename
+        of_python = name.startswith(_PYTHON) and "site-packages" not in name
+        return not (is_library(name) or of_python or self.of_numpy)
+
+    @property
+    def of_numpy(self) -> bool:
+        """Whether it is code of NumPy."""
+        return _NUMPY in self.site.code.co_filename
+
+
+def frames_of(trace: TracebackType | None) -> Iterator[Frame]:
+    """The frames of a traceback."""
+    while trace is not None:
+        yield Frame(trace.tb_frame, Site(trace.tb_frame.f_code, trace.tb_lasti))
+        trace = trace.tb_next
