@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 import torch
 
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.lineage import lineage
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.unregistered import Unregistered, left_behind
+from stablelint.runtime.tensors.measure import dtype_name
 
 _SHOWN = 4
 _DTYPES = (
@@ -45,20 +53,38 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not operands:
         return None
     kinds = list(dict.fromkeys(one.dtype for one in operands))
-    advice: list[str] = []
-    because: tuple[str, ...] = ()
+    layers = shapes_through_layers(scene)
     if (frame := scene.called("embedding")) is not None:
         indices = scene.operand(frame.frame.f_locals["input"], "input")
         summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
-        advice.append(f"{indices.owner}.long(), if these are indices; nn.Linear, if they are quantities")
-    elif len(kinds) < 2:
+        advice = f"{indices.owner}.long(), if these are indices; nn.Linear, if they are quantities"
+        return Explanation("dtype", summary, (), (advice,), operands, layers)
+    if len(kinds) < 2:
         return None
-    else:
-        first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
-        summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
-        if "float64" in kinds:
-            because = ("NumPy arrays are float64 unless they are told otherwise",)
-    return Explanation("dtype", summary, because, tuple(advice), operands, shapes_through_layers(scene))
+    first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
+    summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
+    because = ["NumPy arrays are float64 unless they are told otherwise"] if "float64" in kinds else []
+    given = {one.dtype for one in operands if not one.held}
+    own = {one.dtype for one in operands if one.held}
+    left = left_behind(scene, lambda one: dtype_name(one.dtype) in given - own) if own else []
+    odd = next((one for one in operands if one.dtype in given - own), None) if own else None
+    chain = tuple(lineage(scene, odd)) if odd is not None else ()
+    found = Explanation("dtype", summary, tuple(because), (), operands, layers, other=chain)
+    return _with_left(found, left, scene)
+
+
+def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Explanation:
+    """The explanation, and what a model keeps where `.to(…)` does not find it, if that is why."""
+    if not left:
+        return found
+    because = (f"{one.told}, which .to(…) of the model does not reach" for one in left)
+    other = (("it is made here", one.made_at) for one in left)
+    return replace(
+        found,
+        because=(*found.because, *because),
+        advice=(*(one.advice for one in left), *(found.advice or tried(scene))),
+        other=(*found.other, *((what, at) for what, at in other if at is not None)),
+    )
 
 
 @explains(
@@ -71,19 +97,32 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if len(places) < 2:
         return None
     weight = next((one for one in operands if one.held), None)
-    home = (
-        weight.device if weight is not None else next((one for one in sorted(places) if one != "cpu"), "cpu")
-    )
+    asked = [one for one in sorted(places) if _device_name(one, scene)]
+    accelerators = [one for one in sorted(places) if one != "cpu"]
+    home = asked[0] if len(asked) == 1 else weight.device if weight is not None else (*accelerators, "cpu")[0]
     strays = [one for one in operands if one.device != home]
-    empty = next((one for one in operands if one.device == "meta"), None)
-    concerned = [one for one in operands if weight is None or one in strays or one is weight]
-    summary = ", ".join(f"{one.name} is on {one.device}" for one in concerned)
-    if empty is not None:
-        fill = "model.to_empty(device=…), and load a state into it" if empty.held else "make it on a device"
-        because = (f"{empty.name} has a shape and no numbers", *_hollow(scene))
-        return Explanation("device", summary, because, (fill,), operands)
-    advice = [_moved(one, repr(home), scene) for one in strays]
-    return Explanation("device", summary, advice=tuple(advice), operands=operands)
+    first: dict[str, Operand] = {}
+    for one in operands:
+        first.setdefault(one.device, one)
+    summary = ", ".join(f"{one.name} is on {place}" for place, one in first.items())
+    moved = (_moved(one, home, scene) for one in strays)
+    because, advice = [], [one for one in moved if one is not None]
+    if empty := next((one for one in operands if one.device == "meta"), None):
+        because = [f"{empty.name} has a shape and no numbers", *_hollow(scene)]
+        if empty.held:
+            advice.append("model.to_empty(device=…), and load a state into it")
+    found = Explanation("device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands)
+    at_home = _device_of_model(scene) or home
+    left = left_behind(scene, lambda one: str(one.device) in places - {at_home})
+    return _with_left(replace(found, advice=()) if left else found, left, scene)
+
+
+def _device_of_model(scene: Scene) -> str | None:
+    """The one device of the parameters that the outermost model of the failing frames knows of."""
+    models = (one.frame.f_locals.get("self") for one in scene.frames)
+    model = next((one for one in models if isinstance(one, torch.nn.Module)), None)
+    found = {str(one.device) for one in model.parameters()} if model is not None else set()
+    return found.pop() if len(found) == 1 else None
 
 
 def _hollow(scene: Scene) -> Iterator[str]:
@@ -97,13 +136,31 @@ def _hollow(scene: Scene) -> Iterator[str]:
         yield f"of {len(held)} parameters there are on meta: {', '.join(names[:_SHOWN])}{more}"
 
 
-def _moved(one: Operand, home: str, scene: Scene) -> str:
-    """How an operand comes to a device: a tensor that a module keeps is moved with it as a buffer."""
-    keeper, _, attribute = one.name.rpartition(".")
-    owner = scene.user.names.get("self") if scene.user is not None and keeper == "self" else None
-    if isinstance(owner, torch.nn.Module) and attribute in vars(owner):
-        return f"self.register_buffer({attribute!r}, …) where it is made, so that {type(owner).__name__} moves it"
+def _moved(one: Operand, home: str, scene: Scene) -> str | None:
+    """How an operand comes to a device, which the program may have a name for; not to one without numbers unasked."""
+    named = _device_name(home, scene)
     if one.held:
-        return f"{scene.module_path()}.to(…) moves what it holds to {home}"
-    moved = f"{one.owner}.to({home})" if home.startswith("'") else f"{one.owner}.to(…), to {home}"
+        return f"{_called_module(scene) or scene.module_path()}.to({named or repr(home)})"
+    there = next((text.name for text in scene.operands() if text.device == home and not text.held), None)
+    if home == "meta" and not (named or there):
+        return None
+    moved = f"{one.owner}.to({named or (f'{there}.device' if there else repr(home))})"
     return f"{one.name} = {moved}" if one.name.isidentifier() else moved
+
+
+def _device_name(device: str, scene: Scene) -> str | None:
+    """What the program calls a device."""
+    for frame in reversed(scene.frames):
+        for name, value in frame.names.items() if frame.mine else ():
+            if isinstance(value, torch.device | str) and str(value) == device:
+                return name
+    return None
+
+
+def _called_module(scene: Scene) -> str | None:
+    """What the program calls the outermost of the modules that were being called when it failed."""
+    for frame, below in pairwise(scene.frames):
+        node = node_at(frame.site) if frame.mine and below.site.code.co_name == "_wrapped_call_impl" else None
+        if isinstance(node, ast.Call):
+            return ast.unparse(node.func)
+    return None

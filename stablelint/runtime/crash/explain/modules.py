@@ -6,7 +6,7 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import torch
 from torch import nn
@@ -16,8 +16,10 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import frozen_at
+from stablelint.runtime.crash.unregistered import unregistered
 
-_LISTS: dict[type, str] = {list: "nn.ModuleList", tuple: "nn.ModuleList", dict: "nn.ModuleDict"}
+_PARAMETERS = ("parameters", "named_parameters")
 
 
 def _call(scene: Scene) -> ast.Call | None:
@@ -160,27 +162,34 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
             "module", f"{name} is a generator, and has nothing left", advice=(f"list({name})",)
         )
     parts = list(ast.walk(call)) if call is not None else []
-    given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr == "parameters"), None)
+    if call is not None and call.args and value_of(call.args[0], names) == []:
+        made = scene.made(call.args[0])[1]
+        parts = list(ast.walk(made.parsed())) if made is not None else []
+    given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr in _PARAMETERS), None)
     model = value_of(given, names) if given is not None else None
     if given is None:
         return None
+    if isinstance(model, nn.Module) and any(True for _ in model.parameters()):
+        return _frozen(scene, ast.unparse(given), model)
     if not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
         advice = ("layers in a plain list are not registered: nn.ModuleList",)
         return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=advice)
-    hidden = list(_hidden(model))
+    hidden = list(unregistered(model))
     summary = f"{ast.unparse(given)} ({type(model).__name__}) has no parameters"
-    because = tuple(f"{name} is a plain {kind.__name__} of modules" for name, kind in hidden)
-    return Explanation(
-        "module", summary, because, tuple(f"{name} = {_LISTS[kind]}(…)" for name, kind in hidden)
-    )
+    told, fixes = tuple(one.told for one in hidden), tuple(one.advice for one in hidden)
+    return Explanation("module", summary, told, fixes)
 
 
-def _hidden(model: nn.Module) -> Iterator[tuple[str, type]]:
-    """The attributes of a module that hold modules in a plain container."""
-    for name, value in vars(model).items():
-        parts = value.values() if type(value) is dict else value
-        if type(value) in _LISTS and name[:1] != "_" and any(isinstance(part, nn.Module) for part in parts):
-            yield f"self.{name}", type(value)
+def _frozen(scene: Scene, name: str, model: nn.Module) -> Explanation | None:
+    """A model of which nothing is left to train."""
+    held = list(model.parameters())
+    if scene.user is None or any(one.requires_grad for one in held):
+        return None
+    at = frozen_at(scene.user.site.code.co_filename)
+    other = (("parameters are taken out of training here", at),) if at is not None else ()
+    summary = f"none of the {len(held)} parameters of {name} ({type(model).__name__}) asks for gradients"
+    advice = "requires_grad_(True) for what is to be trained, or make that after the rest is frozen"
+    return Explanation("module", summary, advice=(advice,), other=other)
 
 
 @explains(r"appear in more than one parameter group|parameters? group with duplicate parameters")
