@@ -104,18 +104,28 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
             f"the samples of a batch differ: sample {indices[odd]} is {described(samples[odd])}, "
             f"and others are {usual}"
         )
-        advice = "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
+        advice = _made_alike(samples[odd], samples[kinds.index(common)])
     if any(one is None for one in samples):
         advice = (
             "a path through __getitem__ returns nothing: leave such samples out, there or in a collate_fn"
         )
-    elif any(
-        "PIL." in type(part).__module__ + "."
-        for one in samples
-        for part in (one if isinstance(one, tuple) else [one])
-    ):
+    elif any(_is_image(part) for one in samples for part in (one if isinstance(one, tuple) else [one])):
         advice = "the data set lacks a transform that ends in ToTensor()"
     return Explanation("data", summary, advice=(advice,))
+
+
+def _is_image(value: object) -> bool:
+    return type(value).__module__.partition(".")[0] == "PIL"
+
+
+def _made_alike(odd: Any, usual: Any) -> str:
+    """How a sample is made like the others."""
+    if isinstance(odd, dict) and isinstance(usual, dict) and odd.keys() != usual.keys():
+        keys = ", ".join(map(repr, [key for key in {**usual, **odd} if (key in odd) != (key in usual)]))
+        return f"a value for {keys} in every sample, or in none: in the data set, or in a collate_fn"
+    if type(odd) is not type(usual):
+        return "samples of one kind, from the data set or a collate_fn"
+    return "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
 
 
 def _layout(sample: Any) -> str:
@@ -145,6 +155,10 @@ def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if user is None:
         return None
     named = [one for frame in reversed(scene.frames) if frame.mine for one in frame.frame.f_locals.items()]
+    loaders = (
+        frame.frame.f_locals.get("loader") for frame in scene.frames if not frame.mine
+    )  # without a name
+    named += [("the loader", one) for one in loaders if isinstance(one, torch.utils.data.DataLoader)]
     held = [found for name, value in named for found in _unnamed(name, value)]
     told = f"{held[0]} is" if held else "something of it is"
     summary = f"{told} a lambda, or a function within a function, and cannot be pickled"
@@ -168,7 +182,7 @@ def _unnamed(name: str, value: object) -> Iterator[str]:
     if _is_unnamed(value):
         yield name
     inner = getattr(value, "__dict__", {}).get("dataset")
-    parts: Iterable[tuple[str, object]] = [(name, value) if inner is None else (f"{name}.dataset", inner)]
+    parts: Iterable[tuple[str, object]] = [(name, value), (f"{name}.dataset", inner)]
     if isinstance(value, torch.nn.Module):
         parts = [(".".join(filter(None, (name, path))), one) for path, one in value.named_modules()]
     for path, one in parts:

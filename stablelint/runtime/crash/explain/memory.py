@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 
@@ -15,7 +16,7 @@ from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
-from stablelint.runtime.crash.failing import result_of
+from stablelint.runtime.crash.failing import called, result_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
 
@@ -43,7 +44,8 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     made = "CPUAllocator" in scene.message and not operands
     advice = ["see the sizes that are given"] if made else ["a smaller batch"]
     if result is not None and asked is not None:
-        advice = list(_parts(result, operands, _capacity(scene.message))) or advice
+        parts = list(_parts(result, operands, _capacity(scene.message)))
+        advice = [*_without_broadcast(scene, result), *_without_one_hot(scene, result), *(parts or advice)]
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
         advice.insert(0 if at_all else len(advice), f"keep values in {name}: .item() or .detach()")
@@ -70,6 +72,32 @@ def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...
             yield f"dimension {place} of the result {shape} is {names[0]}{number}"
 
 
+def _without_broadcast(scene: Scene, result: torch.Tensor) -> Iterator[str]:
+    """A view of an operand with which the result is no larger than the operands, where none was widened on purpose."""
+    call = called(scene)
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    largest = max((one.numel() for one in tensors), default=0)
+    if call is None or len(tensors) < 2 or result.numel() <= largest:
+        return
+    for place, one in enumerate(call.values):
+        text = call.texts.get(id(one), "")
+        if isinstance(one, torch.Tensor) and not re.search(r"None|unsqueeze|newaxis", text):
+            for dim in (dim for dim, size in enumerate(one.shape) if size == 1):
+                other = replace(call.given(place, one.squeeze(dim)), hollow=True).result()
+                if isinstance(other, torch.Tensor) and other.numel() <= largest:
+                    owner = scene.operand(one, text).owner
+                    yield f"{owner}.squeeze({dim}), if one element is to meet one: that gives {tuple(other.shape)}"
+
+
+def _without_one_hot(scene: Scene, result: torch.Tensor) -> Iterator[str]:
+    """What does the same without a row of zeros and a one for each index."""
+    call = called(scene)
+    if call is not None and call.function is torch.nn.functional.one_hot:
+        classes = result.shape[-1]
+        yield f"nn.Embedding({classes}, …) in place of one-hot rows and a layer; losses take indices as they are"
+        yield f"a smaller batch: {math.prod(result.shape[:-1])} rows of {classes} classes each"
+
+
 def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float) -> Iterator[str]:
     """How much of the result fits, along the dimension that an operand shares with it."""
     shape = tuple(result.shape)
@@ -78,6 +106,8 @@ def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float)
         each = result.numel() // shape[place] * result.element_size()
         fit = int(capacity * _SHARE // each) if each and math.isfinite(capacity) else 0
         split = [one for one in operands if len(one.shape) > place and one.shape[place] == shape[place] > 1]
+        if split and fit >= shape[place]:
+            return
         if split and fit:
             index = ", ".join([*":" * place, f"i:i + {fit}"])
             yield f"in parts: {split[0].owner}[{index}] at a time makes {sized(fit * each)}"

@@ -50,7 +50,8 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     advice = [f"{high + 1} outputs of the last layer" if low >= 0 else marked]
     odd = target[(target < 0) | (target >= count)].unique()
     if len(odd) == 1 and (high > count or low < 0):
-        advice.insert(0, f"ignore_index={int(odd)}, if it marks what has no label")
+        kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
+        advice = [f"ignore_index={int(odd)}, if it marks what has no label", *kept]
     advice[:0] = _begin_at_one(labels.name, target[target != -100], count)
     return loss.explained("target", summary, *advice)
 

@@ -28,9 +28,10 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
-from stablelint.runtime.crash.general import facts
+from stablelint.runtime.crash.general import facts, operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import parse_file
 
 
@@ -64,7 +65,8 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
             advice = tuple(_filled(row.advice, known))
             layers = shapes_through_layers(scene) if scene.module is not None else ()
             named = tuple(one for one in known.values() if isinstance(one, Operand))
-            shown = named or (scene.operands() if "layer" in known or known.is_direct() else ())
+            whole = operands_of_call(scene) if "layer" in known else ()
+            shown = named or whole or (scene.operands() if "layer" in known or known.is_direct() else ())
             told = () if shown or " is " in summary else tuple(facts(scene))
             return Explanation(row.kind, summary, told, advice, shown, layers)
     return None

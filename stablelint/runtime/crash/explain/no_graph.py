@@ -1,0 +1,227 @@
+"""Losses and gradients without a graph."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from stablelint.runtime.crash.cuts import cut_in
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.graphs import losses
+from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import (
+    FLAT,
+    cuts_in,
+    is_without_gradients,
+    returned,
+)
+from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tracing.graph import nodes_of
+
+_Why = tuple[str, str]  # what cut a value off its graph, and what to do
+_TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
+
+
+@explains(r"does not require grad and does not have a grad_fn")
+def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A loss that was cut off."""
+    user, at = scene.user, scene.location
+    if user is None or at is None:
+        return None
+    given = losses(scene)
+    name = next((key for key, value in user.frame.f_locals.items() if given and value is given[0]), None)
+    made = assigned(user.site.code, name, at.row) if name is not None else None
+    other = [("the loss was made here", made)] if made is not None else []
+    summary = f"{name or 'what went backward'} has no graph: nothing it was computed from asks for gradients"
+    why = _frozen(user)
+    if why is None and is_without_gradients(user.site.code.co_filename, (made or at).row):
+        because = "gradients are disabled where it is made: it stands under no_grad, or something like it"
+        why = because, "leave that block before the loss is computed"
+    for one in _behind(made, user) if why is None else ():
+        why = _cut_off(one, user, other) or _cut_in_text(one, user)
+        if why is not None:
+            break
+    because, advice = why or ("", _TORCH_ALONE)
+    return Explanation("no-graph", summary, (because,) * bool(because), (advice,), other=tuple(other))
+
+
+def _frozen(user: Frame) -> _Why | None:
+    """Where no model there has a parameter that asks for gradients."""
+    models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
+    held = [(one, list(one.parameters())) for one in models]
+    known = [(one, given) for one, given in held if given]
+    if not known or any(each.requires_grad for _, given in known for each in given):
+        return None
+    because = f"no parameter of {type(known[0][0]).__name__} asks for gradients"
+    return because, "requires_grad_(True) for what is to be trained"
+
+
+def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> _Why | None:
+    """The operation that gave no graph where a statement is computed once more."""
+    match made.parsed().body:
+        case [ast.Expr(ast.Call(ast.Attribute(value, "backward")))]:
+            cut = cut_in(value, user.names)
+        case [ast.Assign(value=value) | ast.Return(ast.expr() as value)]:
+            cut = cut_in(value, user.names)
+        case _:
+            return None
+    if cut is None:
+        return None
+    at = cut.at or made
+    if cut.at is not None:
+        other.append(("the graph ends here", at))
+    if cut.disabled:
+        return f"gradients are disabled where `{at.expression}` stands", "move that line out of no_grad"
+    because = f"`{at.expression}` cuts it off: {cut.operation} gives a value without a graph"
+    return because, f"compute the loss of what stands before {cut.operation}"
+
+
+def _cut_in_text(made: Location, user: Frame) -> _Why | None:
+    """What a statement calls or says that cuts a value off its graph."""
+    if is_without_gradients(made.filename, made.row):
+        return f"gradients are disabled where `{made.expression}` stands", "move that line out of no_grad"
+    if silent := next(_without_gradients_in(made, user), None):
+        because = f"gradients are disabled in {silent}, which `{made.expression}` calls"
+        return because, f"{silent} without no_grad, where its result is trained on"
+    if result := next(_cutting_returns(made, user), None):
+        because = f"`return {ast.unparse(result)}`, which `{made.expression}` calls, cuts it off: "
+        advice = "return the scores, compute the loss of them, and take what cuts only for figures"
+        return because + ", ".join(cuts_in(result)), advice
+    if cuts := cuts_in(made.parsed()):
+        advice = f"compute the loss of what stands before {cuts[0]}" if cuts[0] in FLAT else _TORCH_ALONE
+        return f"`{made.expression}` cuts it off: {', '.join(cuts)}", advice
+    return None
+
+
+def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
+    """The functions of the program that a statement calls and that are decorated by `no_grad`."""
+    for one in ast.walk(made.parsed()):
+        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
+        code = getattr(inspect.unwrap(called), "__code__", None) if callable(called) else None
+        if code is not None and is_without_gradients(code.co_filename, code.co_firstlineno + 1):
+            yield called.__name__
+
+
+def _cutting_returns(made: Location, user: Frame) -> Iterator[ast.expr]:
+    """What functions and modules of the program that a statement calls return, where that cuts a graph off."""
+    for one in ast.walk(made.parsed()):
+        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
+        if isinstance(called, torch.nn.Module):
+            called = type(called).forward
+        for value in returned(inspect.unwrap(called)) if callable(called) else ():
+            if cuts_in(value):
+                yield value
+
+
+def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
+    """The assignment of a loss, and those of the tensors without a graph that it names."""
+    if made is None:
+        at = resolve(user.site)
+        if at.expression:
+            yield at
+        return
+    yield made
+    for one in ast.walk(made.parsed()):
+        value = user.names.get(one.id) if isinstance(one, ast.Name) else None
+        if isinstance(value, torch.Tensor) and isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+            found = assigned(user.site.code, one.id, made.row)
+            if not value.requires_grad and found is not None:
+                yield found
+
+
+@explains(
+    r"differentiated Tensor at index (\d+) appears to not have been used|"
+    r"One of the differentiated Tensors (?:appears to not have been used|does not require grad)"
+)
+def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """A gradient with respect to what the output was not computed from."""
+    frame = scene.called("grad")
+    if frame is None:
+        return None
+    asked = frame.frame.f_locals["inputs"]
+    asked = (asked,) if isinstance(asked, torch.Tensor) else tuple(asked)
+    outputs = frame.frame.f_locals["outputs"]
+    roots = [outputs] if isinstance(outputs, torch.Tensor) else list(outputs)
+    reached = {
+        id(getattr(node, "variable", None)) for one in roots if one.grad_fn for node in nodes_of(one.grad_fn)
+    }
+    leaves = [one for one in asked if one.is_leaf and id(one) not in reached]
+    odd = [asked[int(match[1])]] if match[1] else leaves[:1]
+    operands = tuple(scene.operand(one, "inputs") for one in (*odd, *roots[:1]))
+    if not odd:
+        return None
+    more = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+    told = f"{operands[0].name} {operands[0].shape}{more}"
+    if not odd[0].requires_grad:
+        summary = f"a gradient is asked for {told}, which asks for none itself"
+        return Explanation(
+            "no-graph",
+            summary,
+            advice=("requires_grad_() on it before the output is computed",),
+            operands=operands,
+        )
+    summary = f"{operands[-1].name} was not computed from {told}, for which a gradient is asked"
+    advice = (
+        "leave it out of what gradients are asked for; allow_unused=True gives None for it",
+        "or see where its graph is cut: .detach(), .item(), a new torch.tensor(…)",
+    )
+    return Explanation("no-graph", summary, advice=advice, operands=operands)
+
+
+@explains(r"grad can be implicitly created only for scalar outputs")
+def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A loss of several numbers."""
+    given = losses(scene)
+    if not given:
+        return None
+    operand = scene.operand(given[0], "the loss")
+    advice = f"{operand.owner}.mean().backward(), or a loss whose reduction is not 'none'"
+    summary = f"{operand.name} {operand.shape} is not one number"
+    return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,))
+
+
+@explains(
+    r"'NoneType' object has no attribute|unsupported operand type\(s\) for .*'NoneType'|must be Tensor, not NoneType"
+)
+def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A gradient that is read and that no backward call has made."""
+    user = scene.user
+    node = node_at(user.site) if user is not None else None
+    if user is None or node is None:
+        return None
+    read = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == "grad")
+    gradient = next((one for one in read if value_of(one, user.names) is None), None)
+    if gradient is None:
+        return None
+    leaf, text = value_of(gradient.value, user.names), ast.unparse(gradient.value)
+    made = scene.made(gradient.value)[1]
+    kept = isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad
+    if made is not None and not kept:
+        what = ", which is none that gradients are kept for"
+        return Explanation(
+            "no-graph",
+            f"{text}.grad is None: `{made.expression}` gives {text} a new tensor{what}",
+            advice=(
+                f"change it in place under torch.no_grad(): {text} -= …, so that {text} stays the same leaf",
+                f"{text}.retain_grad() before backward(), if the gradient of a result is wanted",
+            ),
+            other=((f"{text} is made here", made),),
+        )
+    return Explanation(
+        "no-graph",
+        f"{text}.grad is None: no backward call has reached {text}",
+        advice=(
+            f"if {text}.grad is not None: for parameters that the loss is not made of",
+            "zero_grad() sets gradients to None; set_to_none=False keeps zeros",
+        ),
+    )

@@ -1,0 +1,130 @@
+"""A graph that is walked twice."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import torch
+
+from stablelint.runtime.audit.record import place
+from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.graphs import losses, lost_a_value
+from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import carried_name, function_at, loop_around
+from stablelint.runtime.program.frames import Site, resolve
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tracing.graph import nodes_of, row_of
+
+
+@explains(r"Trying to backward through the graph a second time")
+def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A graph, or a part of one, that an earlier backward call has freed."""
+    given = losses(scene)
+    if not given or given[0].grad_fn is None:
+        return None
+    root, before = given[0].grad_fn, scene.trail.backwards[-1] if scene.trail.backwards else None
+    if before is None:
+        return None
+    other = [("the backward call that freed it", at)] if (at := place(before.site)) is not None else []
+    if root._sequence_nr() in before.roots:
+        return Explanation(
+            "second-backward",
+            "this loss went backward before, and its graph was freed then",
+            advice=(
+                "call backward() once for each loss; add losses up first",
+                "retain_graph=True, if twice is meant",
+            ),
+            other=tuple(other),
+        )
+    kept = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    first_loss = _value_of(_asked(before.site), scene)
+    reached = {id(one) for one in nodes_of(first_loss.grad_fn)} if first_loss is not None else None
+    kept = [one for one in kept if reached is None or id(one) in reached] or kept
+    old = [one for one in kept if lost_a_value(one, "after they have already been freed")] or kept
+    names = _names_of(scene, {id(one) for one in old}) or _names_of(scene, {id(one) for one in kept})
+    newest = max(old, key=lambda one: one._sequence_nr(), default=None)
+    made = place(row_of(newest)) if newest is not None else None
+    if made is not None:
+        other.append(("a part of the graph that was freed with it was made here", made))
+    user, at = scene.user, scene.location
+    loop = loop_around(at.filename, at.row) if at and made and _in_one_function(at, made) else None
+    before_loop = loop is not None and made is not None and made.row < loop.lineno
+    carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
+    summary = "a part of this graph was made before the last backward call, which freed it"
+    advice = [] if before_loop else ["detach() what is carried from step to step"]
+    if names:
+        summary = (
+            f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
+        )
+        advice = [f"{names[0]}.detach() where only its value is wanted"]
+    elif carried and user:
+        several = isinstance(user.names[carried], list | tuple)
+        cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
+        summary += f": {carried} is carried from step to step"
+        advice = [f"{carried} = {cut} after each step"]
+    if before_loop and not carried:
+        advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
+    stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
+    both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
+    if stepped and names and (first := _loss_of(before.site, names[0])) is not None:
+        other.append((f"{names[0]} is used for the first loss here", first))
+        advice = [f"{names[0]}.detach() in `{first.expression}`, if that step is not to train what made it"]
+        advice.append(f"or compute {names[0]} anew for the second loss")
+    elif not stepped and not carried and len(set(both)) == 2:
+        once = f"({' + '.join(both)}).backward() once, or backward(retain_graph=True) in the first call"
+        advice = [once, *(advice if names else [])]
+        if not names:
+            summary = (
+                f"{both[0]} and {both[1]} share a part of their graphs, which the first backward call freed"
+            )
+    elif not stepped:
+        advice.append("or one backward call for the sum of the losses")
+    return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _in_one_function(one: Location, other: Location) -> bool:
+    return one.filename == other.filename and function_at(one) is function_at(other)
+
+
+def _loss_of(site: Site | None, name: str) -> Location | None:
+    """The statement that made the loss of a backward call, where it uses a name."""
+    loss = _asked(site)
+    if site is None or loss is None or not loss.isidentifier():
+        return None
+    made = assigned(site.code, loss, resolve(site).row)
+    used = ast.walk(made.parsed()) if made is not None else ()
+    return made if any(isinstance(one, ast.Name) and one.id == name for one in used) else None
+
+
+def _asked(site: Site | None) -> str | None:
+    """What a backward call is asked of, as it is written."""
+    match node_at(site) if site is not None else None:
+        case ast.Call(ast.Attribute(owner, "backward")):
+            return ast.unparse(owner)
+    return None
+
+
+def _value_of(text: str | None, scene: Scene) -> torch.Tensor | None:
+    """The result of an operation that the failing frame has under a name."""
+    node = ast.parse(text, mode="eval").body if text is not None else None
+    value = value_of(node, scene.user.names) if node is not None and scene.user is not None else None
+    return value if isinstance(value, torch.Tensor) and value.grad_fn is not None else None
+
+
+def _is_old(node: Any, sequence: int) -> bool:
+    return not hasattr(node, "variable") and node._sequence_nr() < sequence
+
+
+def _names_of(scene: Scene, nodes: set[int]) -> list[str]:
+    """Names of the program whose tensors were made by these nodes."""
+    return [
+        name
+        for frame in reversed(scene.frames)
+        for name, value in (frame.frame.f_locals.items() if frame.mine else ())
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes
+    ]

@@ -1,0 +1,32 @@
+"""What the explainers of backward passes share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from stablelint.runtime.crash.scene import Scene
+
+
+def losses(scene: Scene) -> tuple[torch.Tensor, ...]:
+    """What the failing backward call was given."""
+    frame = scene.called("backward")
+    given = (
+        frame.frame.f_locals.get("tensors", frame.frame.f_locals.get("self")) if frame is not None else None
+    )
+    return tuple(
+        one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, torch.Tensor)
+    )
+
+
+def lost_a_value(node: Any, why: str = "inplace operation") -> bool:
+    """Whether a node cannot give what it saved any more, for a reason that torch tells."""
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            try:
+                getattr(node, name)
+            except RuntimeError as error:
+                if why in str(error):
+                    return True
+    return False
