@@ -11,7 +11,7 @@ import ast
 import io
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -20,6 +20,7 @@ from torch import nn
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.crash.pure import only_computes
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -47,32 +48,51 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
 
 
 def _repeated(node: ast.expr, scope: dict[str, Any]) -> Any:
-    """What a module of the program gave, by a copy of it; None for what is no call of one."""
+    """What a module of the program gave, by a copy of it, or a function that only computes; None for other expressions."""
     called = value_of(node.func, scope) if isinstance(node, ast.Call) else None
-    if (
-        not isinstance(node, ast.Call)
-        or not isinstance(called, nn.Module)
-        or all(map(is_plain, called.modules()))
-    ):
+    if not isinstance(node, ast.Call) or node.keywords:
         return None
-    copied, given = copy_of(called), [value_of(one, scope) for one in node.args]
-    if copied is None or node.keywords or any(one is UNKNOWN for one in given):
+    given = [value_of(one, scope) for one in node.args]
+    copied = called if only_computes(called) else None
+    if isinstance(called, nn.Module) and not all(map(is_plain, called.modules())):
+        copied = without_hooks(copy_of(called))
+    if copied is None or any(one is UNKNOWN for one in given):
         return None
-    for one in copied.modules():
-        one._forward_hooks.clear()
-        one._forward_pre_hooks.clear()
-    silence = io.StringIO()  # what the program prints it has printed
-    with redirect_stdout(silence), redirect_stderr(silence):
+    with silenced():
         return copied(*detached(given))
 
 
-def _leaves(node: ast.expr, scope: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors in an expression that have names."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name | ast.Attribute):
-            value = value_of(one, scope)
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Nothing is printed: what the program prints it has printed."""
+    silence = io.StringIO()
+    with redirect_stdout(silence), redirect_stderr(silence):
+        yield
+
+
+def without_hooks(module: nn.Module | None) -> nn.Module | None:
+    """A copy of a module, that calls nothing of the program but its own methods."""
+    for one in module.modules() if module is not None else ():
+        one._forward_hooks.clear()
+        one._forward_pre_hooks.clear()
+    return module
+
+
+def _leaves(node: ast.AST, scope: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors in an expression that have names, and whose elements its value is made of."""
+    match node:
+        case ast.Name() | ast.Attribute():
+            value = value_of(node, scope)
             held = list(value.parameters())[:1] if isinstance(value, nn.Module) else [value]
-            yield from (tensor for tensor in held if isinstance(tensor, torch.Tensor))
+            tensors = [one for one in held if isinstance(one, torch.Tensor)]
+            yield from tensors
+            if tensors:
+                return
+        case ast.Call(ast.Attribute(_, "size" | "dim" | "numel")):
+            return
+    inner = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+    for one in inner if not (isinstance(node, ast.Attribute) and node.attr == "shape") else ():
+        yield from _leaves(one, scope)
 
 
 def value_without_elements(node: ast.expr, scope: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.scene import Scene
@@ -52,20 +53,24 @@ class Failed:
         return [f"{text} is {what}" for text, what in told.items()]
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an operand; of a method of a tensor that is not called, the method."""
+        """The value of an operand; of a method that is not called, the method."""
         found = value_of(node, self.names)
         if found is UNKNOWN and isinstance(node, ast.List | ast.Tuple):
             parts = [self.value(one) for one in node.elts]
             return UNKNOWN if any(one is UNKNOWN for one in parts) else parts
         if found is UNKNOWN and isinstance(node, ast.Attribute):
             owner = value_of(node.value, self.names)
-            return getattr(type(owner), node.attr, UNKNOWN) if isinstance(owner, torch.Tensor) else UNKNOWN
+            method = inspect.getattr_static(type(owner), node.attr, UNKNOWN)
+            return method if inspect.isroutine(method) else UNKNOWN
         return found
 
     def hides(self, known: int) -> bool:
         """Whether there are more operands than those whose values are known."""
-        parts = list(self.parts(self.node))
-        return known < len(parts) and any(self.value(one) is UNKNOWN for one in parts)
+        parts = [one for one in self.parts(self.node) if not isinstance(one, ast.Constant)]
+        return known < len(parts) and any(self._is_gone(one) for one in parts)
+
+    def _is_gone(self, node: ast.expr) -> bool:
+        return self.value(node) is UNKNOWN and deduced(node, self.names) is None
 
     def values(self) -> Iterator[tuple[str, str]]:
         """What each operand is that is no tensor, by its text."""

@@ -20,7 +20,8 @@ from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import deduced, is_builtin, is_plain
 from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
-from stablelint.runtime.crash.scene import Frame, Scene
+from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.scene import Scene
 
 _MOST = 1 << 22  # elements that are copied
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -101,6 +102,8 @@ class Call:
             return self.function(*given, **named)
 
     def _copied(self, one: torch.Tensor) -> torch.Tensor:
+        if self.hollow and 0 in one.stride():  # a stand-in, whose elements share one place
+            return torch.empty(one.shape, dtype=one.dtype, device="meta")
         if self.hollow:
             return torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device="meta")
         return one.detach().clone().requires_grad_(one.requires_grad and one.is_leaf)
@@ -108,13 +111,13 @@ class Call:
 
 def failing(scene: Scene) -> Call | None:
     """The call that fails again where it is made anew; None where that cannot be done."""
-    call = _called(scene)
+    call = called(scene)
     if call is None:
         return None
     tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
     if isinstance(call.function, nn.Module):
         tensors += call.function.parameters()
-    known = all(one.device.type == "cpu" and 0 not in one.stride()[:1] for one in tensors)
+    known = all(one.device.type == "cpu" for one in tensors)
     small = sum(one.numel() for one in tensors) <= _MOST
     for hollow in (True, False) if known and small else (True,):
         tried = replace(call, hollow=hollow, small=known and small)
@@ -131,7 +134,7 @@ def failing(scene: Scene) -> Call | None:
 def result_of(scene: Scene) -> torch.Tensor | None:
     """What the call would have given, without its elements; None where that cannot be told."""
     try:
-        call = _called(scene)
+        call = called(scene)
         result = replace(call, hollow=True).result() if call is not None else None
     except Exception:  # whatever torch says of it
         return None
@@ -143,7 +146,7 @@ def _same(one: str, other: str, hollow: bool) -> bool:
     return one[:30] == other[:30] or (hollow and "meta" not in one)
 
 
-def _called(scene: Scene) -> Call | None:
+def called(scene: Scene) -> Call | None:
     """The outermost layer of torch that was being called, or the function in the program's expression."""
     user = scene.user
     if user is None:
@@ -215,10 +218,10 @@ class _Reader:
             arguments, called = [function.value, *arguments], method
         if self.below and getattr(called, "__code__", None) is self.below[0].site.code:
             names, more, _, values = inspect.getargvalues(self.below[0].frame)
-            if not more and _is_known(called):
+            if not more and is_known(called):
                 return Call(called, *_flat([], {one: values[one] for one in names}))
         named = {str(one.arg): one.value for one in keywords}
-        return self._made(called, *arguments, **named) if _is_known(called) else None
+        return self._made(called, *arguments, **named) if is_known(called) else None
 
     def _made(self, function: Callable[..., Any], *given: ast.expr, **named: ast.expr) -> Call:
         parts = [self.value(one) for one in given], {key: self.value(one) for key, one in named.items()}
@@ -246,7 +249,7 @@ class _Reader:
         return found
 
 
-def _is_known(called: Any) -> bool:
+def is_known(called: Any) -> bool:
     """Whether a callable of torch computes with tensors, or makes a layer, and does nothing else."""
     if isinstance(called, type):
         return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")

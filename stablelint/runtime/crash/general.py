@@ -5,6 +5,7 @@ Nothing here knows a message. The values are those that the frame holds, and wha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -16,9 +17,12 @@ from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.lineage import lineage
 from stablelint.runtime.crash.onward import goes_on
+from stablelint.runtime.crash.outer import rearranged
 from stablelint.runtime.crash.repairs import Repair, repairs
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.location import Location
 
 
 def tried(scene: Scene) -> tuple[str, ...]:
@@ -48,8 +52,9 @@ def _verbs(one: Repair) -> str:
 
 def advised(scene: Scene) -> tuple[str, ...]:
     """What makes the call pass, or else what the kind of error tells."""
-    user = scene.user
-    return tried(scene) or (tuple(Hints(scene, node_at(user.site)).advice()) if user is not None else ())
+    if scene.user is None:
+        return ()
+    return tuple(rearranged(scene)) or tried(scene) or tuple(Hints(scene, node_at(scene.user.site)).advice())
 
 
 def facts(scene: Scene) -> list[str]:
@@ -93,7 +98,7 @@ def general(scene: Scene) -> Explanation | None:
     summary = "; ".join([*told, *met] or advice)
     if not summary or (not told and not advice and failed.hides(len(met))):
         return None
-    made, operation = tuple(failed.made()), failed.operation()
+    made, operation = (*failed.made(), *_lineage(scene, shown)), failed.operation()
     if met and operation:
         summary = f"{operation} fails on {' and '.join(met)}"
         return Explanation("call", summary, tuple(told), advice, shown, layers, other=made)
@@ -106,6 +111,13 @@ def _shown(scene: Scene) -> tuple[Operand, ...]:
     inner = call is not None and isinstance(call.function, nn.Module) and call.function is not scene.module
     unknown = any(one.name[:1] == "`" for one in found)
     return (operands_of_call(scene) or found) if inner or unknown else found
+
+
+def _lineage(scene: Scene, shown: tuple[Operand, ...]) -> Iterator[tuple[str, Location]]:
+    """Where the widest floating dtype is from, if operands differ in it."""
+    floating = sorted({one.dtype for one in shown if one.dtype.startswith(("float", "bfloat"))})
+    if len(floating) > 1:
+        yield from lineage(scene, next(one for one in shown if one.dtype == floating[-1]))
 
 
 def _met(one: Operand) -> str:
