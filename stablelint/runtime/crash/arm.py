@@ -13,6 +13,7 @@ import torch
 
 from stablelint.runtime.crash.explainers import explanation_of
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.frame import Frame, frames_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.process.start import Plan
@@ -58,20 +59,31 @@ def _tell_samples() -> None:
         try:
             return original(self, indices)
         except Exception as error:
-            trace = error.__traceback__
-            while trace is not None:
-                names = trace.tb_frame.f_locals
-                if trace.tb_frame.f_code.co_filename == original.__code__.co_filename and "idx" in names:
-                    whole = error.__traceback__
-                    found = explain(error.with_traceback(trace.tb_next))
-                    error.__traceback__ = whole
-                    error.add_note(f"stablelint: sample {names['idx']} of {type(self.dataset).__name__}")
-                    if found is not None:
-                        error.add_note(f"stablelint: because {found.summary}")
-                    for one in found.advice if found is not None else ():
-                        error.add_note(f"stablelint: help {one}")
-                    break
-                trace = trace.tb_next
+            _note_sample(error)
             raise
 
     setattr(fetcher, "fetch", fetch)  # noqa: B010
+
+
+def _note_sample(error: Exception) -> None:
+    """Add to an exception for which sample of the program's data set it was raised, and what is known of it."""
+    asked = next((one for one in frames_of(error.__traceback__) if one.mine and _asks_for_sample(one)), None)
+    if asked is None:
+        return
+    names, index = asked.frame.f_locals, asked.site.code.co_varnames[1]
+    found = explain(error)
+    error.add_note(f"stablelint: sample {names[index]} of {type(names['self']).__name__}")
+    if found is not None:
+        error.add_note(f"stablelint: because {found.summary}")
+    for one in found.advice if found is not None else ():
+        error.add_note(f"stablelint: help {one}")
+
+
+def _asks_for_sample(frame: Frame) -> bool:
+    code, names = frame.site.code, frame.frame.f_locals
+    return (
+        code.co_name == "__getitem__"
+        and code.co_argcount == 2
+        and "self" in names
+        and code.co_varnames[1] in names
+    )

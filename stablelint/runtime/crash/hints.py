@@ -18,7 +18,8 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.scene import Scene, assigned
+from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
 
 _SHOWN = 6
@@ -113,7 +114,7 @@ class Hints(Failed):
         """What to do with what cannot be called, indexed or iterated."""
         for one in self.parts(self.node):
             value, text = self.value(one), ast.unparse(one)
-            if inspect.isroutine(value) and "not subscriptable" in self.scene.message:
+            if inspect.isroutine(value) and re.search("not (subscriptable|iterable)", self.scene.message):
                 yield f"{text}() calls it"
             elif isinstance(value, type) and "argument: 'self'" in self.scene.message:
                 yield f"{text}(…) makes one, of which to ask it"
@@ -128,8 +129,10 @@ class Hints(Failed):
             held, text = value_of(self.node.value, self.names), ast.unparse(self.node.value)
             if isinstance(held, dict):
                 near = difflib.get_close_matches(str(key), list(map(str, held)), 2, 0.8)
-                yield from (f"{text}[{one!r}]" for one in held if str(one) in near)
                 index = ast.unparse(self.node.slice)
+                if isinstance(key, str) and key.lower() in held:
+                    yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
+                yield from (f"{text}[{one!r}]" for one in held if str(one) in near)
                 yield f"leave out what has no entry: if {index} in {text}"
 
     def _signature(self) -> Iterator[str]:

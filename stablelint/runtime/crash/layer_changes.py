@@ -58,7 +58,7 @@ def other_settings(call: Call) -> Iterator[Change]:
         size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
     }
     if not call.hollow:
-        whole = (one for one in call.values if isinstance(one, torch.Tensor) and one.dtype == torch.int64)
+        whole = (one for one in tensors if one.dtype == torch.int64 and 0 not in one.stride())
         sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
     kind = f"nn.{type(layer).__name__}"
     for name, value in given.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,8 @@ def goes_on(scene: Scene, result: Any, changed: dict[str, Any]) -> bool | None:
 def _goes_on(scene: Scene, names: dict[str, Any]) -> bool | None:
     node = node_at(scene.user.site) if scene.user is not None else None
     using, passed = {_RESULT}, None
-    with undisturbed(), torch.no_grad():
+    with undisturbed(), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         for statement in _from(scene, node):
             used = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)} & using
             value = getattr(statement, "value", None)

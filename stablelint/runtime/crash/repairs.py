@@ -97,20 +97,29 @@ class _Search:
         fixed = _weight(kind).rank
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
+        kept = self.stuck if self.goes_on(changed, result) is False else self.found
+        asked = tuple(one for one in self.call.values if type(one) is int)
+        if shape == asked and len(asked) > 1:  # the shape that the call itself names
+            self._add(0, kind, Repair(text, told), kept)
+            return
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not isinstance(
             self.call.function, nn.Module
         )
-        if (grown and not _weight(kind).grows) or (kind == "wider" and _is_beaten(rank, self.found)):
-            return
-        kept = self.stuck if self.goes_on(changed, result) is False else self.found
-        if kind == "setting" or all(shape != _.shape or other != kind for _2, other, _ in kept):
-            kept.append((rank, kind, Repair(text, told)))
+        if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
+            self._add(rank, kind, Repair(text, told), kept)
+
+    @staticmethod
+    def _add(rank: int, kind: str, one: Repair, kept: list[tuple[int, str, Repair]]) -> None:
+        """Keep a repair; of those of a kind only one for each shape that comes of it."""
+        if kind == "setting" or all(one.shape != two.shape or other != kind for _, other, two in kept):
+            kept.append((rank, kind, one))
 
     def best(self) -> list[Repair]:
         """The likeliest first."""
         if not self.found:
             plain = [one for one in self.stuck if not _weight(one[1]).last]
             self.found = plain or self.stuck
+        self.found = [one for one in self.found if not _weight(one[1]).last] or self.found
         kinds = {kind for _, kind, _ in self.found}
         best = min((rank for rank, _, _ in self.found), default=0)
         samples = next((one.shape[:1] for one in self.call.values if isinstance(one, torch.Tensor)), None)

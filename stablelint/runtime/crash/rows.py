@@ -31,6 +31,7 @@ class _Rows(TorchFunctionMode):
     at: Location | None = None
     given: tuple[int, ...] = ()
     result: tuple[int, ...] = ()
+    operation: str = ""
     taker: str = ""  # the linear layer that takes what was made
     _made: Any = field(default=None, repr=False)
 
@@ -46,26 +47,28 @@ class _Rows(TorchFunctionMode):
     ) -> Any:
         result = func(*args, **(kwargs or {}))
         given = args[0] if args and isinstance(args[0], torch.Tensor) else None
-        if given is None or not isinstance(result, torch.Tensor) or not (given.dim() and result.dim()):
+        if given is None or not isinstance(result, torch.Tensor) or not given.dim():
+            return result
+        if not result.dim() and func is not torch.Tensor.squeeze and func is not torch.squeeze:
             return result
         if given is self._made and func is torch.nn.functional.linear:
             self.taker = next(
                 (path[: -len(".weight")] for path, one in self.model.named_parameters() if one is args[1]), ""
             )
-        if given.shape[0] == self.samples != result.shape[0]:
+        if given.shape[0] == self.samples and result.shape[:1] != (self.samples,):
             frame = user_frame()
             self.at = resolve(site_of(frame)) if frame is not None else None
             self.given, self.result = tuple(given.shape), tuple(result.shape)
-            self._made, self.taker = result, ""
+            self._made, self.taker, self.operation = result, "", getattr(func, "__name__", "")
         return result
 
 
 def with_rows(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and where samples became other rows, if that is why its operands do not fit."""
     for one, other in permutations(found.operands, 2):
-        if one.shape[:1] != other.shape[:1] and one.made_at is not None and other.shape:
+        if one.shape[:1] != other.shape[:1] and other.shape:
             watched = _watched(scene, one, other.shape[0])
-            if watched is not None and watched.at is not None and watched.result[0] == one.shape[0]:
+            if watched is not None and watched.at is not None and watched.result[:1] == one.shape[:1]:
                 return _told(found, watched)
     return found
 
@@ -73,12 +76,18 @@ def with_rows(scene: Scene, found: Explanation) -> Explanation:
 def _told(found: Explanation, rows: _Rows) -> Explanation:
     assert rows.at is not None
     expression, rest = rows.at.expression, math.prod(rows.given[1:])
-    because = f"`{expression}` makes {rows.result} of {rows.given}: {rows.samples} samples become {rows.result[0]} rows"
+    because = f"`{expression}` makes {rows.result} of {rows.given}, and dimension 0 of it no longer counts the samples"
+    if rows.result:
+        because = f"`{expression}` makes {rows.result} of {rows.given}: {rows.samples} samples become {rows.result[0]} rows"
     match rows.at.parsed().body:
         case [ast.Expr(ast.Call(ast.Attribute(value)))]:
-            owner = f"{ast.unparse(value)}."
+            owner = ast.unparse(ast.Attribute(value, "", ast.Load()))
         case _:
             owner = ""
+    if rows.operation == "squeeze":
+        advice = f"{owner}squeeze(-1) keeps the samples where there is one alone"
+        other = (*found.other, ("the samples' dimension is lost here", rows.at))
+        return replace(found, because=(*found.because, because), advice=(advice,), other=other)
     advice = f"{owner}flatten(1) keeps the {rows.samples} samples: ({rows.samples}, {rest})"
     advice += f", and {rows.taker} takes {rest} features then" if rows.taker else ""
     kept = math.prod(rows.given) == math.prod(rows.result)
@@ -90,11 +99,9 @@ def _told(found: Explanation, rows: _Rows) -> Explanation:
 
 def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
     """The forward pass that gave an operand, made again with the arguments that it has now."""
-    user, made = scene.user, one.made_at
-    match made.parsed().body if made is not None else []:
-        case [ast.Assign([ast.Name(name)], ast.Call(function, arguments, []))] if (
-            user is not None and name == one.name
-        ):
+    user = scene.user
+    match _call_of(one):
+        case ast.Call(function, arguments, []) if user is not None:
             model = value_of(function, user.names)
             given = [value_of(argument, user.names) for argument in arguments]
         case _:
@@ -113,3 +120,14 @@ def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
         except Exception:  # what it was given is no longer what it was
             return None
     return rows
+
+
+def _call_of(one: Operand) -> ast.expr | None:
+    """The call that gave an operand: what it is called, or the right side of the assignment to its name."""
+    match one.made_at.parsed().body if one.made_at is not None else []:
+        case [ast.Assign([ast.Name(name)], value)] if name == one.name:
+            return value
+    try:
+        return ast.parse(one.name, mode="eval").body
+    except SyntaxError:  # in words
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -46,8 +47,12 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
     except Exception:  # whatever torch says of it
         return
     text = name(place)
-    if kind == "shape":
-        yield kind, f"{text} of shape {tuple(made.shape)}", call.given(place, made)
+    if kind == "shape":  # with its like, as the two parts of a state are
+        like = [i for i, one in enumerate(call.values) if getattr(one, "shape", None) == value.shape]
+        for places in ([place], like) if len(like) > 1 and place == like[0] else ([place],):
+            names = " and ".join(dict.fromkeys(map(name, places)))
+            changed = functools.reduce(lambda one, at: one.given(at, made), places, call)
+            yield kind, f"{names} of shape {tuple(made.shape)}", changed
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.given(place, made)
     else:
@@ -99,7 +104,9 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """Further dimensions of 1."""
-    count, most = value.dim(), max([4, *(one.dim() for one in others)])
+    sizes = sum(type(one) is int for one in call.values)
+    least = 4 if isinstance(call.function, nn.Module) else 0  # layers take images as well
+    count, most = value.dim(), max([least, sizes, *(one.dim() for one in others)]) or value.dim() + 1
     if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
         return
     for place in range(count + 1 if count else 0):
@@ -120,7 +127,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     """The size of another operand: cut, or resized as an image; those of a loss are neither."""
     if call.unreduced() is not call:
         return
-    for other in others:
+    for other in (one for one in others if not isinstance(one, nn.Parameter)):
         images = value.dim() == other.dim() == 4
         if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
             yield f"F.interpolate(x, size={list(other.shape[2:])})"
@@ -135,10 +142,17 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 
 def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """An operand that was made in another size."""
+    """An operand that was made in another size: of another operand, its last sizes too, or of a layer's settings."""
+    settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
+    whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
+    sizes = dict.fromkeys([*(one for other in others for one in other.shape), *whole])
     for place, size in enumerate(value.shape):
-        for wanted in dict.fromkeys(one for other in others for one in other.shape if one not in (1, size)):
-            yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
+        for wanted in sizes:
+            if wanted not in (0, 1, size):
+                yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
+    for other in others:
+        for count in range(2, min(value.dim(), other.dim()) + 1):
+            yield f"x.new_zeros({(*value.shape[:-count], *other.shape[-count:])})"
 
 
 def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -149,6 +163,8 @@ def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _values(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """Numbers that begin elsewhere."""
+    if 0 in value.stride():  # a stand-in without its values
+        return
     if not call.hollow and value.dtype == torch.int64 and value.numel() and int(value.min()) == 1:
         yield "x - 1"
     if not call.hollow and value.is_floating_point() and not bool(value.isnan().any()):

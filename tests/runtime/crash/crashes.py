@@ -320,7 +320,7 @@ second.backward()
         TRAIN + "loss = torch.tensor(model(inputs).sum().item())\nloss.backward()\n",
         "no-graph",
         ("loss has no graph", "item", "loss = torch.tensor("),
-        "operations of torch",
+        "compute the loss of what stands before item",
     ),
     Crash(
         "a loss under no_grad",
@@ -504,7 +504,7 @@ model = Stack()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """,
         "module",
-        ("model (Stack) has no parameters", "self.layers is a plain list"),
+        ("model (Stack) has no parameters", "self.layers of Stack is a plain list of modules"),
         "self.layers = nn.ModuleList(…)",
     ),
     Crash(
@@ -712,8 +712,8 @@ CRASHES += (
         HEAD
         + "net, state = nn.GRU(4, 8, batch_first=True), torch.zeros(1, 16, 8)\nnet(torch.ones(6, 5, 4), state)\n",
         "shape",
-        ("of 16 samples",),
-        "torch.zeros(1, 6, 8), made anew for each batch",
+        ("is (1, 16, 8), and must be (1, 6, 8)",),
+        "state of shape (1, 6, 8) passes",
     ),
     Crash(
         "the largest along a dimension as a number",

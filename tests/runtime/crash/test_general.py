@@ -152,8 +152,8 @@ CASES = (
         + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(2, 3)\n"
         "    def forward(self, x):\n        return self.l(x).argmax(1).float()\nnet = Net()\n"
         "loss = F.mse_loss(net(torch.ones(4, 2)), torch.ones(4))\nloss.backward()",
-        "`return self.l(x).argmax(1).float()`",
-        "return the scores",
+        "`self.l(x).argmax(1)` cuts it off",
+        "what stands before argmax",
     ),
     (
         TRAIN + "a, b = model[0], model[2]\nloss = a(inputs).mean()\n"

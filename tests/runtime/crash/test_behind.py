@@ -1,0 +1,122 @@
+"""What is behind an error: a call further out, what a model does not register, an operation that cut a graph, a sample."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from stablelint.runtime.crash.pure import only_computes
+from tests.runtime.crash.crashes import HEAD, TRAIN
+from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+
+NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+CASES = (
+    (
+        HEAD + "class Distill(nn.Module):\n    def forward(self, student, teacher, labels):\n"
+        "        return F.softmax(teacher, 1).sum() + F.cross_entropy(student, labels)\n"
+        "s, t, y = torch.ones(4, 3), torch.ones(4, 3), torch.zeros(4).long()\nloss_fn = Distill()\nloss_fn(s, y, t)",
+        "F.softmax fails on teacher (4,)",
+        "loss_fn(s, t, y) passes",
+    ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(3, 2)\n    def forward(self, x, adjacency):\n"
+        "        return adjacency @ self.fc(x)\nnet, x, chosen = Net(), torch.ones(6, 3), torch.arange(6) < 4\n"
+        "net(x[chosen], torch.eye(6))",
+        "6 columns meet 4 rows",
+        "net(x, torch.eye(6))[chosen]",
+    ),
+    (
+        HEAD + NET + "        self.table = torch.ones(5)\n        self.fc = nn.Linear(5, 5)\n"
+        "    def forward(self, x):\n        return self.fc(x + self.table)\n"
+        "net = Net().to(torch.bfloat16)\nnet(torch.ones(2, 5, dtype=torch.bfloat16))",
+        "self.table of Net is a plain tensor",
+        "self.register_buffer('table', …)",
+    ),
+    (
+        HEAD + NET + "        self.first, self.rest = nn.Linear(5, 5), [nn.Linear(5, 5)]\n"
+        "    def forward(self, x):\n        return self.rest[0](self.first(x))\n"
+        "DEVICE = torch.device('meta')\nnet = Net().to(DEVICE)\nnet(torch.ones(2, 5, device=DEVICE))",
+        "self.rest of Net is a plain list of modules",
+        "self.rest = nn.ModuleList(…)",
+    ),
+    (
+        HEAD
+        + NET
+        + "        self.fc = nn.Linear(5, 3)\n    def forward(self, x):\n        scores = self.fc(x)\n"
+        "        best = scores.argmax(1)\n        return best.float()\n"
+        "net = Net()\nloss = F.mse_loss(net(torch.ones(2, 5)), torch.ones(2))\nloss.backward()",
+        "`scores.argmax(1)` cuts it off",
+        "what stands before argmax",
+    ),
+    (
+        HEAD
+        + NET
+        + "        self.fc = nn.Linear(5, 1)\n    def forward(self, x):\n        return self.fc(x).squeeze()\n"
+        "net, x, y = Net(), torch.ones(1, 5), torch.ones(1)\nF.binary_cross_entropy_with_logits(net(x), y)",
+        "makes () of (1, 1)",
+        "self.fc(x).squeeze(-1) keeps the samples",
+    ),
+    (
+        HEAD + "def area(boxes):\n    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])\n"
+        "a, b = torch.rand(6, 4), torch.rand(3, 4)\narea(a) + area(b)",
+        "area(a) (6,) and area(b) (3,) differ",
+        "area(a).unsqueeze(1) passes",
+    ),
+    (
+        HEAD + "from torch.utils.data import DataLoader, Dataset, Subset\nLABELS = {'cat': 0, 'dog': 1}\n"
+        "class Pets(Dataset):\n    names = ['cat', 'Dog']\n    def __len__(self):\n        return 2\n"
+        "    def __getitem__(self, index):\n        return LABELS[self.names[index]]\n"
+        "for batch in DataLoader(Subset(Pets(), [1, 0]), batch_size=2):\n    pass",
+        "sample 1 of Pets",
+        "LABELS[self.names[index].lower()]: 'dog' is there",
+    ),
+    (
+        TRAIN + "for one in model.parameters():\n    one.requires_grad = False\n"
+        "chosen = [one for one in model.parameters() if one.requires_grad]\ntorch.optim.SGD(chosen, lr=0.1)",
+        "none of the 4 parameters of model (Sequential) asks for gradients",
+        "requires_grad_(True)",
+    ),
+    (
+        TRAIN
+        + "judge = nn.Linear(3, 1)\nsteps = torch.optim.SGD(judge.parameters(), lr=0.1)\nfake = model(inputs)\n"
+        "first = judge(fake).mean()\nfirst.backward()\nsteps.step()\nsecond = judge(fake).sum()\nsecond.backward()",
+        "fake was made before the last backward call",
+        "fake.detach() in `first = judge(fake).mean()`",
+    ),
+    (
+        HEAD + "x = torch.zeros(12, 16, dtype=torch.float64)\ny = x * 2\nnn.Linear(16, 2)(y)",
+        "x, of which it was made, is float64 as well",
+        "y.float() passes",
+    ),
+    (
+        HEAD + "nn.LSTM(4, 8, 2)(torch.ones(3, 5, 4), (torch.zeros(2, 3, 8), torch.zeros(2, 3, 8)))",
+        "must be (2, 5, 8)",
+        "nn.LSTM(…, batch_first=True) passes",
+    ),
+    (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "has 200 elements", "2 in place of each 3 passes"),
+)
+
+
+@pytest.mark.parametrize(("source", "says", "advice"), CASES)
+def test_tells_what_is_behind_an_error(source: str, says: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    text = " | ".join([found.summary, *found.because, *(what for what, _ in found.other)])
+    assert says in text
+    assert advice in " | ".join(found.advice), found.advice
+
+
+def _only_reads(values: list[float]) -> float:
+    return sum(abs(one) for one in values)
+
+
+def _writes(values: list[float]) -> None:
+    values.append(1.0)
+
+
+def test_only_functions_that_write_nothing_are_called_again() -> None:
+    assert only_computes(_only_reads)
+    assert not only_computes(_writes)
