@@ -15,9 +15,11 @@ from stablelint.matchers.tree import (
     assigned,
     backs_in,
     block_of,
+    called,
     calls_in,
     loop_around,
     mentions,
+    start,
     statement_in,
     subject,
 )
@@ -152,27 +154,46 @@ def _may_clear(optimizer: Value, module: ModuleInfo) -> bool:
 
 @observes()
 def scheduler_first(review: Review, rule: Rule) -> Sites:
-    """`scheduler.step()` and, further down in the same block or its loop, the only `optimizer.step()` of the function."""
-    for root in functions_naming(review, "step"):
-        steps = {n: _stepped(n, review.module) for n in calls_in(root, "step")}
-        schedulers = [n for n, name in steps.items() if "sched" in name and not arguments(n)]
-        optimizers = [n for n, name in steps.items() if n not in schedulers and _is_optimizer(name)]
-        if len(schedulers) != 1 or len(optimizers) != 1:
+    """`scheduler.step()` and, further down in the same block or its loop, the first step of an optimizer in the function,
+    or in one of the file that it calls."""
+    roots = functions_naming(review, "step")
+    stepping = {r.name for r in roots if isinstance(r, Function) and _optimizer_steps(r, review.module)}
+    for root in roots:
+        schedulers = [n for n in calls_in(root, "step") if _is_scheduler(n, review.module)]
+        if not schedulers:
             continue
-        scheduler, optimizer = schedulers[0], optimizers[0]
-        block = _block_of_phase(scheduler, optimizer, root)
-        first, last = (statement_in(n, block, root) for n in (scheduler, optimizer))
-        if first is None or last is None or first > last:
-            continue
-        if block_of(optimizer, root) is block or isinstance(block[last], ast.For):
-            ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
-            parts: dict[str, ast.expr] = {"step": optimizer} if ready else {}
-            yield site_at(review, rule, scheduler, parts, statement=block[first])
+        inside = (n for n in calls_in(root) if called(n) in stepping and subject(n) in ("", "self"))
+        optimizers = sorted((*_optimizer_steps(root, review.module), *inside), key=start)
+        for scheduler in schedulers if optimizers else ():
+            if start(optimizers[0]) > start(scheduler):
+                yield from _late(scheduler, optimizers[0], root, review, rule)
+
+
+def _late(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST, review: Review, rule: Rule) -> Sites:
+    """A scheduler's step, where that of the optimizer stands behind it in its block, or in a loop there."""
+    block = _block_of_phase(scheduler, optimizer, root)
+    first, last = (statement_in(n, block, root) for n in (scheduler, optimizer))
+    if first is None or last is None or first > last:
+        return
+    if block_of(optimizer, root) is block or isinstance(block[last], ast.For):
+        ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
+        parts: dict[str, ast.expr] = {"step": optimizer} if ready and called(optimizer) == "step" else {}
+        yield site_at(review, rule, scheduler, parts, statement=block[first])
+
+
+def _is_scheduler(call: ast.Call, module: ModuleInfo) -> bool:
+    return "sched" in _stepped(call, module) and not arguments(call)
+
+
+def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
+    """The steps of optimizers in a function, those through a gradient scaler among them."""
+    steps = ((n, _stepped(n, module)) for n in calls_in(root, "step"))
+    return [n for n, name in steps if "sched" not in name and _is_optimizer(name)]
 
 
 def _stepped(call: ast.Call, module: ModuleInfo) -> str:
     """What a step is one of: the class of torch.optim that the file binds its object to, or its name."""
-    text = subject(call)
+    text = ast.unparse(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
     bound = (assigned(n) for n in nodes_below(module.source.tree, ast.Assign))
     made = (made_by(value, module).lower() for names, value in bound if text in names)
     return next((name for name in made if name.startswith("torch.optim.")), text.rpartition(".")[2].lower())

@@ -74,7 +74,6 @@ def test_a_scheduler_that_steps_first(scheduler: str, optimizer: str) -> None:
         ("if x: scheduler.step()", "optimizer.step()"),
         ("optimizer.step()", "scheduler.step()", "optimizer.step()"),
         ("scheduler.step()", "env.step()"),
-        ("scheduler.step()", "scaler.step(optimizer)", "opt.step()", "optimizer.step()"),
     ],
 )
 def test_an_order_that_is_right_or_not_known(lines: tuple[str, ...]) -> None:
