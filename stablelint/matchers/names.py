@@ -153,14 +153,14 @@ def trained_in(module: ModuleInfo) -> frozenset[str]:
 def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
     """The calls of models whose outputs the loss of a backward pass is computed from."""
     loss = back.args[0] if back.args else receiver(back)
-    for call in _calls_behind(loss, back, root, _BETWEEN) if loss is not None else ():
-        inner = (c for part in arguments(call) for c in _calls_behind(part, call, root, _BETWEEN))
+    for call in calls_behind(loss, back, root) if loss is not None else ():
+        inner = (c for part in arguments(call) for c in calls_behind(part, call, root))
         if call is not back and _may_be_model(call, module):
             if not any(_may_be_model(c, module) for c in inner):
                 yield call
 
 
-def _calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int) -> Iterator[ast.Call]:
+def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWEEN) -> Iterator[ast.Call]:
     """The calls in an expression, and in what its names were bound to last."""
     for part in descendants(node):
         if isinstance(part, ast.Call):
@@ -168,7 +168,7 @@ def _calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int) -> Ite
         elif isinstance(part, ast.Name) and depth:
             made = bound_to(part.id, at, root)
             if made is not None:
-                yield from _calls_behind(made, made, root, depth - 1)
+                yield from calls_behind(made, made, root, depth - 1)
 
 
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:

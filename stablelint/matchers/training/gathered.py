@@ -7,16 +7,26 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
-from stablelint.matchers.names import assigned_in, bound_to
-from stablelint.matchers.tree import Loop, assigned, called, is_given, loop_around, receiver, subject
-from stablelint.syntax.walk import nodes_below, nodes_in
+from stablelint.matchers.names import assigned_in, bound_to, carriers, parameters_of
+from stablelint.matchers.tree import (
+    Loop,
+    assigned,
+    called,
+    is_given,
+    loop_around,
+    mentions,
+    receiver,
+    subject,
+)
+from stablelint.syntax.remembered import remembered
+from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))
 _COLLECTIONS = frozenset(("list", "dict", "defaultdict", "deque", "OrderedDict"))
 
 
 class Kept:
-    """An expression put into a collection in a loop: `collection.append(part)`."""
+    """An expression put into a collection or a total in a loop: `collection.append(part)`, `total += part`."""
 
     def __init__(self, at: ast.AST, collection: ast.expr, held: ast.expr, loop: Loop) -> None:
         self.at, self.collection, self.loop = at, collection, loop
@@ -34,6 +44,62 @@ def kept_in(root: ast.AST) -> Iterator[Kept]:
             loop = loop_around(node, root)
             if loop is not None:
                 yield Kept(node, collection, held, loop)
+
+
+def totals_in(root: ast.AST, tree: ast.AST) -> Iterator[Kept]:
+    """What the loops of a function add to totals: `total += part`, `total = total + part * n`, `meter.update(part)`."""
+    meters = _meters(tree)
+    for node in nodes_in(root, ast.AugAssign, ast.Assign, ast.Call):
+        loop, of = loop_around(node, root), receiver(node)
+        if loop is not None and isinstance(node, ast.Call):
+            places = meters.get(called(node), ()) if of is not None else ()
+            yield from (Kept(node, of or node, node.args[i], loop) for i in places if i < len(node.args))
+        elif loop is not None:
+            yield from (Kept(node, total, part, loop) for total, part in _added(node))
+
+
+@remembered
+def _meters(tree: ast.AST) -> dict[str, set[int]]:
+    """The methods of a file that add parameters of theirs to attributes, and which: `self.sum += value * n`."""
+    found: dict[str, set[int]] = {}
+    for function in functions_below(tree):
+        names = list(parameters_of(function))
+        for node in nodes_in(function, ast.AugAssign, ast.Assign) if names[:1] == ["self"] else ():
+            for total, part in _added(node):
+                text = ast.unparse(part)
+                if (
+                    text in names
+                    and ast.unparse(total).startswith("self.")
+                    and not assigned_in(text, function)
+                ):
+                    found.setdefault(function.name, set()).add(names.index(text) - 1)
+    return found
+
+
+def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
+    for total, added in bindings(node):
+        parts = list(carriers(added))
+        if isinstance(node, ast.AugAssign) or ast.unparse(total) in map(ast.unparse, parts):
+            yield from ((total, part) for part in parts if ast.unparse(part) != ast.unparse(total))
+
+
+def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment binds, and to what: each part of a tuple by itself."""
+    if not isinstance(node, ast.AugAssign | ast.Assign):
+        return
+    value = node.value
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        else:
+            yield target, value
+
+
+def is_begun_anew(kept: Kept) -> bool:
+    """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
+    last = kept.base.rpartition(".")[2]
+    return any(not mentions(n.value or n, last) for n in assigned_in(kept.base, kept.loop))
 
 
 def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -11,33 +11,45 @@ from stablelint.matchers.common import (
     Review,
     Rule,
     Sites,
-    make_site,
-    observed,
     observes,
-    scope_of,
     site_at,
 )
-from stablelint.matchers.names import assigned_in, bound_to, carriers, functions_of, made_by
-from stablelint.matchers.training.gathered import Kept, is_emptied, kept_in, known_collection
-from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_to,
+    calls_behind,
+    carriers,
+    functions_of,
+    made_by,
+    models_of,
+    operation_of,
+)
+from stablelint.matchers.training.gathered import (
+    Kept,
+    is_begun_anew,
+    is_emptied,
+    kept_in,
+    known_collection,
+    totals_in,
+)
 from stablelint.matchers.tree import (
     ancestors,
     assigned,
     backs_in,
     called,
-    calls_below,
     exclusive,
     is_given,
     loop_around,
     mentions,
-    parents,
     receiver,
     start,
 )
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 # What yields a number, or a tensor without its graph: by itself, and wherever it stands in an expression.
 _GATHERING = ("float", "tolist", "numpy", "reduce", "gather", "all_reduce", "reduce_value")
+_LOSSES = having("loss")
 _NUMBERS = ("item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss")
 
 
@@ -49,7 +61,7 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
         for kept in kept_in(root):
             parts = [part for part in kept.parts if _is_loss(part, kept, backs, root, review)]
             known = known_collection(kept, root, review) if parts else None
-            if known is None or is_emptied(kept) or _is_differentiated(kept, backs, root):
+            if known is None or is_emptied(kept) or _is_differentiated(kept, backs, root, review.module):
                 continue
             for part in parts:
                 yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
@@ -57,17 +69,17 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
 
 def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.Call], root: ast.AST, review: Review) -> bool:
     """Whether a part that is kept carries the graph of a loss that the loop, or what it calls, goes backward from."""
-    made = bound_to(ast.unparse(part), kept.at, kept.loop)
+    made = part if isinstance(part, ast.Call) else bound_to(ast.unparse(part), kept.at, kept.loop)
     gives = _gives_back_loss(made, review.module.source.tree)
     return gives or any(_holds(part, back, kept, root, review.module) for back in backs)
 
 
-def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST) -> bool:
+def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a loss is made of the collection, or the graphs are kept on purpose."""
     name = kept.base.rpartition(".")[2]
     if any(mentions(back, name) or is_given(back, "retain_graph") for back in backs):
         return True
-    backed = {ast.unparse(c) for back in backs for c in _backed(back, root)}
+    backed = {ast.unparse(c) for back in backs for c in _backed(back, root, module)}
     for node in nodes_in(root, ast.Assign, ast.AugAssign):
         targets, made = assigned(node)
         if node is not kept.at and made is not None and backed & set(targets) and mentions(made, name):
@@ -75,7 +87,7 @@ def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST) -> bool
     return False
 
 
-def _backed(back: ast.Call, root: ast.AST) -> Iterator[ast.expr]:
+def _backed(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
     """The names whose graph a backward runs through: the loss, and what it was added up from in this function."""
     given = back.args[0] if back.args else receiver(back)
     while called(given) in ("scale", "scale_loss") and isinstance(given, ast.Call) and given.args:
@@ -84,23 +96,25 @@ def _backed(back: ast.Call, root: ast.AST) -> Iterator[ast.expr]:
         yield name
         made = bound_to(ast.unparse(name), back, root)
         if isinstance(made, ast.BinOp):
-            yield from (c for c in carriers(made) if _is_made_in_loop(c, back, root))
+            yield from (c for c in carriers(made) if _is_made_in_loop(c, back, root, module))
 
 
-def _is_made_in_loop(name: ast.expr, back: ast.AST, root: ast.AST) -> bool:
-    """Whether the loop around a backward computes a name by a call: a weight or a count is not."""
+def _is_made_in_loop(name: ast.expr, back: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether the loop around a backward computes a name by a loss, or a model: a weight or a count is not."""
     loop = loop_around(back, root)
     made = bound_to(ast.unparse(name), back, root) if loop is not None else None
-    if loop is None or made is None or "loss" not in ast.unparse(name).lower():
+    if loop is None or made is None or made not in descendants(loop):
         return False
-    return bool(calls_below(made)) and made in descendants(loop)
+    models = set(models_of(back, root, module))
+    calls = list(calls_behind(made, made, root))
+    return not models.isdisjoint(calls) or any(operation_of(n, module) in _LOSSES for n in calls)
 
 
 def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a part that is kept carries the graph of the loss whose backward stands in the same loop."""
     if kept.loop not in ancestors(back, root) or exclusive(kept.at, back, root):
         return False
-    backed = {ast.unparse(name) for name in _backed(back, root)}
+    backed = {ast.unparse(name) for name in _backed(back, root, module)}
     texts = backed.intersection(map(ast.unparse, carriers(part)))
     return loop_around(back, root) is not None and any(
         _has_graph(bound_to(text, kept.at, root), module) and not _is_read_out(text, back, kept, root, module)
@@ -133,57 +147,13 @@ def _gives_back_loss(made: ast.expr | None, tree: ast.AST) -> bool:
     return False
 
 
-@observes("backward add", "step add", "op=", anywhere="backward")
+@observes()
 def graph_kept(review: Review, rule: Rule) -> Sites:
     """`total += loss` in a loop, where `loss` has its own backward and `total` has none."""
-    steps = [s for s in steps_of(review) if "backward" in s.kind]
-    for value, frame in observed(review, "add"):
-        node, root = value.node, scope_of(frame)
-        found, operand = _accumulation(node, root), value.operands.get("other")
-        loop = loop_around(node, root) if node is not None else None
-        if found is None or node is None or loop is None or operand is None:
-            continue
-        total, added = found
-        loss = ast.unparse(_scaled(added))
-        made = bound_to(loss, node, loop)
-        if _is_backed(total, root) or not _has_graph(made, review.module) or _is_begun_anew(total, loop):
-            continue
-        back = [s for s in steps if s.loss == loss and loop_around(s.node, s.root) is loop][:1]
-        known = any(not exclusive(node, s.node, root) for s in back)
-        if known or _gives_back_loss(made, review.module.source.tree):
-            if _scaled(added) is not added:
-                operand = operand.first or operand
-            yield make_site(review, rule, (value, frame), {"loss": operand}, texts={"loss": loss})
-
-
-def _accumulation(node: ast.AST | None, root: ast.AST) -> tuple[str, ast.expr] | None:
-    """The total, and what is added, in `total += loss`, `total = total + loss` or `total += loss * n`."""
-    match node:
-        case ast.AugAssign(target=target, op=ast.Add(), value=added):
-            total = ast.unparse(target)
-        case ast.BinOp(left=left, op=ast.Add(), right=added):
-            total = ast.unparse(left)
-            if assigned(parents(root).get(node, node))[0][:1] != [total]:
-                return None
-        case _:
-            return None
-    return (total, added) if isinstance(_scaled(added), ast.Name) else None
-
-
-def _scaled(added: ast.expr) -> ast.expr:
-    """The left factor of a product or quotient: `loss` of `loss * len(x)`."""
-    match added:
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div()):
-            return left
-    return added
-
-
-def _is_backed(total: str, root: ast.AST) -> bool:
-    """Whether the sum itself goes backward."""
-    texts = [ast.unparse(part) for back in backs_in(root) for part in (receiver(back) or back, *back.args)]
-    return any(total == text or f"({total}" in text or text.startswith(f"{total} ") for text in texts)
-
-
-def _is_begun_anew(total: str, loop: ast.AST) -> bool:
-    """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
-    return any(not mentions(n.value or n, total.rpartition(".")[2]) for n in assigned_in(total, loop))
+    for root in functions_of(review, "backward"):
+        backs = backs_in(root)
+        for kept in totals_in(root, review.module.source.tree):
+            if is_begun_anew(kept) or _is_differentiated(kept, backs, root, review.module):
+                continue
+            for part in (p for p in kept.parts if _is_loss(p, kept, backs, root, review)):
+                yield site_at(review, rule, part, {"loss": part}, kind=Kind.TENSOR)
