@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import functions_naming, is_without_graph, made_by, parameters_of
+from stablelint.matchers.names import (
+    functions_naming,
+    is_without_graph,
+    made_by,
+    operation_of,
+    parameters_of,
+)
 from stablelint.matchers.training.structure import constructors, is_read_outside
 from stablelint.matchers.tree import (
     Function,
@@ -21,18 +27,21 @@ from stablelint.matchers.tree import (
     parents,
     receiver,
 )
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _NO_VALUE = frozenset(
     "shape dtype device size dim numel ndim requires_grad requires_grad_ grad is_cuda stride".split()
 )
 _CUTTING = frozenset("data detach item tolist numpy".split())
+_MOVING = having("device", "cast")
+_TAKING = ("to", "items", "values", "pop", "Variable")
 _NO_BATCHES = ("range", "count", "zip", "items", "product", "named_parameters")
 
 
 @observes()
 def batch_never_read(review: Review, rule: Rule) -> Sites:
-    """`for inputs, labels in loader: loss(model(x), y).backward()`: no name of the batch stands in the body."""
+    """`for inputs, labels in loader: loss(model(x), y).backward()`: nothing but moves and unpacking reads the batch."""
     for root in functions_naming(review, "backward", "manual_backward"):
         inner = {
             loop
@@ -40,10 +49,11 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
             for loop in around(back, root, ast.For)[:1]
             if _is_made_in(loop, back)
         }
+        read = set[str]().union(*map(_loads, functions_below(root)))
         for loop in (n for n in nodes_in(root, ast.For) if n in inner):
-            batch, names = _batch_of(loop)
-            if batch is not None and not any(name.startswith("_") for name in names):
-                if names.isdisjoint(_loads(loop).union(*map(_loads, functions_below(root)))):
+            for batch, sure in _batches_of(loop):
+                names = {n.id for n in (batch, *nodes_below(batch, ast.Name)) if isinstance(n, ast.Name)}
+                if not any(name.startswith("_") for name in names) and _is_passed_on(names, loop, sure, read):
                     yield site_at(review, rule, batch)
 
 
@@ -54,23 +64,44 @@ def _is_made_in(loop: ast.For, back: ast.Call) -> bool:
     return not names or any(names[0] in assigned(n)[0] for n in nodes_below(loop, ast.Assign))
 
 
-def _batch_of(loop: ast.For) -> tuple[ast.Tuple | ast.List | None, set[str]]:
-    """The tuple to which a loop binds the parts of each batch, with its names: without the count of `enumerate`."""
+def _batches_of(loop: ast.For) -> Iterator[tuple[ast.expr, bool]]:
+    """What each turn of a loop binds to a batch, without the count of `enumerate`, and whether it is sure to be one."""
     target, source = loop.target, loop.iter
     names = {called(n) for n in (source, *nodes_below(source, ast.Call))}
     if "enumerate" in names and isinstance(target, ast.Tuple) and len(target.elts) == 2:
         target = target.elts[1]
-    parts = nodes_below(target, ast.Name)
-    if not isinstance(target, ast.Tuple | ast.List) or len(parts) < 2 or names.intersection(_NO_BATCHES):
-        return None, set()
-    return target, {n.id for n in parts}
+    if names.isdisjoint(_NO_BATCHES):
+        yield target, isinstance(target, ast.Tuple | ast.List) and len(nodes_below(target, ast.Name)) > 1
+    for taken in nodes_in(loop, ast.Assign):
+        if called(taken.value) == "next" and len(nodes_below(taken.targets[0], ast.Name)) > 1:
+            yield taken.targets[0], True
+
+
+def _is_passed_on(names: set[str], loop: ast.For, sure: bool, read: set[str]) -> bool:
+    """Whether the names of a batch are moved and unpacked in a loop, which makes them sure to be one, and nothing more."""
+    passing = [n for n in nodes_in(loop, ast.Assign) if _passes_on(n.value)]
+    taken: set[ast.AST] = set()
+    while more := [n for n in passing if n not in taken and names & _loads(n.value)]:
+        taken.update(more)
+        names |= {
+            n.id for one in more for t in one.targets for n in descendants(t) if isinstance(n, ast.Name)
+        }
+    within = {n for one in taken for n in nodes_below(one, ast.Name)}
+    loads = {n.id for n in nodes_below(loop, ast.Name) if isinstance(n.ctx, ast.Load) and n not in within}
+    return (sure or bool(taken)) and names.isdisjoint(loads | read)
+
+
+def _passes_on(made: ast.expr) -> bool:
+    """Whether an expression takes something apart, or moves it: `batch[0].to(device), batch[1]`."""
+    calls = [made, *nodes_below(made, ast.Call)]
+    moves = all(operation_of(n) in _MOVING or called(n) in _TAKING for n in calls if isinstance(n, ast.Call))
+    return moves and not nodes_below(made, ast.BinOp) and not isinstance(made, ast.BinOp)
 
 
 def _loads(tree: ast.AST) -> set[str]:
-    """The names that a loop or a function reads, without the function's own parameters."""
-    return {n.id for n in nodes_below(tree, ast.Name) if isinstance(n.ctx, ast.Load)} - parameters_of(
-        tree
-    ).keys()
+    """The names that an expression or a function reads, without the function's own parameters."""
+    names = (n for n in (tree, *nodes_below(tree, ast.Name)) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Load)} - parameters_of(tree).keys()
 
 
 @observes()
@@ -116,8 +147,17 @@ def _use_of(node: ast.Attribute, method: ast.AST) -> str:
         return "asked" if above.attr.startswith("requires_grad") else ""
     if any(_writes(n, node) for n in ancestors(node, method)) or not isinstance(node.ctx, ast.Load):
         return "written"
-    cut = any(n.attr in _CUTTING for n in around(node, method, ast.Attribute))
+    outer = around(node, method, ast.expr)
+    cut = any(isinstance(n, ast.Compare) or _cuts(n) for n in outer)
     return "cut" if cut or is_without_graph(node, method) else "live"
+
+
+def _cuts(node: ast.expr) -> bool:
+    """Whether an expression takes numbers out of what stands in it, or a copy: `x.data`, `float(x)`, `torch.tensor(x)`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _CUTTING
+    made = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return made in ("float", "int", "bool", "torch.tensor")
 
 
 def _writes(statement: ast.AST, node: ast.AST) -> bool:
