@@ -7,9 +7,11 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, make_site, observed, observes, scope_of, site_at
 from stablelint.matchers.names import functions_of, made_by, parameters_of, qualified, reached_from
+from stablelint.matchers.training.gathered import bindings
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import (
     Function,
+    Loop,
     around,
     backs_below,
     backs_in,
@@ -18,6 +20,7 @@ from stablelint.matchers.tree import (
     calls_in,
     exclusive,
     loop_around,
+    mentions,
     start,
 )
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
@@ -27,7 +30,11 @@ _SEEDS = (
     "torch.cuda.manual_seed",
     "torch.cuda.manual_seed_all",
     "torch.random.manual_seed",
+    "numpy.random.seed",
+    "random.seed",
 )
+_BENCHMARK = "torch.backends.cudnn.benchmark"
+_DETERMINISTIC = "torch.backends.cudnn.deterministic"
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
@@ -51,7 +58,8 @@ def anomaly_detection(review: Review, rule: Rule) -> Sites:
         mode = value.operands.get("mode") or value.operands.get("check_nan")
         switched_on = mode is not None and mode.constant() is True
         begun = mode is None and called(node) != "set_detect_anomaly"  # `with detect_anomaly()`
-        if (begun or switched_on) and not around(node, root, ast.If, ast.IfExp):
+        tests = (n.test for n in (*around(node, root, ast.If), *around(node, root, ast.IfExp)))
+        if (begun or switched_on) and all(mentions(test, "__name__") for test in tests):
             if not any(_is_one_pass(block, root) for block in around(node, root, ast.With)):
                 yield make_site(review, rule, (value, frame))
 
@@ -64,37 +72,54 @@ def _is_one_pass(block: ast.With, root: ast.AST) -> bool:
 
 @observes()
 def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
-    """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function."""
+    """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function, or in one that it calls."""
     for root in functions_of(review, "benchmark", "deterministic"):
-        # What each is set to last.
-        switched = {
-            qualified(target, review.module): (target, node.value.value)
-            for node in sorted(nodes_in(root, ast.Assign), key=start)
-            if isinstance(node.value, ast.Constant)
-            for target in node.targets
-        }
-        fastest, on = switched.get("torch.backends.cudnn.benchmark", (root, False))
-        steady, wanted = switched.get("torch.backends.cudnn.deterministic", (root, False))
-        if on is wanted is True and isinstance(fastest, ast.expr) and not exclusive(fastest, steady, root):
+        own = _switched(root, review.module)
+        fastest, on = own.get(_BENCHMARK, (root, False))
+        if on is not True or not isinstance(fastest, ast.expr):
+            continue
+        others = [_switched(n, review.module) for n in reached_from(root, review.module.source.tree)[1:]]
+        steady, wanted = own.get(_DETERMINISTIC, (root, False))
+        elsewhere = any(one.get(_DETERMINISTIC, (root, False))[1] is True for one in others)
+        if wanted is True and not exclusive(fastest, steady, root):
             yield site_at(review, rule, fastest)
+        elif _DETERMINISTIC not in own and elsewhere and not any(_BENCHMARK in one for one in others):
+            yield site_at(review, rule, fastest)
+
+
+def _switched(root: ast.AST, module: ModuleInfo) -> dict[str, tuple[ast.expr, object]]:
+    """What a function sets to constants last, by its dotted name: the target and the constant."""
+    return {
+        qualified(target, module): (target, value.value)
+        for node in sorted(nodes_in(root, ast.Assign), key=start)
+        for target, value in bindings(node)
+        if isinstance(value, ast.Constant)
+    }
 
 
 @observes()
 def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     """`torch.manual_seed(0)` in a loop that trains: every turn draws the same random numbers."""
     tree = review.module.source.tree
-    roots = list(functions_of(review, "manual_seed", "backward"))
+    roots = list(functions_of(review, "backward")) if "seed" in review.module.source.text else []
     functions = functions_below(tree) if roots else []
     helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
     for root in roots:
         found = [n for n in calls_in(root) if made_by(n, review.module) in _SEEDS or called(n) in helpers]
         places = [(ast.dump(n), loop_around(n, root)) for n in found]
         for call, place in zip(found, places, strict=True):
-            loop = (
-                place[1] if len(call.args) == 1 and places.count(place) == 1 else None
-            )  # two: passes compared
-            if loop is not None and _is_invariant(call.args[0], loop) and _trains(loop, call, tree):
+            if len(call.args) != 1 or places.count(place) > 1:
+                continue  # two: passes compared
+            loops = [place[1]] if place[1] is not None else _loops_of(root, call, roots)
+            if any(_is_invariant(call.args[0], loop) and _trains(loop, call, tree) for loop in loops):
                 yield site_at(review, rule, call)
+
+
+def _loops_of(root: ast.AST, seeding: ast.Call, roots: list[ast.AST]) -> list[Loop]:
+    """The loops that call a function which sets a constant seed and goes backward."""
+    name = getattr(root, "name", "") if backs_in(root) and isinstance(seeding.args[0], ast.Constant) else ""
+    calls = ((n, other) for other in roots for n in calls_in(other) if called(n) == name and name)
+    return [loop for n, other in calls if (loop := loop_around(n, other)) is not None]
 
 
 def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
