@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observes, site_at
 from stablelint.matchers.names import functions_naming, made_by, modules_in, parameters_of, reached_from
-from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.training.steps import Step, names_optimizer, steps_of
 from stablelint.matchers.tree import (
     Function,
     arguments,
@@ -188,7 +188,7 @@ def _is_scheduler(call: ast.Call, module: ModuleInfo) -> bool:
 def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
     """The steps of optimizers in a function, those through a gradient scaler among them."""
     steps = ((n, _stepped(n, module)) for n in calls_in(root, "step"))
-    return [n for n, name in steps if "sched" not in name and _is_optimizer(name)]
+    return [n for n, name in steps if "sched" not in name and names_optimizer(name)]
 
 
 def _stepped(call: ast.Call, module: ModuleInfo) -> str:
@@ -205,7 +205,3 @@ def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> 
     tests = set(map(ast.dump, (n.test for n in phases)))
     others = (n for n in around(scheduler, root, ast.If) if n not in phases and ast.dump(n.test) in tests)
     return block_of(next(others, scheduler), root)
-
-
-def _is_optimizer(subject: str) -> bool:
-    return "optim" in subject or subject in ("opt", "adam", "sgd")

@@ -58,7 +58,7 @@ def anomaly_detection(review: Review, rule: Rule) -> Sites:
         mode = value.operands.get("mode") or value.operands.get("check_nan")
         switched_on = mode is not None and mode.constant() is True
         begun = mode is None and called(node) != "set_detect_anomaly"  # `with detect_anomaly()`
-        tests = (n.test for n in (*around(node, root, ast.If), *around(node, root, ast.IfExp)))
+        tests = [n.test for n in around(node, root, ast.If)] + [n.test for n in around(node, root, ast.IfExp)]
         if (begun or switched_on) and all(mentions(test, "__name__") for test in tests):
             if not any(_is_one_pass(block, root) for block in around(node, root, ast.With)):
                 yield make_site(review, rule, (value, frame))

@@ -87,11 +87,16 @@ def _kind(value: Value) -> str:
     if kind == "step" and is_scaler:
         return "scaler_step"
     if kind == "step":
-        last = text.rpartition(".")[2].lower()
-        named = "optim" in last or last == "o" or any(w.startswith("opt") for w in last.split("_"))
         bound = made_by.startswith("torch.optim.") and ".lr_scheduler." not in made_by
-        return kind if named or bound else ""
+        return kind if names_optimizer(text) or bound else ""
     if kind in ("scale", "unscale", "update"):
         return kind if is_scaler else ""
     given = isinstance(value.node, ast.Call) and value.node.args  # `accelerator.backward(loss)`
     return "wrapped_backward" if kind == "backward" and given else kind
+
+
+def names_optimizer(text: str) -> bool:
+    """Whether an expression is called like an optimizer: `self.optimizer`, `opt_g`, `adam`."""
+    last = text.rpartition(".")[2].lower()
+    short = any(word.startswith("opt") for word in last.split("_"))
+    return short or "optim" in last or last in ("o", "adam", "sgd")

@@ -1,4 +1,4 @@
-"""Flaws in how models are built and stored: modules in plain lists, states kept by reference or loaded anywhere."""
+"""Flaws in how models are built: layers and parameters that the module does not know of."""
 
 from __future__ import annotations
 
@@ -9,23 +9,16 @@ from functools import lru_cache
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_to, classes_of, functions_naming, made_by, qualified
+from stablelint.matchers.names import bound_to, classes_of, made_by, qualified
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
-    arguments,
     assigned,
     called,
     calls_below,
-    calls_in,
-    end,
-    exclusive,
     is_given,
-    loop_around,
     mentions,
     receiver,
-    start,
-    subject,
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
@@ -51,12 +44,16 @@ _METHODS = {
     "named": ("clear", "items", "keys", "pop", "update", "values"),
 }  # that the modules for them have
 _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "ParameterDict", "Parameter")
+_PARAMETERS = (
+    "parameters in a plain container are not registered: they are neither trained nor moved nor saved"
+)
+_COMPUTED = "this is computed from a parameter once, and the parameter is held by nothing: no step changes it"
 _MOVED = "where this moves the parameter, it is a tensor of its own, which the module does not know of"
 
 
 @observes()
 def unregistered_modules(review: Review, rule: Rule) -> Sites:
-    """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module."""
+    """`self.layers = [nn.Linear(…), …]` in the `__init__` of a module, or parameters in a list or dict."""
     module = review.module
     for info, init in constructors(review):
         for statement in nodes_in(init, ast.Assign):
@@ -65,12 +62,15 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
             if not isinstance(target, ast.Attribute) or made is None:
                 continue
             names = {target.attr, getattr(value, "id", "")} - {""}
-            if not _holds_modules(made, module) and not _is_filled(made, names, init, module):
-                continue
-            if not _is_registered(names, info):
+            parts = _elements(made) or _filled_with(made, names, init)
+            layers = any(_is_layer(part, module) for part in parts)
+            if (layers or any(_is_parameter(part, module) for part in parts)) and not _is_registered(
+                names, info
+            ):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
-                held = {name: value} if _suits(name, names, info) else {}
-                yield site_at(review, rule, value, held, statement=statement)
+                held = {name if layers else f"{name}_parameters": value} if _suits(name, names, info) else {}
+                message = None if layers else _PARAMETERS
+                yield site_at(review, rule, value, held, statement=statement, message=message)
 
 
 def _suits(name: str, names: set[str], info: ast.ClassDef) -> bool:
@@ -106,7 +106,8 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             if len(stores) > 1:
                 continue  # a place for what comes later
             if moved is not None:
-                yield site_at(review, rule, value, moved, message=_MOVED, kind=Kind.TENSOR)
+                message = _COMPUTED if isinstance(value, ast.BinOp) else _MOVED
+                yield site_at(review, rule, value, moved, message=message, kind=Kind.TENSOR)
             elif not _is_registered({target.attr}, info):
                 yield site_at(review, rule, value, {"leaf": value})
 
@@ -120,7 +121,9 @@ def is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
 
 
 def _moved_parameter(node: ast.expr, module: ModuleInfo) -> dict[str, ast.expr] | None:
-    """The operands of an expression that copies a parameter to another device or type, where it is one."""
+    """The operands of an expression that moves, casts or computes with a parameter; None for any other."""
+    if isinstance(node, ast.BinOp):
+        return {} if any(_is_parameter(part, module) for part in (node.left, node.right)) else None
     inner = receiver(node) if called(node) in ("to", "cuda", "half", "double", "bfloat16") else None
     if not isinstance(inner, ast.Call) or not made_by(inner, module).endswith("nn.Parameter"):
         return None
@@ -154,27 +157,38 @@ def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: Modul
     return any(_is_module(one, kinds, module) for one in above)
 
 
-def _is_filled(made: ast.expr, names: set[str], init: ast.FunctionDef, module: ModuleInfo) -> bool:
-    """Whether a list, by its name or as an attribute, begins empty and is given layers in the same function."""
+def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:
+    """What a list or dict, by its name or as an attribute, that begins empty is given in the same function."""
     texts = names | {f"self.{name}" for name in names}
     adding = nodes_in(init, ast.Call, ast.AugAssign, ast.Assign)
-    held = [held for node in adding for kept, held in additions(node) if ast.unparse(kept) in texts]
-    empty = isinstance(made, ast.List) and not made.elts
-    return empty and any(_is_layer(one, module) or _holds_modules(one, module) for one in held)
+    pairs = [pair for node in adding for pair in additions(node)]
+    pairs += [
+        (t.value, n.value)
+        for n in nodes_in(init, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Subscript)
+    ]
+    held = [held for kept, held in pairs if ast.unparse(kept) in texts]
+    empty = ast.unparse(made) in ("[]", "{}", "list()", "dict()", "OrderedDict()")
+    return [part for one in held if empty for part in (_elements(one) or [one])]
 
 
-def _holds_modules(node: ast.expr, module: ModuleInfo) -> bool:
-    """A list, a tuple, a comprehension or a dict of layers that have parameters."""
+def _elements(node: ast.expr) -> list[ast.expr]:
+    """The elements of a list, a tuple, a comprehension or a dict."""
     match node:
         case ast.Call(args=[inner]) if called(node) in ("list", "tuple"):
-            return _holds_modules(inner, module)
+            return _elements(inner)
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
-            return any(_is_layer(part, module) for part in parts)
+            return parts
         case ast.BinOp(left=inner, op=ast.Mult()):
-            return _holds_modules(inner, module)
+            return _elements(inner)
         case ast.ListComp(elt=part) | ast.GeneratorExp(elt=part) | ast.DictComp(value=part):
-            return _is_layer(part, module)
-    return False
+            return [part]
+    return []
+
+
+def _is_parameter(node: ast.expr, module: ModuleInfo) -> bool:
+    return made_by(node, module).endswith("nn.Parameter") and not is_given(node, "requires_grad")
 
 
 def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
@@ -205,118 +219,3 @@ def _is_registered(names: set[str], info: ast.ClassDef) -> bool:
     if calls_below(info, "add_module", "register_module", "setattr"):
         return True
     return any(mentions(node, *names) for node in calls_below(info, *_CONTAINERS))
-
-
-@observes()
-def load_without_map_location(review: Review, rule: Rule) -> Sites:
-    """`model.load_state_dict(torch.load(f))` that names no device, in a file that runs with and without a GPU."""
-    if not review.of_body or not review.module.mentions("is_available"):
-        return
-    module = review.module
-    calls = module.sights.calls()
-    written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
-    named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
-    known = (written | named) - {""}
-    for root in functions_naming(review, "load_state_dict"):
-        restoring = calls_in(root, "load_state_dict")
-        plain = {n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, module)}
-        loads = [n for n in calls_in(root) if n not in plain and _is_load(n, module)]
-        for node in sorted(loads if restoring else (), key=start):
-            # What this run has saved lies where it runs, and so does what never left the memory.
-            source = node.args[0]
-            if known & {_given(node, 0), getattr(source, "attr", "")} or called(source) == "BytesIO":
-                continue
-            if not _is_of_run(source, calls, module):
-                yield site_at(review, rule, node)
-
-
-def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a state is restored into a scaler, or into what was made over an optimizer: a scheduler."""
-    made = bound_to(subject(restoring), restoring, root)
-    if not isinstance(made, ast.Call):
-        return False
-    name = made_by(made, module)
-    if name.endswith("GradScaler") or ".lr_scheduler." in name:
-        return True
-    over = set(map(ast.unparse, arguments(made)))
-    return any(subject(n) in over for n in others if n is not restoring)
-
-
-def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> bool:
-    """Whether a path is an attribute of what the run makes itself and hands on: `callback.best_model_path`."""
-    if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Name):
-        return False
-    name = path.value.id
-    handed = any(name == getattr(a, "id", "") for call in calls for a in arguments(call))
-    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if name in assigned(n)[0]]
-    return handed and any(called(m)[:1].isupper() for m in made)
-
-
-def _given(call: ast.Call, place: int) -> str:
-    """The text of an argument; empty where it is not given by its place."""
-    return ast.unparse(call.args[place]) if len(call.args) > place else ""
-
-
-def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
-    one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
-    return one and not is_given(call, "map_location", None) and made_by(call, module) == "torch.load"
-
-
-@observes()
-def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
-    """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
-    for root in functions_naming(review, "load_state_dict"):
-        restoring = sorted(calls_in(root, "load_state_dict"), key=start)
-        moves = (
-            [n for n in calls_in(root, "cuda", "to") if not exclusive(n, restoring[-1], root)]
-            if restoring
-            else []
-        )
-        for call in (n for n in restoring if _is_optimizer(n, root, review.module)):
-            models = {subject(n) for n in restoring if start(n) < start(call)} - {subject(call)}
-            late = [n for n in moves if subject(n) in models and start(n) > start(call)]
-            if late and not any(subject(n) == subject(late[0]) for n in moves if start(n) < start(call)):
-                yield site_at(review, rule, min(late, key=start), shown=False)
-
-
-def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
-    made = [n.value for tree in (root, module.source.tree) for n in assigned_in(subject(call), tree)]
-    if any(isinstance(n, ast.Call) for n in made):
-        return any(
-            made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
-            for n in made
-        )
-    return subject(call).rpartition(".")[2].lower().startswith("optim")
-
-
-@observes()
-def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
-    """`best = model.state_dict()` in a loop, which trains on, and `model.load_state_dict(best)` after it."""
-    for root in functions_naming(review, "load_state_dict"):
-        restored = calls_in(root, "load_state_dict")
-        for statement in nodes_in(root, ast.Assign) if restored else ():
-            loop = loop_around(statement, root)
-            for name, kept in _bound(statement) if loop is not None else ():
-                state = _without_copy(kept)
-                of_it = [n for n in restored if _given(n, 0) == name and subject(n) == subject(state)]
-                after = [n for n in of_it if start(n) > start(loop)]
-                if called(state) == "state_dict" and after and all(start(n) > end(loop) for n in after):
-                    yield site_at(review, rule, kept, {"state": kept})
-
-
-def _bound(statement: ast.Assign) -> Iterator[tuple[str, ast.expr]]:
-    """What an assignment binds, and to what: each part of a tuple by itself."""
-    value = statement.value
-    for target in statement.targets:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            yield from zip(map(ast.unparse, target.elts), value.elts, strict=False)
-        else:
-            yield ast.unparse(target), value
-
-
-def _without_copy(kept: ast.expr) -> ast.expr:
-    """What a copy is made of that shares the tensors: `dict(state)`, `copy.copy(state)`, `state.copy()`."""
-    if isinstance(kept, ast.Call) and called(kept) in ("dict", "OrderedDict", "copy"):
-        return (kept.args[0] if len(kept.args) == 1 else receiver(kept)) or kept
-    return kept

@@ -1,0 +1,187 @@
+"""States of models and optimizers: loaded anywhere, restored too early, kept by reference."""
+
+from __future__ import annotations
+
+import ast
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
+from stablelint.matchers.names import assigned_in, bound_to, functions_naming, made_by, modules_in
+from stablelint.matchers.training.gathered import bindings
+from stablelint.matchers.training.steps import names_optimizer
+from stablelint.matchers.tree import (
+    ancestors,
+    arguments,
+    around,
+    assigned,
+    called,
+    calls_below,
+    calls_in,
+    end,
+    exclusive,
+    is_given,
+    loop_around,
+    receiver,
+    start,
+    subject,
+)
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+
+_SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
+
+
+@observes()
+def load_without_map_location(review: Review, rule: Rule) -> Sites:
+    """`model.load_state_dict(torch.load(f))` that names no device, in a file that runs with and without a GPU."""
+    if not review.of_body or not review.module.mentions("is_available"):
+        return
+    module = review.module
+    calls = module.sights.calls()
+    written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
+    named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
+    known = (written | named) - {""}
+    for root in functions_naming(review, "load_state_dict"):
+        restoring = calls_in(root, "load_state_dict")
+        plain = {n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, module)}
+        loads = [n for n in calls_in(root) if n not in plain and _is_load(n, module)]
+        for node in sorted(loads if restoring else (), key=start):
+            # What this run has saved lies where it runs, and so does what never left the memory.
+            source = node.args[0]
+            if known & {_given(node, 0), getattr(source, "attr", "")} or called(source) == "BytesIO":
+                continue
+            if not _is_of_run(source, calls, module):
+                yield site_at(review, rule, node)
+
+
+def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a state is restored into a scaler, or into what was made over an optimizer: a scheduler."""
+    made = bound_to(subject(restoring), restoring, root)
+    if not isinstance(made, ast.Call):
+        return False
+    name = made_by(made, module)
+    if name.endswith("GradScaler") or ".lr_scheduler." in name:
+        return True
+    over = set(map(ast.unparse, arguments(made)))
+    return any(subject(n) in over for n in others if n is not restoring)
+
+
+def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> bool:
+    """Whether a path is an attribute of what the run makes itself and hands on: `callback.best_model_path`."""
+    if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Name):
+        return False
+    name = path.value.id
+    handed = any(name == getattr(a, "id", "") for call in calls for a in arguments(call))
+    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if name in assigned(n)[0]]
+    return handed and any(called(m)[:1].isupper() for m in made)
+
+
+def _given(call: ast.Call, place: int) -> str:
+    """The text of an argument; empty where it is not given by its place."""
+    return ast.unparse(call.args[place]) if len(call.args) > place else ""
+
+
+def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
+    one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    return one and not is_given(call, "map_location", None) and made_by(call, module) == "torch.load"
+
+
+@observes()
+def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
+    """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
+    for root in functions_naming(review, "load_state_dict"):
+        restoring = sorted(calls_in(root, "load_state_dict"), key=start)
+        moves = (
+            [n for n in calls_in(root, "cuda", "to") if not exclusive(n, restoring[-1], root)]
+            if restoring
+            else []
+        )
+        for call in (n for n in restoring if _is_optimizer(n, root, review.module)):
+            models = {subject(n) for n in restoring if start(n) < start(call)} - {subject(call)}
+            models |= _models_of(subject(call), review.module)
+            late = [n for n in moves if subject(n) in models and start(n) > start(call)]
+            if late and not any(subject(n) == subject(late[0]) for n in moves if start(n) < start(call)):
+                yield site_at(review, rule, min(late, key=start), shown=False)
+
+
+def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
+    """The models whose parameters the file gives to an optimizer."""
+    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if optimizer in assigned(n)[0]]
+    return {subject(n) for one in made for n in calls_below(one, "parameters")} if made else set()
+
+
+def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
+    made = [n.value for tree in (root, module.source.tree) for n in assigned_in(subject(call), tree)]
+    if any(isinstance(n, ast.Call) for n in made):
+        return any(
+            made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
+            for n in made
+        )
+    return names_optimizer(subject(call))
+
+
+@observes()
+def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
+    """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
+    tree, modules = review.module.source.tree, modules_in(review)
+    for root in functions_naming(review, "load_state_dict", *modules):
+        for statement in nodes_in(root, ast.Assign):
+            for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):
+                state = _without_copy(kept)
+                if called(state) == "state_dict" and _is_restored(target, state, root, tree):
+                    yield site_at(review, rule, kept, {"state": kept})
+                elif ast.unparse(state) in modules and _is_taken_for_best(statement, target, state, root):
+                    yield site_at(
+                        review,
+                        rule,
+                        kept,
+                        {"state": kept},
+                        shown=False,
+                        message=_SAME_MODEL.format(ast.unparse(state)),
+                    )
+
+
+def _entries(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
+    """What an assignment binds to what, with the entries of a dict: `best["net"]` of `best = {"net": …}`."""
+    text = ast.unparse(target)
+    named = zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ()
+    return [(text, value), *((f"{text}[{ast.unparse(key)}]", one) for key, one in named if key is not None)]
+
+
+def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bool:
+    """Whether a state goes back into its model once that was trained on: behind the loop in which it is kept, in each turn
+    of a later one, or by another method."""
+    loop, model = loop_around(state, root), subject(state)
+    of_it = _restores(kept, model, root)
+    if not of_it and kept.startswith("self."):
+        owner = next(ancestors(root, tree), None)
+        return isinstance(owner, ast.ClassDef) and any(_restores(kept, model, one) for one in owner.body)
+    if loop is not None:
+        return bool(of_it) and all(start(n) > end(loop) for n in of_it)
+    again = [one for n in of_it if (one := loop_around(n, root)) is not None and start(state) < start(one)]
+    return any(not assigned_in(model, one) and not assigned_in(kept, one) for one in again)
+
+
+def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
+    return [n for n in calls_in(root, "load_state_dict") if _given(n, 0) == kept and subject(n) == model]
+
+
+def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: ast.AST) -> bool:
+    """Whether a comparison in a loop that trains a model binds it to another name, which is read behind the loop."""
+    loop, text = loop_around(statement, root), ast.unparse(model)
+    tests = [n.test for n in around(statement, root, ast.If) if loop in around(n, root, ast.For, ast.While)]
+    compared = any(isinstance(n, ast.Compare) for test in tests for n in descendants(test))
+    if loop is None or not compared or assigned_in(text, loop):
+        return False
+    trains = any(
+        called(n) in ("backward", "step") or text in map(ast.unparse, n.args) for n in calls_below(loop)
+    )
+    read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))
+    return trains and any(ast.unparse(n) == best for n in read)
+
+
+def _without_copy(kept: ast.expr) -> ast.expr:
+    """What a copy is made of that shares the tensors: `dict(state)`, `copy.copy(state)`, `state.copy()`."""
+    if isinstance(kept, ast.Call) and called(kept) in ("dict", "OrderedDict", "copy"):
+        return (kept.args[0] if len(kept.args) == 1 else receiver(kept)) or kept
+    return kept
