@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 
 from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
-from stablelint.matchers.names import assigned_in, graph_is_off, modules_in, runs_module, trained_in
+from stablelint.matchers.names import assigned_in, graph_is_off, made_by, modules_in, runs_module, trained_in
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import nodes_in
+from stablelint.syntax.walk import descendants, nodes_in
 
 _ONCE = "the graph is built once, before the loop: its second turn fails"
+_CARRIED = "`{}` carries the graph of the turn before, which its backward has freed: detach it"
+_RECURRENT = tuple(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"))
 _KEEPS = ("retain_graph", "create_graph", "retain_variables", None)
 _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch phi unknown".split())
 _KEEPING_NOTHING = having("create", "layout", "copy", "total") | {"add", "sub", "neg", "const", "parameter"}
@@ -37,6 +39,8 @@ def second_backward(review: Review, rule: Rule) -> Sites:
                 yield make_site(review, rule, step.at)
             elif _is_made_before_loop(loss, step):
                 yield make_site(review, rule, step.at, message=_ONCE)
+            elif (carried := _carried(step, review)) is not None:
+                yield make_site(review, rule, step.at, message=_CARRIED.format(carried))
         done.append((step, [loss, *graph]))
 
 
@@ -64,6 +68,25 @@ def _may_save(loss: Value) -> bool:
 def _saves(value: Value, modules: frozenset[str]) -> bool:
     """Whether an operation keeps tensors for the backward pass: those of layers do."""
     return value.op in _KEEPING or (value.op.startswith("call.") and runs_module(value.node, modules))
+
+
+def _carried(step: Step, review: Review) -> str | None:
+    """The state that a recurrent layer is given in each turn of a loop as the turn before left it, with its graph."""
+    loop, tree = loop_around(step.node, step.root), review.module.source.tree
+    if loop is None:
+        return None
+    for node in nodes_in(loop, ast.Assign):
+        call = node.value
+        if not isinstance(call, ast.Call) or start(node) > start(step.node):
+            continue
+        layers = assigned_in(ast.unparse(call.func), tree)
+        if any(made_by(n.value, review.module) in _RECURRENT for n in layers):
+            taken = [n.id for n in nodes_in(node.targets[0], ast.Name)]
+            names = [n.id for n in nodes_in(loop, ast.Name)]
+            # What is read anywhere else may be detached there.
+            given = [n.id for part in call.args[1:] for n in descendants(part) if isinstance(n, ast.Name)]
+            return next((name for name in given if name in taken and names.count(name) == 2), None)
+    return None
 
 
 def _is_made_before_loop(loss: Value, step: Step) -> bool:
