@@ -108,20 +108,20 @@ def _is_modal(module: ModuleInfo) -> bool | None:
 
 @observes()
 def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
-    """A loop that trains a model and evaluates it by turns, in a file that never goes back to `train()`."""
+    """A loop that trains a model and evaluates it by turns, and never goes back to `train()`."""
     tree = review.module.source.tree
     if not review.of_body or not review.module.mentions("eval", "train"):
         return
     yield from _switched_too_late(review, rule)
-    calls = review.module.sights.calls
-    evals = [c for c in calls("eval", "train") if _mode(c) == "eval"]
-    back = any(receiver(c) is not None and c not in evals for c in calls("train"))
-    if back or _is_modal(review.module) is False:
+    evals = [c for c in review.module.sights.calls("eval", "train") if _mode(c) == "eval"]
+    if _is_modal(review.module) is False:
         return
-    trained = {*map(subject, calls("parameters")), *trained_in(review.module)}
+    trained = {*map(subject, review.module.sights.calls("parameters")), *trained_in(review.module)}
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
             reached = [(calls_below(node), backs_below(node)) for node in reached_from(loop, tree)]
+            if any(_sets_training(c, evals) for calls, _ in reached for c in calls):
+                continue
             own, trains = reached.pop(0)
             # A function that sets the mode and trains on means the mode.
             there = {c for calls, backs in reached if not backs for c in calls}
@@ -130,6 +130,11 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
             if after and (trains or any(backs for _, backs in reached)):
                 yield site_at(review, rule, min(after, key=start))
                 return
+
+
+def _sets_training(call: ast.Call, evals: list[ast.Call]) -> bool:
+    """Whether a call goes back to training mode, or may do so: `model.train(mode)`, `trainer.train()`."""
+    return called(call) == "train" and receiver(call) is not None and call not in evals
 
 
 def _is_made_in(loop: ast.AST, model: str) -> bool:

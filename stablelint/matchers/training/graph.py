@@ -180,7 +180,7 @@ def _missing_graph(step: Step, review: Review) -> str | None:
     if loss.op == _VARIABLE:
         return _LEAF
     if loss.kind is not Kind.TENSOR:
-        return None
+        return _BARE if _is_called_without_graph(loss, review) else None
     if loss.op == "parameter":
         leaf = loss.operands.get("data")
         return _LEAF if leaf is not None and _is_cut_leaf(leaf, review) else None
