@@ -67,8 +67,10 @@ class _Sizes:
             self._dims.get(size.id, _UNKNOWN) if isinstance(size, ast.Name) else _dim_of(size)
             for size in sizes
         ]
+        own = [place for place, dim in enumerate(dims) if dim >= 0]
+        split = len(own) > 1 and own[-1] - own[0] >= len(own)
         other = _FROM_LAST in dims or _NO_SIZE in dims
-        return len(dims) > 1 and not other and (_UNKNOWN in dims or dims != sorted(dims))
+        return split or (len(dims) > 1 and not other and (_UNKNOWN in dims or dims != sorted(dims)))
 
     def _may_hold_permuted(self, whole: ast.expr, depth: int) -> bool:
         """Whether one argument, by itself, can stand for several sizes in another order."""

@@ -35,6 +35,8 @@ from stablelint.syntax.sizes import are_permuted
 from stablelint.syntax.walk import nodes_in
 
 _PERMUTED = "the sizes stand in another order, and the elements in the old one: `permute({})`"
+_BETWEEN = "another size stands between those of two neighbouring dimensions: view it behind them, then transpose"
+_SHAPED = having("elementwise", "copy", "device", "cast") | {"linear_module"}
 _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
@@ -150,22 +152,45 @@ def _may_permute(seen: Glance) -> bool:
 
 @observes("view size|shape", where=_may_permute)
 def view_for_transpose(review: Review, rule: Rule) -> Sites:
-    """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order."""
+    """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order; `x.view(batch, heads, steps, -1)`."""
     for pair in observed(review, "view"):
         value, tensor = pair[0], pair[0].first
         sizes = [v for name, v in value.operands.items() if name != "input"]
         if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
             sizes = list(sizes[0].data)
-        rest = sizes[-1].constant() == -1 if sizes else False
-        sizes = sizes[:-1] if rest else sizes
-        if tensor is None or len(sizes) < 2 or not all(_is_size(v, tensor) for v in sizes):
+        if tensor is None or len(sizes) < 2:
             continue
-        order = [v.data for v in sizes]
-        if order == sorted(order) or sorted(order) != list(range(len(order))):
-            continue
-        if rest or not _has_more_dimensions(pair, tensor, len(order)):
-            places = ", ".join([*map(str, order), *["…"] * rest])
-            yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
+        rest = sizes[-1].constant() == -1
+        order = _order(sizes[:-1] if rest else sizes, tensor)
+        if _is_put_between(sizes, order):
+            yield make_site(review, rule, pair, {"x": tensor}, message=_BETWEEN)
+        elif len(order) > 1 and order != sorted(order) and sorted(order) == list(range(len(order))):
+            if rest or not _has_more_dimensions(pair, tensor, len(order)):
+                places = ", ".join([*map(str, order), *["…"] * rest])
+                yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
+
+
+def _order(sizes: list[Value], tensor: Value) -> list[int]:
+    """The dimensions of a tensor whose sizes these are; -1 for any other number.
+
+    What is computed element by element, or by a layer from the last dimension, has the sizes of its operand.
+    """
+    shaped = {tensor.key}
+    while tensor.op in _SHAPED and tensor.first is not None:
+        tensor = tensor.first
+        shaped.add(tensor.key)
+    own = [
+        v.op == "size" and type(v.data) is int and v.first is not None and v.first.key in shaped
+        for v in sizes
+    ]
+    return [v.data if is_own else -1 for v, is_own in zip(sizes, own, strict=True)]
+
+
+def _is_put_between(sizes: list[Value], order: list[int]) -> bool:
+    """Whether another size than 1 stands between those of two dimensions that follow one another."""
+    first, *between = order[: order.index(1)] if 1 in order[1:] else [-1]
+    others = [v.constant() for v in sizes[1 : len(between) + 1]]
+    return first == 0 and set(between) == {-1} and not {1, -1}.intersection(others)
 
 
 def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
@@ -175,8 +200,3 @@ def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
     taken = [n for n in nodes_in(scope_of(frame), ast.Assign) if isinstance(n.targets[0], ast.Tuple)]
     taken = [n for n in taken if ast.unparse(n.value) in (f"{text}.shape", f"{text}.size()")]
     return any(len(getattr(n.targets[0], "elts", ())) > count for n in taken)
-
-
-def _is_size(value: Value, tensor: Value) -> bool:
-    own = value.op == "size" and type(value.data) is int
-    return own and value.first is not None and value.first.key == tensor.key
