@@ -9,13 +9,13 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     assigned_in,
-    bound_to,
     classes_of,
-    functions_naming,
     functions_of,
     made_by,
     qualified,
+    reached_from,
 )
+from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
     argument,
@@ -25,18 +25,21 @@ from stablelint.matchers.tree import (
     called,
     calls_below,
     calls_in,
-    exclusive,
     is_given,
-    loop_around,
     mentions,
     start,
-    subject,
 )
-from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
 _GENERATORS = frozenset(
-    ("numpy.random.default_rng", "numpy.random.RandomState", "random.Random", "torch.Generator")
+    (
+        "numpy.random.default_rng",
+        "numpy.random.RandomState",
+        "numpy.random.Generator",
+        "random.Random",
+        "torch.Generator",
+    )
 )
 _PROCESSES = frozenset(
     f"{package}.{name}"
@@ -44,6 +47,7 @@ _PROCESSES = frozenset(
     for name in ("Process", "Pool", "pool.Pool", "process.Process")
 )
 _FORKED = "CUDA is initialised before processes are forked, which cannot use it then"
+_SEEDED_ALIKE = "every worker is seeded with the same number, and all draw the same numbers"
 _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 
 
@@ -51,7 +55,7 @@ _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
     module = review.module
-    moves = [c for info in _data_sets(review) for m in _methods(info, *_READING) for c in calls_in(m)]
+    moves = [c for info in _data_sets(review) for m in _reading(info) for c in calls_in(m)]
     moves = [c for c in (*moves, *_collating(review)) if _moves_to_cuda(c, module)]
     yield from (site_at(review, rule, c) for c in moves)
     for root in functions_of(review, "multiprocessing"):
@@ -84,31 +88,66 @@ def _methods(info: ast.ClassDef, *names: str) -> list[ast.FunctionDef]:
     return [s for s in info.body if isinstance(s, ast.FunctionDef) and s.name in names]
 
 
+def _reading(info: ast.ClassDef, *names: str) -> list[ast.AST]:
+    """The methods in which a data set makes its samples, or those of these names, and those that they call."""
+    methods = _methods(info, *(names or _READING))
+    return list(dict.fromkeys(node for m in methods for node in reached_from(m, info)))
+
+
 def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
+    """`x.cuda()`, `x.to("cuda")`, `torch.tensor(x, device=device)` of a `device` that the file binds to CUDA."""
     if not isinstance(call.func, ast.Attribute) or called(call) == "cuda":
         return called(call) == "cuda" and isinstance(call.func, ast.Attribute)
-    texts = [str(a.value) for a in arguments(call) if isinstance(a, ast.Constant)]
-    places = called(call) == "to" or made_by(call, module).startswith("torch.")
-    return places and any(text.startswith("cuda") for text in texts)
+    made = made_by(call, module)
+    if made.startswith("torch.cuda.") and made.endswith("Tensor"):
+        return True
+    places = [*call.args, argument(call, "device")] if called(call) == "to" else [argument(call, "device")]
+    return (called(call) == "to" or made.startswith("torch.")) and any(
+        isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
+        for place in places
+        if place is not None
+        for one in (place, *(n.value for n in assigned_in(ast.unparse(place), module.source.tree)))
+        if one is not None
+        for n in descendants(one)
+    )
 
 
 @observes()
 def copied_generator(review: Review, rule: Rule) -> Sites:
-    """`self.rng = np.random.default_rng(0)` in a data set that draws from it: each worker has a copy."""
-    module = review.module
-    if not review.of_body or not module.speaks_of("Dataset") or module.mentions("get_worker_info"):
+    """`self.rng = np.random.default_rng(0)` in a data set or a transform that draws from it: each worker has a copy."""
+    module, tree = review.module, review.module.source.tree
+    if (
+        not review.of_body
+        or not module.mentions("DataLoader", "Dataset")
+        or module.mentions("get_worker_info")
+    ):
         return
     loaders = module.sights.calls("DataLoader")
+    yield from (site_at(review, rule, n, message=_SEEDED_ALIKE) for n in _seeded_alike(loaders, module))
     with_workers = any(map(_has_workers, loaders))
     if any(is_given(loader, "worker_init_fn") for loader in loaders) or (loaders and not with_workers):
         return
-    for info in _data_sets(review):
-        reading = [n for m in _methods(info, *_READING) for n in nodes_below(m, ast.Attribute)]
-        drawn = {n.attr for n in reading}
-        for made in (n for m in _methods(info, "__init__") for n in nodes_in(m, ast.Assign)):
-            kept = {t.attr for t in made.targets if isinstance(t, ast.Attribute)}
-            if kept & drawn and made_by(made.value, module) in _GENERATORS:
+    transforms = [i for i in classes_of(review) if _methods(i, "__call__") and module.sights.calls(i.name)]
+    for info in (*_data_sets(review), *(transforms if with_workers else ())):
+        reading = [n for m in _reading(info, *_READING, "__call__") for n in descendants(m)]
+        drawn = {ast.unparse(n) for n in reading if isinstance(n, ast.Attribute | ast.Name)}
+        inside = [n for m in _methods(info, "__init__") for n in nodes_in(m, ast.Assign)]
+        for made in (*inside, *nodes_in(tree, ast.Assign)):
+            generators = (made_by(n, module) in _GENERATORS for n in calls_below(made.value))
+            if drawn.intersection(assigned(made)[0]) and any(generators):
                 yield site_at(review, rule, made.value, shown=with_workers)
+
+
+def _seeded_alike(loaders: list[ast.Call], module: ModuleInfo) -> Iterator[ast.Call]:
+    """The seeds that a `worker_init_fn` of the file sets without a look at which worker it is in."""
+    functions = {f.name: f for f in functions_below(module.source.tree)}
+    for loader in loaders:
+        given = argument(loader, "worker_init_fn")
+        inits = functions.get(given.id) if isinstance(given, ast.Name) else given
+        names = [n.arg for n in descendants(inits) if isinstance(n, ast.arg)] if inits is not None else []
+        for call in calls_below(inits) if names and inits is not None else ():
+            if made_by(call, module) in SEEDS and not mentions(call, *names) and len(calls_below(call)) == 1:
+                yield call
 
 
 def _has_workers(loader: ast.Call) -> bool:
@@ -223,75 +262,3 @@ def _shuffles(loader: ast.expr) -> bool:
     shuffle = loader.args[2] if len(loader.args) > 2 else argument(loader, "shuffle")
     off = shuffle is None or (isinstance(shuffle, ast.Constant) and not shuffle.value)
     return not off or is_given(loader, None, "sampler", "batch_sampler")
-
-
-_REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
-_FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
-_ROW_BY_ROW = (
-    "Normalizer",
-    "Binarizer",
-    "FunctionTransformer",
-)  # they keep nothing of what they are fitted to
-_TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
-
-
-@observes()
-def scaled_differently(review: Review, rule: Rule) -> Sites:
-    """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
-    module = review.module
-    late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    for root in functions_naming(review, "fit_transform"):
-        fits = sorted(calls_in(root, "fit_transform"), key=start)
-        yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
-        for fit in fits if late else ():
-            name = made_by(bound_to(subject(fit), fit, root), module)
-            if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
-                yield site_at(review, rule, fit, shown=False, message=_FITTED_LATE)
-    for root in functions_of(review, "Normalize", "Compose"):
-        yield from (site_at(review, rule, n, shown=False) for n in _unnormalised(root, module))
-
-
-def _refitted(fits: list[ast.Call], root: ast.AST) -> Iterator[ast.Call]:
-    """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split."""
-    halves = _halves(root)
-    kept = [fit for fit in fits if fit.args and subject(fit) and not loop_around(fit, root)]
-    kept = [fit for fit in kept if called(bound_to(subject(fit), fit, root)) not in _ROW_BY_ROW]
-    for i, fit in enumerate(kept):
-        for before in kept[:i]:
-            if exclusive(before, fit, root) or ast.dump(before) == ast.dump(fit):
-                continue
-            same = subject(before) == subject(fit) and not _is_renewed(subject(fit), before, fit, root)
-            if same or (_data_of(before), _data_of(fit)) in halves:
-                yield fit
-                break
-
-
-def _is_renewed(name: str, first: ast.Call, second: ast.Call, root: ast.AST) -> bool:
-    """Whether two calls of a scaler's are those of two: it is made where it is called, or anew between them."""
-    return "(" in name or any(start(first) < start(n) < start(second) for n in assigned_in(name, root))
-
-
-def _data_of(fit: ast.Call) -> str:
-    """The name of what a scaler is fitted to: `X` of `X[:, 1:]` and of `X.values`."""
-    names = (n.id for n in descendants(fit.args[0]) if isinstance(n, ast.Name))
-    return next(names, "")
-
-
-def _halves(root: ast.AST) -> set[tuple[str, str]]:
-    """The names of the two halves of what is split in a function: `a, b, c, d = train_test_split(x, y)`."""
-    split = [n for n in nodes_in(root, ast.Assign) if called(n.value) == "train_test_split"]
-    names = [list(map(ast.unparse, getattr(n.targets[0], "elts", ()))) for n in split]
-    return {pair for parts in names for pair in zip(parts[::2], parts[1::2], strict=False)}
-
-
-def _unnormalised(root: ast.AST, module: ModuleInfo) -> list[ast.expr]:
-    """The pipelines that data sets of a file transform their inputs by and that do not normalise, where another does."""
-    given = {ast.unparse(argument(n, "transform") or n) for n in calls_below(module.source.tree)}
-    made = [n.value for n in nodes_in(root, ast.Assign) if given.intersection(assigned(n)[0])]
-    made = [c for c in made if made_by(c, module).endswith("transforms.Compose") and _is_written_out(c)]
-    plain = [c for c in made if not mentions(c, "Normalize")]
-    return [c for c in plain if mentions(c, *_TO_TENSOR)] if len(plain) < len(made) else []
-
-
-def _is_written_out(pipeline: ast.expr) -> bool:
-    return isinstance(pipeline, ast.Call) and bool(pipeline.args) and isinstance(pipeline.args[0], ast.List)

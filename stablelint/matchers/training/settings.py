@@ -25,7 +25,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
-_SEEDS = (
+SEEDS = (
     "torch.manual_seed",
     "torch.cuda.manual_seed",
     "torch.cuda.manual_seed_all",
@@ -105,7 +105,7 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     functions = functions_below(tree) if roots else []
     helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
     for root in roots:
-        found = [n for n in calls_in(root) if made_by(n, review.module) in _SEEDS or called(n) in helpers]
+        found = [n for n in calls_in(root) if made_by(n, review.module) in SEEDS or called(n) in helpers]
         places = [(ast.dump(n), loop_around(n, root)) for n in found]
         for call, place in zip(found, places, strict=True):
             if len(call.args) != 1 or places.count(place) > 1:
@@ -125,7 +125,7 @@ def _loops_of(root: ast.AST, seeding: ast.Call, roots: list[ast.AST]) -> list[Lo
 def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
     """Whether a function hands its first parameter on as a seed: `set_seed(seed)`."""
     first = next(iter(parameters_of(function)), "")
-    seeding = (n for n in calls_in(function) if made_by(n, module) in _SEEDS and n.args)
+    seeding = (n for n in calls_in(function) if made_by(n, module) in SEEDS and n.args)
     return any(ast.unparse(n.args[0]) == first for n in seeding)
 
 

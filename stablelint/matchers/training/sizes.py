@@ -35,7 +35,9 @@ from stablelint.syntax.sizes import are_permuted
 from stablelint.syntax.walk import nodes_in
 
 _PERMUTED = "the sizes stand in another order, and the elements in the old one: `permute({})`"
-_BETWEEN = "another size stands between those of two neighbouring dimensions: view it behind them, then transpose"
+_BETWEEN = (
+    "another size stands between those of two neighbouring dimensions: view it behind them, then transpose"
+)
 _SHAPED = having("elementwise", "copy", "device", "cast") | {"linear_module"}
 _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
