@@ -22,6 +22,7 @@ from stablelint.matchers.tree import (
     loop_around,
     mentions,
     start,
+    subject,
 )
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
@@ -117,8 +118,9 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
 
 def _loops_of(root: ast.AST, seeding: ast.Call, roots: list[ast.AST]) -> list[Loop]:
     """The loops that call a function which sets a constant seed and goes backward."""
-    name = getattr(root, "name", "") if backs_in(root) and isinstance(seeding.args[0], ast.Constant) else ""
-    calls = ((n, other) for other in roots for n in calls_in(other) if called(n) == name and name)
+    if not isinstance(root, Function) or not backs_in(root) or not isinstance(seeding.args[0], ast.Constant):
+        return []
+    calls = ((n, other) for other in roots for n in calls_in(other, root.name) if subject(n) in ("", "self"))
     return [loop for n, other in calls if (loop := loop_around(n, other)) is not None]
 
 
