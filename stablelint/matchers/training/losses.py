@@ -25,13 +25,16 @@ from stablelint.matchers.names import (
     trained_in,
 )
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import around, called, calls_in, loop_around, mentions, receiver
+from stablelint.matchers.tree import arguments, around, called, calls_in, loop_around, mentions, receiver
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import functions_below, nodes_in
 
 # Losses of an output and a target, and modules that are built of nothing, or of numbers alone.
 _PAIRING = tuple(f"{name}Loss" for name in "CrossEntropy NLL MSE L1 SmoothL1 BCE BCEWithLogits KLDiv".split())
-_ACTIVATIONS = tuple("Sigmoid Tanh LogSigmoid Softsign Softmax LogSoftmax ReLU ELU GELU SiLU Dropout".split())
+_ACTIVATIONS = tuple(
+    "Sigmoid Tanh LogSigmoid Softsign Softmax LogSoftmax ReLU LeakyReLU ReLU6 ELU SELU GELU SiLU Mish Dropout".split()
+)
+_READ = ("backward", "item", "detach", "mean", "sum")  # of a tensor, and of no module
 _BUILT = "this builds the module, and computes nothing: `{0}()({1})`"
 _ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 _MOVED = having("device", "cast", "layout", "copy")
@@ -50,8 +53,13 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
             if package not in ("torch.nn", "nn", ""):
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
-            if pair or (name in _ACTIVATIONS and len(call.args) == 1 and _is_result(call.args[0], root)):
-                parts = {"made": call.func} | dict(zip("xy" if pair else "z", call.args, strict=True))
+            if pair or (name in _ACTIVATIONS and call.args and _is_result(call.args[0], root)):
+                alone = pair or len(arguments(call)) == 1
+                parts = (
+                    {"made": call.func} | dict(zip("xy" if pair else "z", call.args, strict=True))
+                    if alone
+                    else {}
+                )
                 message = _BUILT.format(ast.unparse(call.func), ", ".join(map(ast.unparse, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
 
@@ -62,7 +70,14 @@ def _is_pair(call: ast.Call, root: ast.AST) -> bool:
         return False
     output, target = call.args
     given = bound_to(ast.unparse(target), call, root) or target
-    return _is_result(output, root) and not isinstance(given, ast.Constant | ast.Starred)
+    result = _is_result(output, root) or _is_read(call, root)
+    return result and not isinstance(given, ast.Constant | ast.Starred)
+
+
+def _is_read(call: ast.Call, root: ast.AST) -> bool:
+    """Whether what a call makes is asked for what tensors have: `loss = nn.L1Loss(out, y)`, `loss.backward()`."""
+    reads = [n for n in nodes_in(root, ast.Attribute) if n.attr in _READ]
+    return any(n.value is call or bound_to(ast.unparse(n.value), n, root) is call for n in reads)
 
 
 def _is_result(node: ast.expr, root: ast.AST) -> bool:
@@ -89,13 +104,19 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
 
 
 def _is_label(value: Value, root: ast.AST) -> bool:
-    """Whether a value is what a loop was given and nothing computed, or written out as numbers from 0 to 1."""
+    """Whether a value is what a loop or a loader gave and nothing computed, or written out as numbers from 0 to 1."""
     while value.op in _MOVED and value.first is not None:
         value = value.first
     if value.op == "tensor":
         return value.interval.lo >= 0 and value.interval.hi <= 1
+    node: ast.AST | None = value.node
+    name = value.name
+    while isinstance(node, ast.Subscript):  # `batch["label"]`
+        node = node.value
+        name = ast.unparse(node)
     targets = [part for loop in nodes_in(root, ast.For) for part in ast.walk(loop.target)]
-    return value.op == "unknown" and any(getattr(part, "id", None) == value.name for part in targets)
+    given = value.op == "unknown" or isinstance(value.node, ast.Subscript)
+    return given and any(getattr(part, "id", None) == name for part in targets)
 
 
 @observes("backward step")
@@ -112,16 +133,21 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
             cleared = [
                 s for s in steps if s.kind == "zero_grad" and loop in around(s.node, s.root, type(loop))
             ]
-            gated = all(gate in around(s.node, s.root, ast.If) for s in cleared)
+            gated = all(around(s.node, s.root, ast.If) for s in cleared)
             if gated and gate not in around(back.node, back.root, ast.If) and _is_whole(back, review):
                 yield make_site(review, rule, back.at, message=_ADDED.format(count))
 
 
 def _counted(step: Step) -> str | None:
-    """The number of turns after which a step is taken: `n` of `if (i + 1) % n == 0`."""
+    """The number of turns after which a step is taken: `n` of `if (i + 1) % n == 0`, and of `if count == n`."""
     gates = around(step.node, step.root, ast.If)
-    parts = nodes_in(gates[0].test, ast.BinOp) if gates else []
+    test = gates[0].test if gates else None
+    parts = nodes_in(test, ast.BinOp) if test is not None else []
     counts = [n.right for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
+    loop = loop_around(step.node, step.root)
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE) and loop is not None:
+        counters = [ast.unparse(n.target) for n in nodes_in(loop, ast.AugAssign) if isinstance(n.op, ast.Add)]
+        counts += test.comparators if ast.unparse(test.left) in counters else []
     return ast.unparse(counts[0]) if len(counts) == 1 else None
 
 
