@@ -21,6 +21,7 @@ from stablelint.matchers.tree import (
     argument,
     arguments,
     around,
+    backs_below,
     block_of,
     called,
     calls_in,
@@ -44,6 +45,7 @@ _OF_TENSORS = frozenset(
 _MAKING = having(
     "elementwise", "along", "layout", "copy", "cast", "device", "join", "into", "whole", "floating"
 )
+_MOVES = having("device")
 _ATTRIBUTES = frozenset(
     "data grad shape dtype device requires_grad is_cuda T mT H ndim dim size numel item numpy tolist backward new "
     "grad_fn retain_grad requires_grad_ register_hook data_ptr storage share_memory_ pin_memory is_leaf stride".split()
@@ -93,8 +95,17 @@ def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool
         return not called(made)[:1].isupper()  # `Boxes(…)` has a `clamp` of its own
     if made is not None:
         return _is_tensor(made, module)
+    if operation_of(call) in _MOVES and _is_of_batch(text, call, root):
+        return True
     annotation = parameters_of(root).get(text)
     return annotation is not None and ast.unparse(annotation).rpartition(".")[2] == "Tensor"
+
+
+def _is_of_batch(name: str, call: ast.Call, root: ast.AST) -> bool:
+    """Whether a loop that runs a model or a backward pass unpacks a name from what it goes over: a part of a batch."""
+    loops = (n for n in around(call, root, ast.For) if isinstance(n.target, ast.Tuple))
+    parts = ((loop, p) for loop in loops for p in nodes_in(loop.target, ast.Name))
+    return any(p.id == name and backs_below(loop) for loop, p in parts)
 
 
 def _is_tensor(made: ast.expr, module: ModuleInfo) -> bool:
@@ -120,16 +131,23 @@ def variable(review: Review, rule: Rule) -> Sites:
 
 @observes()
 def volatile(review: Review, rule: Rule) -> Sites:
-    """`Variable(x, volatile=True)` where nothing else switches recording off."""
+    """`Variable(x, volatile=True)`, or `volatile=evaluation`, where nothing else switches recording off."""
     for call, root in _variables(review):
         asked = argument(call, "volatile")
-        if asked is not None and ast.unparse(asked) == "True" and not graph_is_off(call, root):
-            yield site_at(review, rule, call)
+        if asked is not None and ast.unparse(asked) != "False" and not graph_is_off(call, root):
+            yield site_at(review, rule, call, shown=isinstance(asked, ast.Constant))
+    for root in functions_naming(review, "volatile"):
+        for node in nodes_in(root, ast.Assign):
+            target = node.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr == "volatile":
+                if ast.unparse(node.value) == "True" and not graph_is_off(node, root):
+                    yield site_at(review, rule, target)
 
 
 def _variables(review: Review) -> Iterator[tuple[ast.Call, ast.AST]]:
     """The calls of `Variable` in a file, each with its function."""
-    for root in functions_naming(review, "Variable"):
+    names = (name for name, of in review.module.imports.items() if of.endswith("autograd.Variable"))
+    for root in functions_naming(review, "Variable", *names):
         for call in calls_in(root):
             if call.args and made_by(call, review.module).endswith("autograd.Variable"):
                 yield call, root
