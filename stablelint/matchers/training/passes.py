@@ -9,7 +9,7 @@ from stablelint.matchers.names import assigned_in, graph_is_off, made_by, module
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.syntax.walk import nodes_in
 
 _ONCE = "the graph is built once, before the loop: its second turn fails"
 _CARRIED = "`{}` carries the graph of the turn before, which its backward has freed: detach it"
@@ -84,7 +84,8 @@ def _carried(step: Step, review: Review) -> str | None:
             taken = [n.id for n in nodes_in(node.targets[0], ast.Name)]
             names = [n.id for n in nodes_in(loop, ast.Name)]
             # What is read anywhere else may be detached there.
-            given = [n.id for part in call.args[1:] for n in descendants(part) if isinstance(n, ast.Name)]
+            parts = (n for part in call.args[1:] for n in (part, *getattr(part, "elts", ())))
+            given = [n.id for n in parts if isinstance(n, ast.Name)]
             return next((name for name in given if name in taken and names.count(name) == 2), None)
     return None
 
