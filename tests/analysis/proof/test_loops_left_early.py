@@ -13,6 +13,10 @@ HEAD = "import torch\n\n\ndef f(v, c):\n"
         "while v <= 0:\n        if c:\n            break\n        v += 1\n    return 1 / v",
         "w = v.abs() + 1\n    for i in range(3):\n        if i == 1:\n            w = w - 5\n            break\n"
         "    else:\n        w = v.abs() + 2\n    return 1 / w",
+        "w = 1\n    for i in range(3):\n        try:\n            break\n        finally:\n            w = w - 1\n"
+        "    return 1 / w",
+        "w = 1\n    for i in range(3):\n        try:\n            if c:\n                continue\n            w = 2\n"
+        "        finally:\n            w = w - 1\n    return 1 / w",
     ],
 )
 def test_a_break_passes_by_what_the_end_tells(body: str) -> None:

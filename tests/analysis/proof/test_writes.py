@@ -76,3 +76,10 @@ def test_what_is_taken_out_of_a_container_may_be_what_was_put_in(take: str) -> N
 def test_a_scatter_of_another_package_writes_into_nothing_that_is_given() -> None:
     code = "from torch_scatter import scatter_add\n\n\ndef f(x, index):\n    return 1 / scatter_add(x.exp(), index, dim=0)\n"
     assert "SL102" in [one.code for one in findings(code)]
+
+
+@pytest.mark.parametrize("left", ["return z", "return z.view(-1)"])
+def test_a_finally_writes_into_what_is_returned(left: str) -> None:
+    code = f"def g(z):\n    try:\n        {left}\n    finally:\n        z.mul_(-1)\n\n\n"
+    call = "def f(x: torch.Tensor):\n    return torch.log(g(x.abs() + 1))\n"
+    assert "SL101" in [one.code for one in findings(code + call)]

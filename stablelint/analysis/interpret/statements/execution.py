@@ -26,7 +26,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import NOTHING_RAISED
-from stablelint.analysis.values.state import Frame, State
+from stablelint.analysis.values.state import HELD, Frame, State
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.operations import having
@@ -235,10 +235,15 @@ def _swallows(entered: ast.expr, context: Value, frame: Frame) -> bool:
 
 
 def _try(node: ast.Try, frame: Frame) -> None:
-    if node.finalbody:
-        _clean_up(node.finalbody, _attempt(lambda: _try_and_catch(node, frame), frame), frame)
-    else:
+    if not node.finalbody:
         _try_and_catch(node, frame)
+        return
+    left = [(states, len(states)) for states in (frame.breaks, frame.continues, frame.exits)]
+    returned = len(frame.returns)
+    raised = _attempt(lambda: _try_and_catch(node, frame), frame)
+    for states, since in left:
+        states[since:] = [end for s in states[since:] if not (end := _cleaned(s, node.finalbody, frame)).dead]
+    _clean_up(node.finalbody, raised, returned, frame)
 
 
 def _try_and_catch(node: ast.Try, frame: Frame) -> None:
@@ -267,17 +272,31 @@ def _attempt(run: Callable[[], None], frame: Frame) -> State:
     return raised
 
 
-def _clean_up(body: Sequence[ast.stmt], raised: State, frame: Frame) -> None:
-    """Runs a `finally` as it is reached on every path, and quietly once more for the path that goes on behind it."""
+def _clean_up(body: Sequence[ast.stmt], raised: State, returned: int, frame: Frame) -> None:
+    """Runs a `finally` as it is reached on every path, and quietly once more for the path that goes on behind it.
+
+    It may write into what has been `returned` before it.
+    """
     after = frame.state
     frame.state = merge(frame.graph, after.copy(), raised, id(frame.function))
+    kept = {f"{HELD}return {i}": value for i, value in enumerate(frame.returns[returned:])}
+    frame.state.names.update(kept)
     execute(body, frame)
+    left = [frame.state.names.pop(name, value) for name, value in kept.items()]
+    frame.returns[returned : returned + len(kept)] = left
     if after.dead or frame.state.dead:
         frame.state.dead = True
         return
-    frame.state, reporting, frame.reporting = after, frame.reporting, False
+    frame.state = _cleaned(after, body, frame)
+
+
+def _cleaned(state: State, body: Sequence[ast.stmt], frame: Frame) -> State:
+    """What holds after a `finally` that is reached with `state`."""
+    now, reporting = frame.state, frame.reporting
+    frame.state, frame.reporting = state, False
     execute(body, frame)
-    frame.reporting = reporting
+    end, frame.state, frame.reporting = frame.state, now, reporting
+    return end
 
 
 def _catches(types: ast.expr | None) -> bool:
