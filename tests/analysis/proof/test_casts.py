@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import findings, function, unmet
+from tests.analysis.support import assumed, findings, function, unmet
 
 HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):\n"
 
@@ -26,6 +26,9 @@ HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):
         "np.clip(n, 0.5, 1).astype(np.int32)",
         'np.clip(n, 0.5, 1).astype("uint8")',
         "np.clip(n, 1e-20, 1).astype(np.float16)",
+        'x.clamp(1e-20, 1).type("torch.HalfTensor")',
+        "x.half().new_full((3,), 1e-20)",
+        "x.long().new_tensor(0.5)",
     ],
 )
 def test_a_cast_takes_a_bound_away(cast: str) -> None:
@@ -93,3 +96,12 @@ def test_a_positive_number_may_be_0_in_float16(cast: str) -> None:
     assert unmet(function(f"torch.log(x[x > 0].{cast})")) == [(2, "SL101")]
     assert unmet(function(f"torch.log(x.clamp(min=1e-3).{cast})")) == []
     assert unmet(function("torch.log(x[x > 0].bfloat16())")) == []
+
+
+def test_a_new_tensor_has_the_type_of_the_one_that_is_asked() -> None:
+    assert assumed("def f(x):\n    return 1 / x.new_tensor(1e-9)\n") == [(2, "SL102")]
+
+
+def test_a_literal_is_held_by_the_default_type() -> None:
+    code = f"{HEAD}    torch.set_default_dtype(torch.float16)\n    return 1 / torch.tensor(1e-10)\n"
+    assert [one.code for one in findings(code)] == ["SL102"]

@@ -65,8 +65,9 @@ def call_method(
             _store(node, attr, receiver, result, frame)
         return result
     operation, in_place = found
-    # `x.new_full(size, 1.0)` takes of its receiver the dtype and the device, no value.
-    given = positional if attr.startswith("new_") else [receiver, *positional]
+    given = [receiver, *positional]
+    if attr.startswith("new_"):  # takes of its receiver the dtype and the device, no value
+        given, keywords = positional, {"dtype": _type_of(receiver, frame), **keywords}
     if of_arrays := arrays.is_array(receiver, frame):
         keywords = {arrays.keyword(name): value for name, value in keywords.items()}
     operands = name_operands(operation.parameters, given, keywords)
@@ -76,6 +77,12 @@ def call_method(
     if in_place:
         _store(node, attr, receiver, result, frame)
     return result
+
+
+def _type_of(receiver: Value, frame: Frame) -> Value:
+    """`x.dtype`."""
+    key = frame.graph.part("attribute", receiver.key, "dtype")
+    return Value("attribute", key, Kind.FOREIGN, {"input": receiver}, dtype=receiver.dtype, name="dtype")
 
 
 def _refill(receiver: Value, node: ast.Call, frame: Frame) -> None:

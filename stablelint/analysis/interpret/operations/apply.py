@@ -321,11 +321,11 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
 
 
 def element_type(source: Value) -> str | None:
-    """The element type that an argument is, or has: `torch.int32`, `torch.LongTensor`, `y.dtype`, a layer."""
-    if source.kind is Kind.NAMESPACE:
+    """The element type that an argument is, or has: `torch.int32`, `"torch.LongTensor"`, `y.dtype`, a layer."""
+    if source.kind in (Kind.NAMESPACE, Kind.STRING) and isinstance(source.data, str):
         root, _, name = source.data.partition(".")
         types = _PYTHON_TYPES if root == "builtins" else TENSOR_TYPES
-        return types.get(name.rpartition(".")[2]) or None
+        return types.get(name.rpartition(".")[2]) or source.dtype
     return source.dtype
 
 

@@ -122,12 +122,15 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     parts = _leaves(data)
     if "dtype" not in operands and all(type(part.constant()) is int for part in parts):
         dtype = "int64"
+    default = frame.session.default_dtype or "float32"
+    if dtype is None and "dtype" not in operands and all(part.kind is Kind.NUMBER for part in parts):
+        dtype = default if any(type(part.constant()) is float for part in parts) else None
     interval, zero = parts[0].interval, parts[0].zero
     for part in parts[1:]:
         interval, zero = interval.join(part.interval), max(zero, part.zero)
     if not interval.is_point:
         zero = min(zero, Attained.COINCIDENCE)  # some of the literals are 0, and which is read is not known
-    interval = held_in(dtype or "float32", interval)
+    interval = held_in(dtype or default, interval)
     value = Value(
         "tensor", frame.graph.key("tensor", dtype, data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
