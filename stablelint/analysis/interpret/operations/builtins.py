@@ -45,6 +45,9 @@ def call_builtin(
         return apply("abs", {"input": first}, node, frame)
     if name == "pow" and len(positional) == 2:
         return apply("pow", {"input": positional[0], "exponent": positional[1]}, node, frame)
+    digits = positional[1] if len(positional) > 1 else keywords.get("ndigits")
+    if name == "round" and first is not None and digits is not None and digits.kind is not Kind.NONE:
+        return _rounded_to(digits, first, node, frame)
     if name in ("float", "int", "bool", "round") and first is not None:
         return _number(name, first, node, frame)
     if name == "sum" and first is not None:
@@ -150,7 +153,7 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         open_ended = replace(made, key=key, assumed=True, interval=TOP, zero=Attained.NONE, belief=belief)
         return open_ended if first.assumed else made
     operands, interval, zero = {"input": first}, frame.state.effective(first), first.zero
-    if name in ROUNDED and len(node.args) == 1:
+    if name in ROUNDED:
         operands["rounded"] = frame.graph.constant(name)
         interval = result_interval("item", operands, {"input": interval}, FLOAT64)
         zero = max(zero, Attained.COINCIDENCE) if interval != TOP and interval.contains(0.0) else zero
@@ -165,6 +168,18 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
         and all(v.op in _SET for v in first.operands.values())
     )
     return sized(value, f"int({ast.unparse(node.args[0])})") if name == "int" and settings else value
+
+
+def _rounded_to(digits: Value, first: Value, node: ast.Call, frame: Frame) -> Value:
+    """`round(x, 2)`: what lies below half of the last digit is 0."""
+    places, lies = digits.constant(), frame.state.effective(first)
+    interval = TOP
+    if isinstance(places, int) and abs(places) < sys.float_info.dig:
+        low, high = (round(end, places) if math.isfinite(end) else end for end in (lies.lo, lies.hi))
+        interval = Interval(low, high, nan=lies.nan)
+    zero = max(first.zero, Attained.COINCIDENCE) if interval.contains(0.0) else Attained.NONE
+    key = frame.graph.key("round", first.key, digits.key)
+    return Value("item", key, Kind.NUMBER, {"input": first}, interval, zero, node=node, module=frame.module)
 
 
 def _sum(first: Value, node: ast.Call, frame: Frame) -> Value:

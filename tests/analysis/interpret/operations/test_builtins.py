@@ -53,3 +53,17 @@ def test_a_thing_is_not_of_one_class_because_it_is_of_another() -> None:
             return torch.log(y)
     """
     assert "SL101" in {rule for _, rule in unmet(program)}
+
+
+@pytest.mark.parametrize(
+    ("divisor", "is_safe"),
+    [
+        ("round(abs(n) + 0.6)", True),
+        ("round(abs(n) + 0.6, 1)", True),
+        ("round(abs(n) + 0.1, 0)", False),
+        ("round(abs(n) + 0.01, ndigits=1)", False),
+        ("round(abs(n) + 1, m)", False),
+    ],
+)
+def test_what_lies_below_half_of_the_last_digit_is_rounded_to_zero(divisor: str, is_safe: bool) -> None:
+    assert (unmet(f"def f(x, n: float, m: int):\n    return x / {divisor}\n") == []) == is_safe
