@@ -17,6 +17,7 @@ from stablelint.analysis.files.reading import (
     added_to_search_path,
     declared_names,
     entered_names,
+    lent_by,
     names_divided_by,
     outline_of,
     with_sources,
@@ -192,6 +193,13 @@ class ClassInfo:
         """Attributes that are assigned after construction."""
         later = self.methods.keys() - self.builders
         return frozenset().union(*(self.touches(name).assigned for name in later))
+
+    @cached_property
+    def lent(self) -> frozenset[str]:
+        """The methods that its text hands to others, who may call them at any time; "" where it hands them an object."""
+        out = frozenset().union(*(lent_by(method.node) for method in self.methods.values()))
+        computed = {n for n, m in self.methods.items() if m.has_decorator("property", "cached_property")}
+        return out & ({"", *self.methods} - computed)
 
     @cached_property
     def subclasses(self) -> list[ClassInfo]:

@@ -9,11 +9,13 @@ from typing import Any, TypeGuard
 
 from stablelint.syntax.names import called_name
 from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
+from stablelint.syntax.writes import is_of_self
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _RAISING = frozenset({ast.Raise, ast.Assert})
 ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 """Functions that raise where their first argument is false."""
+_READING = frozenset("super isinstance issubclass type id len hasattr getattr str repr print hash".split())
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -149,6 +151,22 @@ def names_handed_out(node: FunctionNode) -> frozenset[str]:
     nodes = [n for value in values if value is not None for n in ast.walk(value)]
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+
+
+def lent_by(node: FunctionNode) -> frozenset[str]:
+    """What a method hands to others that can change its object by it: methods and other attributes, and "" for `self`."""
+    nodes = list(descendants(node))
+    kept = {id(n.value) for n in nodes if isinstance(n, ast.Attribute | ast.Return)}
+    for call in (n for n in nodes if isinstance(n, ast.Call)):
+        kept.add(id(call.func))
+        if isinstance(call.func, ast.Name) and call.func.id in _READING:
+            kept.update(map(id, call.args))
+    bare = {"" for n in nodes if isinstance(n, ast.Name) and n.id == "self" and id(n) not in kept}
+    return frozenset(
+        bare.union(
+            n.attr for n in nodes if isinstance(n, ast.Attribute) and is_of_self(n) and id(n) not in kept
+        )
+    )
 
 
 def declared_names(tree: ast.AST) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import findings
+from tests.analysis.support import assumed, findings
 
 HEAD = "import torch\n\n\n"
 
@@ -15,6 +15,13 @@ HEAD = "import torch\n\n\n"
         "        reset(self)\n        return x / self.n\n\n\ndef reset(thing):\n    thing.n = 0.0\n",
         "class A:\n    def __setattr__(self, name, value):\n        object.__setattr__(self, name, 0.0)\n"
         "    def f(self, x):\n        self.n = 2.0\n        return x / self.n\n",
+        "class A:\n    def __init__(self, others):\n        others.add(self.drop)\n    def drop(self):\n"
+        "        self.n = 0.0\n    def f(self, x, others):\n        if self.n > 0:\n            others.run(x)\n"
+        "            return x / self.n\n",
+        "class A:\n    def __init__(self, others):\n        others.add(self)\n    def f(self, x, others):\n"
+        "        if self.n > 0:\n            others.run(x)\n            return x / self.n\n",
+        "from package import Base\n\n\nclass A(Base):\n    def f(self, x):\n        if self.n > 0:\n"
+        "            self.reset()\n            return x / self.n\n",
     ],
 )
 def test_what_others_write_is_not_believed(code: str) -> None:
@@ -24,3 +31,22 @@ def test_what_others_write_is_not_believed(code: str) -> None:
 def test_a_key_behind_a_merged_mapping_keeps_its_value() -> None:
     code = 'def f(x, given):\n    settings = {**given, "eps": 1e-6}\n    return 1 / (x.abs() + settings["eps"])\n'
     assert findings(HEAD + code) == []
+
+
+@pytest.mark.parametrize("lent", ["self.apply(self.start)", "isinstance(self, list)", "super().__init__()"])
+def test_what_nobody_can_change_through_what_is_lent_is_believed(lent: str) -> None:
+    code = (
+        f"class A(torch.nn.Module):\n    def __init__(self):\n        {lent}\n    def start(self, m):\n"
+        "        m.weight = 0\n    def f(self, x, others):\n        if self.n > 0:\n            others.run(x)\n"
+        "            return 1 / self.n\n"
+    )
+    assert findings(HEAD + code) == []
+
+
+def test_a_default_of_a_field_may_be_another_tensor() -> None:
+    code = (
+        "from dataclasses import dataclass, field\n\n\n@dataclass\nclass A:\n"
+        "    d: torch.Tensor = field(default_factory=lambda: torch.ones(3))\n    def f(self):\n"
+        "        return torch.log(self.d)\n"
+    )
+    assert assumed(HEAD + code, "") == [(11, "SL101")]

@@ -109,6 +109,8 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
                 return _module_method(receiver, attr, [*positional, *keywords.values()], node, frame)
             if classes.register(receiver, attr, positional, keywords, frame):
                 return frame.graph.constant(None, node)
+            if target.op == "attribute":
+                classes.let_inherit(receiver, attr, frame)
             if attr in HOOKS and _may_answer(positional):
                 frame.state.attributes[receiver.key, "forward"] = frame.graph.unknown("forward", node)
         if receiver.kind is Kind.LAYER and attr == "forward":

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from stablelint.analysis.interpret.objects.classes import let_unseen_run
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.interpret.statements.writing import (
     STORED,
@@ -35,6 +36,7 @@ def opaque(
             in_place = known_to_read and op.endswith("_")
             let_write(op.rpartition(".")[2], operands.values(), frame, in_place)
         _hand_over(operands.values(), frame)
+        let_unseen_run(frame)
         for name, given in operands.items():
             if given.kind is Kind.UNKNOWN:
                 own = op.startswith("method.") and name == "input"

@@ -19,12 +19,15 @@ from stablelint.analysis.interpret.objects.lineage import (
     definition,
     definitions,
     find_method,
+    has_unseen_base,
     inherits_from,
     is_dataclass,
+    is_module,
     overriding,
 )
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import (
+    disowned,
     exposed,
     forgotten,
     is_tested,
@@ -42,6 +45,7 @@ _REGISTERS = {
     "register_module": ("name", "module"),
     "add_module": ("name", "module"),
 }
+_LOADING = frozenset({"load_state_dict"})  # what modules have that writes into their tensors
 _ACCESS = ("__setattr__", "__getattribute__")
 _DEPTH = 8  # calls within which objects are made
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
@@ -142,6 +146,29 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
             if definition(own, name, frame) is None:
                 thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
                 exposed(thing.key, "", frame)
+
+
+def let_unseen_run(frame: Frame) -> None:
+    """Forgets what others may change of the object whose method runs here: those to whom its class hands it."""
+    instance = frame.receiver
+    if instance is None or instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
+        return
+    for info in ancestors(instance.data[0], frame):
+        for name in sorted(info.lent):
+            if name:
+                forget_touched(instance, info.methods[name], frame)
+            else:
+                disowned(instance, "", frame)
+
+
+def let_inherit(instance: Value, method: str, frame: Frame) -> None:
+    """Forgets what a method of an object may change that is not seen: one of a base in a library."""
+    info: ClassInfo = instance.data[0]
+    if method in _LOADING and is_module(info):
+        made = instance.data[1].settled()
+        _forget(instance, [attr for attr, value in made.items() if value.kind is Kind.TENSOR], frame)
+    elif _may_forget(instance, frame) and has_unseen_base(info, frame):
+        disowned(instance, "", frame)
 
 
 def forget_written(attributes: Set[str], frame: Frame) -> None:
@@ -325,6 +352,10 @@ def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
     number = value.op == "const" and isinstance(value.data, int | float) and not isinstance(value.data, bool)
     if (number or value.kind is Kind.TENSOR) and is_written(info, attr):
         return frame.graph.unknown(attr, node, value.kind)
+    if value.kind is Kind.TENSOR:
+        return opened(
+            value, frame.graph.key("field", id(info.node), attr), f"{attr}={ast.unparse(node)}", frame
+        )
     if value.op == "const":
         key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
@@ -10,6 +11,7 @@ from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
 
 _DEPTH = 8
+_KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
 
 
 def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
@@ -85,6 +87,15 @@ def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
     """Whether a class has a base that is, by its name, one of a package that is not read."""
     return any(
         _qualified(base, above).startswith(package)
+        for above in ancestors(info, frame)
+        for base in above.node.bases
+    )
+
+
+def has_unseen_base(info: ClassInfo, frame: Frame) -> bool:
+    """Whether a class has a base that is not read, other than those of Python and of torch."""
+    return any(
+        _base(base, above, frame) is None and _qualified(base, above).partition(".")[0] not in _KNOWN_ROOTS
         for above in ancestors(info, frame)
         for base in above.node.bases
     )
