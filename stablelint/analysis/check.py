@@ -264,7 +264,7 @@ class _Analysis:
         """Functions defined within a function: each once, with what surrounds it."""
         handed_out = names_handed_out(root.function.node) if root.nested else frozenset()
         for node in root.nested:
-            info = FunctionInfo(node, self._module, None, outer)
+            info = FunctionInfo(node, self._module, None, outer, around=outer.function)
             self._session.closures.append(info)
             inner = inline.enter(info, self._arguments_within(info, root, outer), None, outer)
             inner.depth, inner.reporting = 0, True

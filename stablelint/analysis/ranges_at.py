@@ -178,7 +178,7 @@ def _bodies(module: ModuleInfo, session: Session, rows: range | None) -> Iterato
         session.running = [id(function.node)]
         inline.execute_function(function, frame)
         for node in _nested(function.node):
-            inner = FunctionInfo(node, module, None, frame)
+            inner = FunctionInfo(node, module, None, frame, around=frame.function)
             session.closures.append(inner)
             run_function(inner, frame)
 

@@ -47,7 +47,7 @@ _LOSSES = frozenset({"criterion", "crit", "loss_fn", "loss_func", "loss_function
 _ELSEWHERE = sys.stdlib_module_names | frozenset(
     "scipy pandas tensorflow jax flax optax sklearn matplotlib PIL cv2 keras cupy".split()
 )
-_FOREIGN = _ELSEWHERE | {"torch", "numpy"}
+FOREIGN = _ELSEWHERE | {"torch", "numpy"}
 # Further words by which an operation can come about: operators, and operations that are rewritten to it.
 _OTHER_WORDS: Mapping[str, str] = {
     "add": "+",
@@ -308,7 +308,7 @@ def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -
         return True
     if name[:1] == "_" and is_of_self(function):
         return True
-    return top not in _FOREIGN if top else name[:1].isupper() and type(function) is ast.Name
+    return top not in FOREIGN if top else name[:1].isupper() and type(function) is ast.Name
 
 
 def _look_at_constant(node: ast.Constant, seen: Glance) -> None:

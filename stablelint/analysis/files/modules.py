@@ -6,11 +6,19 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from stablelint.analysis.files.handing import (
+    Handed,
+    Writer,
+    attributes_handed_on,
+    handed_on,
+    lent_by_calls,
+    settle,
+)
 from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
@@ -20,10 +28,9 @@ from stablelint.analysis.files.reading import (
     lent_by,
     names_divided_by,
     outline_of,
-    with_sources,
 )
 from stablelint.analysis.files.sights import Sights
-from stablelint.syntax.names import called_name, imported_module, imported_names
+from stablelint.syntax.names import called_name, imported_module, imported_names, last_name
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.source import Source
@@ -46,6 +53,8 @@ class FunctionInfo:
     closure: object | None = None  # the frame in which a nested function was defined
     # Of a private function: those in the file that call it by its name.
     callers: tuple[FunctionInfo, ...] = ()
+    around: FunctionInfo | None = None  # in which a nested function stands
+    nests: bool = True  # its text may hold other functions
 
     @property
     def name(self) -> str:
@@ -91,8 +100,63 @@ class FunctionInfo:
 
     @cached_property
     def writes(self) -> frozenset[str]:
-        """The names of what its text may change in place, by that name or by another."""
-        return with_sources(self.changed, self.node)
+        """The names of what it may change in place, by that name or by another, itself or through what it calls."""
+        settle(self)
+        return frozenset(self.__dict__["writes"])
+
+    def settle(self, writes: frozenset[str]) -> None:
+        """Keeps what it writes, which is found together with what the functions write that it calls."""
+        self.__dict__["writes"] = writes
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether `writes` has been asked for."""
+        return "writes" in self.__dict__
+
+    @cached_property
+    def calls(self) -> Sequence[ast.Call]:
+        """The calls in its text."""
+        return [n for n in descendants(self.node) if type(n) is ast.Call]
+
+    @cached_property
+    def handed(self) -> list[Handed]:
+        """The calls of functions of the file, or with them, see `handed_on`."""
+        unnamed: dict[int, Writer] = {id(one.node): one for _, one in self.nested}
+        return list(handed_on(self.calls, self.named, unnamed))
+
+    @property
+    def named(self) -> Mapping[str, Sequence[Writer]]:
+        """The functions that it can call by a name: those of the file, around it and within it."""
+        named = self.around.named if self.around is not None else self.module.named
+        if not self.nested:
+            return named
+        own: dict[str, list[Writer]] = {}
+        for name, one in self.nested:
+            own.setdefault(name, []).append(one)
+        return {**named, **own}
+
+    @cached_property
+    def lent(self) -> frozenset[str]:
+        """The names of what it hands to functions of other files, and to objects."""
+        return lent_by_calls(self.calls, self.module.imports, self.module.classes)
+
+    @cached_property
+    def passes_on(self) -> frozenset[str]:
+        """The attributes of `self` that it hands to functions that write into them."""
+        return attributes_handed_on(self)
+
+    @cached_property
+    def nested(self) -> list[tuple[str, FunctionInfo]]:
+        """The functions and lambdas in its text, with the names that they have there."""
+        if not self.nests:
+            return []
+        nodes = descendants(self.node)[1:]
+        named = {id(n.value): last_name(n.targets[0]) for n in nodes if isinstance(n, ast.Assign)}
+        functions = (n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+        return [
+            (getattr(n, "name", named.get(id(n), "")), FunctionInfo(n, self.module, around=self))
+            for n in functions
+        ]
 
     @cached_property
     def declared(self) -> frozenset[str]:
@@ -134,6 +198,8 @@ class FunctionInfo:
         """Takes over what a look at its text has shown."""
         touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
         self._keep(frozenset(seen.changed - {""}), touches)
+        self.calls = [call for calls in seen.calls.values() for call in calls]
+        self.nests = bool(seen.nested)
 
     def outlive(self) -> None:
         """Keeps what its body writes into, and divides by, for when that is dropped."""
@@ -291,6 +357,17 @@ class ModuleInfo:
             for one in self.source.tree.body
         )
 
+    @cached_property
+    def named(self) -> Mapping[str, Sequence[Writer]]:
+        """The functions and methods of the file, by name."""
+        found: dict[str, list[Writer]] = {}
+        methods = (
+            m for info in (*self.classes.values(), *self.inner.values()) for m in info.methods.values()
+        )
+        for function in (*self.functions.values(), *methods):
+            found.setdefault(function.name, []).append(function)
+        return found
+
     def is_written_into(self, name: str) -> bool:
         """Whether a statement of the file writes into the object of a name, assignments at the top level left out."""
         return self.source.text.count(name) != 1 and name in self._changed
@@ -394,6 +471,7 @@ def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     info = module.inner.get(id(node))
     if info is None:
         info = module.inner[id(node)] = _class(node, module)
+        vars(module).pop("named", None)
     return info
 
 

@@ -43,8 +43,8 @@ def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
             bound, given = [statement.target], statement.iter
         else:
             continue
-        for name in (name for target in bound for name in _sources(target)):
-            sources.setdefault(name, set()).update(_sources(given))
+        for name in (name for target in bound for name in sources_of(target)):
+            sources.setdefault(name, set()).update(sources_of(given))
     found, new = set(names), set(names)
     while new:
         new = set().union(*(sources.get(name, ()) for name in new)) - found
@@ -52,21 +52,21 @@ def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
     return frozenset(found)
 
 
-def _sources(node: ast.expr) -> Iterator[str]:
+def sources_of(node: ast.expr) -> Iterator[str]:
     """The names of what an expression may be, or be a view of: of arithmetic none."""
     if isinstance(node, ast.Name):
         yield node.id
     elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
-        yield from _sources(node.value)
+        yield from sources_of(node.value)
     elif isinstance(node, ast.Call):
         for part in (node.func, *node.args):
-            yield from _sources(part)
+            yield from sources_of(part)
     elif isinstance(node, ast.Tuple | ast.List):
         for part in node.elts:
-            yield from _sources(part)
+            yield from sources_of(part)
     elif isinstance(node, ast.IfExp):
-        yield from _sources(node.body)
-        yield from _sources(node.orelse)
+        yield from sources_of(node.body)
+        yield from sources_of(node.orelse)
 
 
 def names_divided_by(nodes: Iterable[ast.AST]) -> frozenset[str]:

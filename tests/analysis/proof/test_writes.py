@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import findings
+from tests.analysis.support import findings, unmet
 
 HEAD = "import torch\n\n\ndef f(x: torch.Tensor, index):\n"
 
@@ -76,6 +76,40 @@ def test_what_is_taken_out_of_a_container_may_be_what_was_put_in(take: str) -> N
 def test_a_scatter_of_another_package_writes_into_nothing_that_is_given() -> None:
     code = "from torch_scatter import scatter_add\n\n\ndef f(x, index):\n    return 1 / scatter_add(x.exp(), index, dim=0)\n"
     assert "SL102" in [one.code for one in findings(code)]
+
+
+HELPER = "def h(z):\n    z.mul_(-1)\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "def g(z):\n    h(z)\n",
+        "def g(z):\n    h(z)\n    return z.abs() + 1\n",
+        "def g(*zs):\n    return i(*zs)\n\n\ndef i(z):\n    h(z.view(-1))\n",
+        "def g(z):\n    i([z])\n\n\ndef i(zs):\n    for z in zs:\n        h(z)\n",
+        "def g(z):\n    list(map(lambda w: w.neg_(), [z]))\n",
+        "def g(z):\n    def i(w):\n        w.neg_()\n    i(z)\n    return 1\n",
+        "def g(z):\n    return i(z, 3)\n\n\ndef i(z, n):\n    h(z)\n    return g(z) if n else z\n",
+        "class A:\n    def step(self, z):\n        h(z)\n\n\nclass B(A):\n    def step(self, z):\n"
+        "        super().step(z)\n        return 1\n\n\ndef g(z):\n    B().step(z)\n",
+        "class A:\n    def __init__(self, z):\n        self.z = z\n    def go(self):\n        h(self.z)\n\n\n"
+        "def g(z):\n    A(z).go()\n",
+    ],
+)
+def test_a_helper_of_a_helper_writes_into_what_it_is_handed(helper: str) -> None:
+    code = f"{HELPER}{helper}\n\ndef f(x: torch.Tensor):\n    v = x.abs() + 1\n    g(v)\n    return torch.log(v)\n"
+    assert "SL101" in [one.code for one in findings(code)]
+
+
+def test_a_helper_in_a_loop_writes_for_the_next_turn() -> None:
+    body = "v = x.abs() + 1\n    for i in range(3):\n        r = torch.log(v)\n        h(v)\n    return r"
+    assert "SL101" in [one.code for one in findings(f"{HELPER}def f(x: torch.Tensor):\n    {body}\n")]
+
+
+def test_a_helper_of_a_helper_leaves_what_it_does_not_write_into() -> None:
+    code = f"{HELPER}def g(z, w):\n    h(z)\n    return w\n\n\ndef f(x: torch.Tensor):\n    v = x.abs() + 1\n"
+    assert unmet(f"{code}    g(x.clone(), v)\n    return torch.log(v)\n") == []
 
 
 @pytest.mark.parametrize("left", ["return z", "return z.view(-1)"])

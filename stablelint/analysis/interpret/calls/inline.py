@@ -63,10 +63,7 @@ def call_function(
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
     given = written_by(function, bound)
-    if given:
-        result = _result_of_writing(function, bound, given, receiver, node, frame)
-    else:
-        result = _result_of(function, bound, receiver, node, frame)
+    result = _result_of(function, bound, given, receiver, node, frame)
     if function.outline.checks:
         _pass_check(function, bound, receiver, frame)
     for name in function.writes & bound.keys() - given.keys():
@@ -81,8 +78,6 @@ def call_function(
     if function.module.sights.writes(function.name):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN
         result = frame.graph.unknown(node=node, kind=kind)  # another function has taken its place
-    for container in (v for v in given.values() if v.kind not in STORED):
-        replaced(container, forgotten(container, node, frame), frame)
     return result
 
 
@@ -115,22 +110,6 @@ def _pass_check(
         hand_over([Caller.at(inner.state)], frame.state)
 
 
-def _result_of_writing(
-    function: FunctionInfo,
-    bound: dict[str, Value],
-    given: Mapping[str, Value],
-    receiver: Value | None,
-    node: ast.AST,
-    frame: Frame,
-) -> Value:
-    """What a call yields that may change tensors and containers among its arguments, or around it."""
-    inner = run_function(function, bound, receiver, frame)
-    hand_back(inner, given, frame)
-    if inner is None:
-        return frame.graph.unknown(node=node)
-    return join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
-
-
 def written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
     """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
     if not function.writes:
@@ -150,28 +129,45 @@ def _is_writable(value: Value) -> bool:
 
 
 def _result_of(
-    function: FunctionInfo, bound: dict[str, Value], receiver: Value | None, node: ast.AST, frame: Frame
+    function: FunctionInfo,
+    bound: dict[str, Value],
+    given: Mapping[str, Value],
+    receiver: Value | None,
+    node: ast.AST,
+    frame: Frame,
 ) -> Value:
-    """What a call yields that leaves its arguments as they are: as it is remembered, or interpreted."""
+    """What a call yields, as it is remembered or interpreted; what it may write into is `given`."""
     memo = (id(function.node), receiver.key if receiver else 0, *(v.key for v in bound.values()))
     if isinstance(function.closure, Frame):
         memo = (*memo, *(v.key for v in function.closure.state.names.values()))
     known = frame.session.memo.get(memo)
     if known is not None:
         return known
-    if not _is_telling(function):
+    if not given and not _is_telling(function):
         if function.outline.returns or function.outline.generator:
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
     since = frame.graph.youngest
     inner = run_function(function, bound, receiver, frame)
+    _hand_back(inner, given, function, node, frame)
     if inner is None:
         return frame.graph.unknown(node=node)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
-    if frame.reporting and frame.session.is_elsewhere(function.module):
+    if frame.reporting and not given and frame.session.is_elsewhere(function.module):
         observe_beyond(result, since, node, frame)
-    frame.session.memo[memo] = result
+    if inner.wrote.isdisjoint(given):
+        frame.session.memo[memo] = result
     return result
+
+
+def _hand_back(
+    inner: Frame | None, given: Mapping[str, Value], function: FunctionInfo, node: ast.AST, frame: Frame
+) -> None:
+    """Lets the caller know what a body has written into tensors and containers; into all of them where it was not run."""
+    hand_back(inner, given, frame)
+    for name, value in given.items():
+        if value.kind not in STORED and (inner is None or name in inner.wrote or name in function.changed):
+            replaced(value, forgotten(value, node, frame), frame)
 
 
 def _build(

@@ -242,7 +242,7 @@ def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> tuple[fr
     pending.extend(f for name in method.touches.called for f in definitions(info, name, frame))
     for function in pending:  # grows while it is walked
         found = function.touches
-        touched |= found.assigned | found.others
+        touched |= found.assigned | found.others | function.passes_on
         pending.extend(f for name in found.called - seen for f in definitions(info, name, frame))
         seen |= found.called
     return frozenset(touched), frozenset(seen)

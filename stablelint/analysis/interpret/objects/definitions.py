@@ -11,7 +11,7 @@ from stablelint.analysis.values.value import Kind, Value
 def function_value(function: FunctionInfo | FunctionNode, frame: Frame) -> Value:
     """A function as a value; a nested one keeps the frame it was defined in."""
     if not isinstance(function, FunctionInfo):
-        function = FunctionInfo(function, frame.module, None, frame)
+        function = FunctionInfo(function, frame.module, None, frame, around=frame.function)
         frame.session.closures.append(function)
     key = frame.graph.key("function", id(function.node))
     return Value("function", key, Kind.FUNCTION, node=function.node, data=function, name=function.name)

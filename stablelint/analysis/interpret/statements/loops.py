@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.files.handing import handed_on, lent_by_calls, names_handed_on
 from stablelint.analysis.interpret.expressions import evaluate, evaluate_test, wait
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.operations import layers
@@ -122,7 +123,7 @@ def _loop(
     frame.loop_depth += 1
     reporting = frame.reporting
     changed = _assigned_names(body)
-    if frame.loop_depth <= _MAX_NESTED_LOOPS and not _leaves_something(body, changed, before):
+    if frame.loop_depth <= _MAX_NESTED_LOOPS and not _leaves_something(body, changed, frame):
         frame.session.budget += 200 if reporting else 0
     elif frame.loop_depth <= _MAX_NESTED_LOOPS:
         frame.reporting = False
@@ -168,11 +169,22 @@ def _forget(body: list[ast.stmt], changed: set[str], frame: Frame) -> None:
             written_into(held, frame.graph.unknown(held.name, node, Kind.TENSOR), frame)
 
 
-def _leaves_something(body: list[ast.stmt], changed: set[str], before: State) -> bool:
+def _leaves_something(body: list[ast.stmt], changed: set[str], frame: Frame) -> bool:
     """Whether a turn can leave anything to the next: what it changes is known before the loop."""
+    before = frame.state
     if not changed.isdisjoint(before.names):
         return True
-    return any(_may_change(n, before) for s in body for n in descendants(s))
+    nodes = [n for s in body for n in descendants(s)]
+    return any(_may_change(n, before) for n in nodes) or _hands_on(nodes, before, frame)
+
+
+def _hands_on(nodes: list[ast.AST], before: State, frame: Frame) -> bool:
+    """Whether a body calls a function that may write into something of which something is known before."""
+    calls = [n for n in nodes if isinstance(n, ast.Call)]
+    named = frame.function.named if frame.function is not None else frame.module.named
+    names = names_handed_on(handed_on(calls, named, {}))
+    names |= lent_by_calls(calls, frame.module.imports, frame.module.classes)
+    return any(_is_told(before.names.get(name), before) for name in names)
 
 
 def _may_change(node: ast.AST, before: State) -> bool:
@@ -185,7 +197,11 @@ def _may_change(node: ast.AST, before: State) -> bool:
             return True
     elif type(node) not in (ast.Subscript, ast.keyword):
         return False
-    held = before.names.get(written_name(node))
+    return _is_told(before.names.get(written_name(node)), before)
+
+
+def _is_told(held: Value | None, before: State) -> bool:
+    """Whether something is known of what a name stands for."""
     return held is not None and (held.interval != TOP or before.knows(held.key) or held.kind in _CONTAINERS)
 
 

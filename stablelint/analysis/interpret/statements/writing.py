@@ -75,14 +75,23 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
         left = [state.names[HELD + name] for state in ends]
         if left and given[name].kind in STORED:
             written_into(given[name], join(frame.graph, left), frame)
-        kept = [{tensor.key for tensor in _tensors_in(one)} for one in left]
-        for tensor in _tensors_in(given[name]) if given[name].kind not in STORED else ():
-            if not all(tensor.key in keys for keys in kept):
-                written_into(tensor, _written(tensor, frame), frame)
+        if given[name].kind in STORED:
+            continue
+        kept = [{part.key for part in _parts_of(one)} for one in left]
+        for part in _parts_of(given[name]):
+            if not all(part.key in keys for keys in kept):
+                for tensor in _tensors_in(part):
+                    written_into(tensor, _written(tensor, frame), frame)
 
 
 def _written(value: Value, frame: Frame) -> Value:
     return Value("written", frame.graph.fresh(), value.kind, dtype=value.dtype)
+
+
+def _parts_of(container: Value) -> Iterator[Value]:
+    """What lists and mappings hold, at whatever depth, where it may be a tensor: on whichever path, as it is."""
+    for part in (*lists.held_by(container).values(), *lists.elements_of(container)):
+        yield from [part] if part.kind in STORED else _parts_of(part)
 
 
 def _tensors_in(value: Value) -> Iterator[Value]:
