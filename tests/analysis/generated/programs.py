@@ -1,9 +1,12 @@
 """Draws programs: functions of two tensors and a number, at whose end logarithms, quotients and the like are taken."""
 
 import collections
+import contextlib
 import dataclasses
 import functools
+import itertools
 import math
+import operator
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +18,12 @@ import torch.nn.functional as F
 from tests.analysis.generated import templates
 
 NAMESPACE: dict[str, Any] = {
-    "collections": collections, "dataclasses": dataclasses, "functools": functools, "math": math, "np": np,
-    "torch": torch, "F": F,
+    "collections": collections, "contextlib": contextlib, "dataclasses": dataclasses, "functools": functools,
+    "itertools": itertools, "math": math, "operator": operator, "np": np, "torch": torch, "F": F,
 }  # fmt: skip
 HEAD = (
-    "import collections\nimport dataclasses\nimport functools\nimport math\nimport numpy as np\nimport torch\n"
-    "import torch.nn.functional as F\n\n\ndef f(x, y, n):\n"
+    "import collections\nimport contextlib\nimport dataclasses\nimport functools\nimport itertools\nimport math\n"
+    "import operator\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\n\n\ndef f(x, y, n):\n"
 )
 _KINDS = ("tensor", "number", "write", "block")
 _SHARES = (55, 12, 18, 15)

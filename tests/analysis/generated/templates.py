@@ -599,6 +599,291 @@ class M{i}(torch.nn.Module):
         return z.abs() * self.k + self.b
 m{i} = M{i}({j})
 v{i} = m{i}({t})
+
+v{i} = {t}.abs() + 1
+for step in range(3):
+    try:
+        if step == 1:
+            break
+        v{i} = v{i} + 1
+    finally:
+        v{i} = v{i} * {k}
+
+v{i} = {t}.abs() + 1
+for step in range(2):
+    try:
+        if {test}:
+            continue
+        v{i} = v{i} + 1
+    finally:
+        v{i}.mul_({k})
+
+def g{i}(z):
+    try:
+        return z
+    finally:
+        z.mul_({k})
+v{i} = g{i}({t}.abs() + 1)
+
+def g{i}(z):
+    for step in range(2):
+        try:
+            if step == 0:
+                return z.abs() + 1
+        finally:
+            return z.abs() + {k}
+v{i} = g{i}({t})
+
+@dataclasses.dataclass
+class C{i}:
+    z: torch.Tensor = dataclasses.field(default_factory=lambda: torch.ones(3))
+    def shifted(self):
+        return self.z.abs() + {k}
+v{i} = C{i}({t}).shifted()
+
+v{i} = {t}.half().new_full((3,), abs({k}) / 1e5 + 1e-9)
+
+v{i} = ({t}.abs() + 1e-9).type("torch.HalfTensor")
+
+v{i} = {t}.to(torch.int64).new_tensor(abs({k}) + 0.5)
+
+@contextlib.contextmanager
+def g{i}(z):
+    yield z
+    z.mul_({k})
+v{i} = {t}.abs() + 1
+with g{i}(v{i}) as w{i}:
+    w{i}.add_(1)
+
+v{i} = {t}.abs() + 1
+with contextlib.ExitStack() as s{i}:
+    s{i}.callback(v{i}.mul_, {k})
+
+v{i} = {t}.abs() + 1
+b{i} = functools.reduce(lambda a, z: a.mul_(z), [{k}, {j}], v{i})
+
+def g{i}(z, d):
+    z.sub_({k})
+    return z if d == 0 else g{i}(z, d - 1)
+v{i} = {t}.abs() + 1
+g{i}(v{i}, 1)
+
+v{i} = {t}.abs() + 1
+c{i} = []
+c{i}.append(v{i}.mul_)
+for a{i} in c{i}:
+    a{i}({k})
+
+v{i} = {t}.abs() + 1
+b{i} = list([v{i}])
+b{i}[0].mul_({k})
+
+v{i} = {t}.abs() + 1
+b{i} = tuple(z for z in (v{i}, {u}))
+b{i}[0].mul_({k})
+
+v{i} = {t}.abs() + 1
+b{i} = {{**{{"a": v{i}}}}}
+b{i}["a"].mul_({k})
+
+v{i} = {t}.abs() + 1
+v{i}[::2].mul_({k})
+
+v{i} = {t}.abs() + 1
+v{i}.view(2, -1)[0].copy_({u}.reshape(2, -1)[0])
+
+v{i} = {t}.abs() + 1
+torch.nn.init.constant_(v{i}, {k})
+
+v{i} = {t}.detach().abs() + 1
+a{i} = v{i}.numpy()
+np.multiply(a{i}, {k}, out=a{i})
+
+v{i} = {t}.detach().abs() + 1
+a{i} = v{i}.numpy()
+a{i}.T[0] = {k}
+
+v{i} = {t}.detach().abs() + 1
+a{i} = np.asarray(v{i})
+a{i}.fill({k})
+
+v{i} = {t}.abs() + 1
+sorted([v{i}, {u}.clone()], key=lambda z: z.sum().item())[0].mul_({k})
+
+v{i} = {t}.abs() + 1
+max(v{i}, {u}.clone(), key=lambda z: z.sum().item()).mul_({k})
+
+class C{i}:
+    def __init__(self, z):
+        self.kept = z
+    @property
+    def z(self):
+        return self.kept
+    @z.setter
+    def z(self, new):
+        self.kept = new * {k}
+o{i} = C{i}({t})
+o{i}.z = {u}.abs() + 1
+v{i} = o{i}.z
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def __setitem__(self, at, new):
+        self.z[at] = new * {k}
+    def __iter__(self):
+        return iter([self.z])
+v{i} = {t}.abs() + 1
+o{i} = C{i}(v{i})
+o{i}[0] = 1.0
+for b{i} in o{i}:
+    b{i}.add_({j})
+
+class B{i}:
+    def step(self, z):
+        return z.mul_({k})
+class C{i}(B{i}):
+    def step(self, z):
+        super().step(z)
+        return z.abs() + 1
+v{i} = {t}.abs() + 1
+b{i} = C{i}().step(v{i})
+
+class C{i}:
+    count = 0
+    def __init__(self):
+        C{i}.count += 1
+C{i}()
+v{i} = {t}.abs() + C{i}.count - 1
+
+class C{i}:
+    def __init__(self, n):
+        self.n = max(n, 1)
+        self.calls = [self.drop]
+    def drop(self):
+        self.n = {k}
+    def f(self, z):
+        if self.n > 0:
+            for call in self.calls:
+                call()
+            return z.abs() + self.n
+        return z.abs() + 2
+v{i} = C{i}({n}).f({t})
+
+v{i} = {t}.abs() + 1
+for step in range(3):
+    try:
+        v{i} = v{i} / (step - 1 if {n} is None else len([0] * step))
+    except ZeroDivisionError:
+        v{i} = v{i} * {k}
+        continue
+    else:
+        v{i} = v{i} + {j}
+
+v{i} = {t}.abs() + 1
+{n} > {k} and v{i}.mul_({j})
+
+v{i} = {t}.abs() + 1
+any(z.mul_({k}) is None for z in [v{i}])
+
+v{i} = torch.vmap(lambda row: row.abs() + {k})({t})
+
+v{i} = {t}.abs() + 1
+for a{i}, b{i} in itertools.zip_longest([v{i}], [{u}, {t}], fillvalue=v{i}):
+    a{i}.mul_({k})
+
+b{i} = list(itertools.accumulate([{k}, {j}, {n}], initial=1))
+v{i} = {t}.abs() + b{i}[-1]
+
+v{i} = {t}.abs() + 1
+for b{i} in itertools.chain([{u}.clone()], [v{i}]):
+    b{i}.mul_({k})
+
+g{i} = operator.methodcaller("mul_", {k})
+v{i} = {t}.abs() + 1
+g{i}(v{i})
+
+g{i} = operator.attrgetter("data")
+v{i} = {t}.abs() + 1
+g{i}(v{i}).mul_({k})
+
+async def g{i}(z):
+    z.mul_({k})
+    return z
+v{i} = {t}.abs() + 1
+try:
+    g{i}(v{i}).send(None)
+except StopIteration:
+    v{i} = v{i} + {j}
+
+class F{i}(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, z):
+        return z.abs() + {k}
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+v{i} = F{i}.apply({t})
+
+v{i} = round(abs({n}) + 0.1, 1)
+
+v{i} = torch.tensor(round(abs({n}) + 0.1, 0)) + {t}.abs()
+
+def h{i}(z):
+    z.mul_({k})
+def g{i}(z):
+    h{i}(z)
+    return z.abs() + 1
+v{i} = {t}.abs() + 1
+b{i} = g{i}(v{i})
+
+def h{i}(z, w):
+    w.mul_({k})
+def g{i}(*zs):
+    h{i}(*zs)
+v{i} = {t}.abs() + 1
+g{i}({u}, v{i})
+
+def h{i}(z):
+    z.mul_({k})
+v{i} = {t}.abs() + 1
+b{i} = {t}.abs() + 1
+for step in range(3):
+    b{i} = b{i} + 1 / v{i}
+    h{i}(v{i})
+v{i} = v{i} + 0 * b{i}
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def shrink(self, w):
+        w.mul_({k})
+    def go(self):
+        self.shrink(self.z)
+v{i} = {t}.abs() + 1
+o{i} = C{i}(v{i})
+o{i}.go()
+b{i} = o{i}.z
+
+def h{i}(zs):
+    for z in zs:
+        z.mul_({k})
+def g{i}(z):
+    def inner(w):
+        h{i}([w])
+    inner(z)
+    return 1
+v{i} = {t}.abs() + 1
+g{i}(v{i})
+
+def h{i}(d, z):
+    d["a"] = z
+def g{i}(d, z):
+    h{i}(d, z)
+    return z
+d{i} = {{"a": {t}.abs() + 1}}
+g{i}(d{i}, {u})
+v{i} = d{i}["a"]
 """
 
 # What is asked of a tensor or a number `{v}` at the end.
