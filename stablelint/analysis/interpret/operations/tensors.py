@@ -195,7 +195,8 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     if source.kind is Kind.LAYER or source.kind is Kind.INSTANCE:
         return layers.cast(source, next((v.dtype for v in operands.values() if v.dtype), None), frame)
     typed = [v for n, v in operands.items() if n != "input" and element_type(v) is not None]
-    result = apply(op, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
+    cast = "to" if op == "type_as" else op  # there is no other operand left
+    result = apply(cast, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
     result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
