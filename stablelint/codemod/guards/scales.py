@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
-from stablelint.codemod.flow.nodes import VIEWS, is_number, readers, unsigned, viewed
+from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
@@ -19,7 +19,7 @@ from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name, last_name
 
 _OF_RATIO = ".clamp(max=20.0)"
-_OF_FACTOR = ".clamp(max=40.0)"  # the square of the exponential is still finite
+_OF_BASE = ".clamp(max=40.0)"  # the square of the exponential is still finite
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _UNDER_SCALE = ".clamp_min(1e-12)"  # of whose root the reciprocal's square is finite
@@ -52,8 +52,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if _sizes_box(tree, node):
             return replace(proposal, template=f"${operand}{_OF_BOX}"), node
         is_double = proposal.bindings[operand].dtype == "float64"
-        if not is_double and _is_alone(tree, node) and _is_multiplied(tree, node):
-            return replace(proposal, template=f"${operand}{_OF_FACTOR}"), node
+        if (
+            not is_double
+            and _is_alone(tree, node)
+            and any(_is_squared(tree, one) for one in _exponentials(tree, node))
+        ):
+            return replace(proposal, template=f"${operand}{_OF_BASE}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if words.names_a_log_scale(ast.unparse(node)) and _is_scale(tree, node):
             raise Withheld(
@@ -270,19 +274,11 @@ def _is_alone(tree: Tree, node: ast.expr) -> bool:
     return sum(called_name(one) in _EXPONENTIALS for one in calls) == 1
 
 
-def _is_multiplied(tree: Tree, node: ast.expr) -> bool:
-    return any(_is_factor(tree, one) for one in _exponentials(tree, node))
-
-
-def _is_factor(tree: Tree, node: ast.expr) -> bool:
-    """Whether something else than a number is multiplied by a node, or a power taken of it."""
+def _is_squared(tree: Tree, node: ast.expr) -> bool:
+    """Whether a square or higher power is taken of a node."""
     above = tree.link(node).parent
-    if not isinstance(above, ast.BinOp):
-        return applied(tree, node, "square", "pow", "mul", "matmul") is not None
-    if is_product(above) and (is_number(above.left) or is_number(above.right)):
-        return _is_factor(tree, above)
-    is_base = isinstance(above.op, ast.Pow) and above.left is node
-    return is_base or isinstance(above.op, ast.Mult | ast.MatMult)
+    is_base = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Pow) and above.left is node
+    return is_base or applied(tree, node, "square", "pow") is not None
 
 
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:

@@ -30,7 +30,7 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
         ("Normal(x, scale=p[1].exp())", "Normal(x, scale=p[1].clamp(-20.0, 20.0).exp())"),
         ("Normal(x, (0.5 * q).exp())", "Normal(x, (0.5 * q.clamp(-30.0, 20.0)).exp())"),
         ("Normal(x, q.mul(0.5).exp())", "Normal(x, q.clamp(-30.0, 20.0).mul(0.5).exp())"),
-        ("x * p[1].exp()", "x * p[1].clamp(max=40.0).exp()"),
+        ("x * p[1].exp()", "x * p[1].clamp(max=80.0).exp()"),
         ("x * torch.exp(-logs)", "x * torch.exp(-logs.clamp(-20.0, 20.0))"),
         ("anchors[:, 2:] * p[1].exp()", "anchors[:, 2:] * p[1].clamp(max=4.135).exp()"),
     ],
@@ -162,7 +162,7 @@ def test_the_negative_of_a_logarithm_beside_it_is_bounded_for_both() -> None:
 
 def test_the_logarithm_of_a_share_is_no_scale() -> None:
     source = f"{HEAD}def f(lp, q):\n    return ((lp - q) * torch.exp(lp)).sum()\n"
-    assert "    return ((lp - q) * torch.exp(lp.clamp(max=40.0))).sum()\n" in rewritten(
+    assert "    return ((lp - q) * torch.exp(lp.clamp(max=80.0))).sum()\n" in rewritten(
         source, last(source, "lp", EXP)
     )
 
@@ -305,7 +305,7 @@ def test_the_logarithm_of_a_probability_is_no_logarithm_of_a_scale() -> None:
             source, "log_prob", EXP, occurrence=1, x=Binding("log_prob", span_of(source, "log_prob", 1))
         ),
     )
-    assert "log_prob.clamp(max=40.0).exp() * (q - log_prob)" in fixed
+    assert "log_prob.clamp(max=80.0).exp() * (q - log_prob)" in fixed
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ BOUNDED = "    if x:\n        q = x.clamp(min=x)\n    else:\n        q = torch.c
 
 def test_what_multiplies_the_exponential_is_no_term_beside_it() -> None:
     source = f"{HEAD}def f(q, d):\n    return d * (1 + q) * torch.exp(-q)\n"
-    assert "    return d * (1 + q) * torch.exp((-q).clamp(max=40.0))\n" in rewritten(
+    assert "    return d * (1 + q) * torch.exp((-q).clamp(max=80.0))\n" in rewritten(
         source, last(source, "-q", EXP)
     )
 
@@ -425,17 +425,14 @@ def test_the_ratio_of_two_scales_may_come_to_0() -> None:
 @pytest.mark.parametrize(
     ("result", "limits"),
     [
-        ("e * x", ".clamp(max=40.0)"),
-        ("2 * e * x", ".clamp(max=40.0)"),
         ("e**2", ".clamp(max=40.0)"),
         ("e.square()", ".clamp(max=40.0)"),
-        ("e @ x", ".clamp(max=40.0)"),
-        ("2 * e", ".clamp(max=80.0)"),
-        ("e + x", ".clamp(max=80.0)"),
+        ("e * x", ".clamp(max=80.0)"),
         ("2**e", ".clamp(max=80.0)"),
+        ("e**2 / (x.exp() + 1)", ".clamp(max=80.0)"),
     ],
 )
-def test_what_is_multiplied_is_bounded_where_its_square_is_finite(result: str, limits: str) -> None:
+def test_what_is_squared_is_bounded_where_its_square_is_finite(result: str, limits: str) -> None:
     source = f"{HEAD}def f(z, x):\n    e = torch.exp(z)\n    return {result}\n"
     assert f"    e = torch.exp(z{limits})\n" in rewritten(source, last(source, "z", EXP))
 
