@@ -33,6 +33,7 @@ _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_float
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
+_ARRAYS = ("numpy", "jax", "cupy")
 _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of these, too
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
@@ -108,7 +109,7 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
     if _is_array(value, site):
         return f"{named} is an array or a table, and no tensor"
-    if attribute.startswith("clamp") and is_complex(value):
+    if attribute.startswith("clamp") and (is_complex(value) or _is_conjugated(value)):
         return f"{named} is complex, and has no bound"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"
@@ -161,6 +162,11 @@ def _receiver(value: Value) -> str:
     return _short(ast.unparse(value.node.func.value))
 
 
+def _is_conjugated(value: Value) -> bool:
+    """Whether a value is made of a conjugate, which nobody takes of what is never complex."""
+    return any(part.op.rpartition(".")[2] == "conj" for part in behind(value))
+
+
 def _made_elsewhere(value: Value) -> str | None:
     """The class of another package whose instances a value is computed from, or None.
 
@@ -188,12 +194,12 @@ def _is_array(value: Value, site: Site) -> bool:
 def _may_be_array(value: Value, site: Site) -> bool:
     """Whether a value is computed as arrays are, too, of what is handed over, by a function that names nothing of torch's.
 
-    So it is only in a file that imports NumPy.
+    So it is only in a file that imports NumPy, or what is made after it.
     """
     function = site.frame.function
     if (
         function is None
-        or not _roots(function.module).get("numpy")
+        or not any(map(_roots(function.module).get, _ARRAYS))
         or _names_torch(function.node, function.module)
         or any(
             is_method_of_tensors(one) and _is_operand(value, one) for one in (site.value, *site.match.covered)

@@ -534,3 +534,22 @@ def test_what_a_function_of_tensors_takes_arithmetic_of_is_a_tensor() -> None:
             return 0.5 * torch.log((1 + x) / (1 - x))
         """)
     assert isinstance(written["SL104"], tuple)
+
+
+def test_what_is_made_of_a_conjugate_has_no_bound() -> None:
+    written = fixes("""
+        def wave_number(material, k):
+            return torch.sqrt(torch.conj(material)[:, None] - k**2)
+        """)
+    assert "is complex, and has no bound" in str(written["SL103"])
+
+
+def test_arrays_of_jax_have_no_methods_of_tensors() -> None:
+    written = fixes("""
+        import jax.numpy as jnp
+
+        def standardize(key):
+            field = draw(key)
+            return jnp.exp((field - field.mean()) / (field.std() + 1e-6))
+        """)
+    assert "nothing shows that `field` is a tensor" in str(written["SL107"])
