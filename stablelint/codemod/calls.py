@@ -10,6 +10,7 @@ from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.layout.arguments import appended
+from stablelint.codemod.layout.placed import beside_comment
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import instantiate
@@ -20,6 +21,8 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
+
+_COMMENT = re.compile(r"[ \t]*#")
 
 
 def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
@@ -60,6 +63,8 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
     region = file.tree.region(file.tree.statement(node))
     if not draft.lawful(file.tree, region, changes, replaced(file.tree, region, node, call)):
         raise Withheld("the argument cannot be added to this call")
+    if len(changes) == 1:
+        changes = beside_comment(file.tree.source, changes[0])
     return [*imports, *draft.edits(file.tree, changes)]
 
 
@@ -89,6 +94,9 @@ def delete_item(tree: Tree, node: ast.expr) -> list[Edit]:
     change = (start, end, "")
     if comments(tree.text(node)):
         raise Withheld("a comment inside the argument would be lost")
+    line = tree.source.line_start(tree.source.position(tree.start(node)).row)
+    if not source[line : tree.start(node)].strip() and _COMMENT.match(source, end):
+        raise Withheld("the comment behind it speaks of what would be gone")
     statement = tree.statement(node)
     region = tree.region(statement)
     parent = _without(link.parent, link.field, link.index or 0)

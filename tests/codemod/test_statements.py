@@ -78,6 +78,11 @@ def test_a_statement_with_a_comment_is_not_deleted() -> None:
     assert "comment" in withheld(source, proposal(source, "b()", "", kind="delete"))
 
 
+def test_an_element_that_a_comment_speaks_of_is_not_deleted() -> None:
+    lines = "net = nn.Sequential(\n    a,\n    nn.Softmax(1)  # probabilities\n)\n"
+    assert "comment" in withheld(lines, proposal(lines, "nn.Softmax(1)", "", kind="delete"))
+
+
 def test_an_element_is_deleted_with_its_comma() -> None:
     lines = "net = nn.Sequential(\n    a,\n    nn.Softmax(1),\n)\n"
     change = proposal(lines, "nn.Softmax(1)", "", kind="delete")

@@ -11,13 +11,17 @@ from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.source import SourceText
 
 _NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
+_LAST_TERM = re.compile(r"((?:\r\n|\n|\r)[ \t]*)[+-] [^\r\n]*\Z")
 _METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 def chained(source: SourceText, change: Change) -> Change:
-    """The change with a method that it appends to a chain on a line of its own, where the chain is written so."""
+    """The change with a method or term that it appends on a line of its own, where the chain or sum is written so."""
     start, end, text = change
     original = source.text[start:end]
+    term = _LAST_TERM.search(original)
+    if term is not None and text.startswith(f"{original} + "):
+        return start, end, f"{original}{term[1]}{text.removeprefix(original).lstrip()}"
     links = list(_NEXT_LINK.finditer(source.text, start, end))
     own = links[-1] if links and "\n" not in source.text[links[-1].end() : end] else None
     following = _NEXT_LINK.match(source.text, end) or own

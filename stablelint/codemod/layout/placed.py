@@ -47,7 +47,7 @@ def placed(
             for lines in rebroken(tree, variant, node):
                 if draft.lawful(tree, region, [*before, *lines], expected):
                     return [*before, *lines]
-            return [*before, *_beside_comment(source, variant)]
+            return [*before, *beside_comment(source, variant)]
     raise Withheld("the rewritten expression would mean something else in its place")
 
 
@@ -58,7 +58,7 @@ def _on_one_line(source: SourceText, item: Hoisted) -> Hoisted:
     return joined if "\n" in item.value.text and "\n" not in joined.value.text and fits else item
 
 
-def _beside_comment(source: SourceText, change: draft.Change) -> list[draft.Change]:
+def beside_comment(source: SourceText, change: draft.Change) -> list[draft.Change]:
     """The change, with fewer or more spaces before a comment that stands below or above another: it stays in its column."""
     start, end, text = change
     row = source.position(start).row
@@ -67,8 +67,9 @@ def _beside_comment(source: SourceText, change: draft.Change) -> list[draft.Chan
     column = 0 if found is None else end - first + found.end() - 1
     lines = (source.line(one) for one in (row - 1, row + 1) if 0 < one <= len(source.starts))
     spaces = 0 if found is None else len(found[2]) - len(text) + (end - start)
-    if found is None or spaces < 2 or not any(line[column : column + 1] == "#" for line in lines):
+    if found is None or not any(line[column : column + 1] == "#" for line in lines):
         return [change]
+    spaces = max(spaces, 2)
     if not found[1]:
         return [(start, end + len(found[2]), text + " " * spaces)]
     return [change, (end + found.start(2), end + found.end(2), " " * spaces)]
@@ -130,7 +131,9 @@ def _variants(
         upright = stacked(source, plain)
         if upright != plain:
             yield upright, value
-        elif isinstance(operand, ast.Call) and "\n" in around:
+        elif "\n" in around and (
+            isinstance(operand, ast.Call) or _fits(source, (opened.start(), closed.end(), opened[1] + text))
+        ):
             yield (opened.start(), closed.end(), opened[1] + text), value
     for form in (text, f"({text})"):
         yield chained(source, (start, end, form)), value

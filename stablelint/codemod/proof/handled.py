@@ -101,12 +101,22 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             continue
         behind = (one for one in readers(function, name) if one.lineno > made.statement.lineno)
         others = [tree.link(one) for one in behind if one not in within]
+        if _is_complement(node, name) and len(name) > 1 and not others:
+            raise Withheld(f"`{name}`, whose complement this is, would be gone")
         if ".solve(" in proposal.template and any(not _multiplies(link) for link in others):
             raise Withheld(f"`{name}` is read elsewhere, too: the inverse is computed all the same")
         if called_name(made.value) == "sum" and any(_divides_another(link, made.value) for link in others):
             raise Withheld(
                 f"`{name}`, by which something else is divided, overflows or comes to 0 all the same"
             )
+
+
+def _is_complement(node: ast.expr, name: str) -> bool:
+    """Whether an expression is a number less what has a name, as the probability of what does not happen."""
+    match node:
+        case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name(id=other)):
+            return other == name
+    return False
 
 
 def _multiplies(link: Link) -> bool:

@@ -100,6 +100,10 @@ _CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous"
 # What a result is called where nothing else gives it a name.
 _RESULTS = {
     "sum": "total",
+    "add": "total",
+    "sub": "difference",
+    "mul": "product",
+    "div": "ratio",
     "mean": "average",
     "abs": "magnitude",
     **dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), "clamped"),

@@ -106,7 +106,7 @@ def test_a_value_that_is_changed_or_taken_away_stays(other: str) -> None:
 
 
 def test_a_name_that_the_docstring_speaks_of_does_not_go() -> None:
-    body = "    '''The focal loss of `p_t`.'''\n    p_t = torch.exp(-t)\n    return 1 - p_t\n"
+    body = "    '''The focal loss of `p_t`.'''\n    p_t = torch.exp(-t)\n    return p_t - 1\n"
     source = "import torch\ndef f(z, t):\n" + body
-    given = proposal(source, "1 - p_t", "-torch.expm1(-$t)", t=Binding("t"))
+    given = proposal(source, "p_t - 1", "torch.expm1(-$t)", t=Binding("t"))
     assert "docstring speaks" in withheld(source, given)

@@ -340,3 +340,29 @@ def test_a_comment_of_its_own_stays_two_spaces_behind_the_code() -> None:
     source = f"{HEAD}def f(x, y):\n    return y / x.sum()  # mean\n"
     change = proposal(source, "x.sum()", "$n.clamp_min(1)", n="x.sum()")
     assert "    return y / x.sum().clamp_min(1)  # mean\n" in rewritten(source, change)
+
+
+def test_a_term_behind_a_sum_of_lines_gets_a_line_of_its_own() -> None:
+    total = "(\n        x.sum()\n        + z.sum()\n    )"
+    source = f"{HEAD}def f(y, x, z):\n    return y / {total}\n"
+    given = "x.sum()\n        + z.sum()"
+    assert body(rewritten(source, proposal(source, given, "$n + 1e-7", n=given))) == (
+        "def f(y, x, z):\n    return y / (\n        x.sum()\n        + z.sum()\n        + 1e-7\n    )\n"
+    )
+
+
+def test_brackets_around_lines_go_where_what_takes_their_place_fits_on_one() -> None:
+    mean = "(\n        x.sum(\n            0\n        )\n    )"
+    source = f"{HEAD}def f(g, x):\n    return g(\n        1,\n        y={mean},\n    )\n"
+    given = "x.sum(\n            0\n        )"
+    assert "        y=x + 1,\n" in rewritten(source, proposal(source, given, "$x + 1", x="x"))
+
+
+def test_a_comment_that_cannot_keep_its_column_stands_two_spaces_behind_the_code() -> None:
+    source = (
+        f"{HEAD}def f(x, y):\n    a = x.std(0)    # first\n    b = y           # second\n    return a, b\n"
+    )
+    change = proposal(source, "x.std(0)", "unbiased=$x.shape[0] > 1", kind="set-keywords", x="x")
+    assert "    a = x.std(0, unbiased=x.shape[0] > 1)  # first\n    b = y           # second\n" in rewritten(
+        source, change
+    )

@@ -134,3 +134,13 @@ def test_an_inverse_that_is_read_elsewhere_is_multiplied_with(other: str, is_sol
         assert "solve(a, b)" in rewritten(source, made)
     else:
         assert "the inverse is computed all the same" in withheld(source, made)
+
+
+@pytest.mark.parametrize(("name", "is_kept"), [("pt", True), ("e", False)])
+def test_a_name_of_what_is_taken_from_one_stays(name: str, is_kept: bool) -> None:
+    source = f"import torch\ndef f(t):\n    {name} = torch.exp(-t)\n    return (1 - {name}) ** 2\n"
+    made = proposal(source, f"1 - {name}", "-torch.expm1(-$t)", t=Binding("t"))
+    if is_kept:
+        assert "`pt`, whose complement this is, would be gone" in withheld(source, made)
+    else:
+        assert "(-torch.expm1(-t)) ** 2" in rewritten(source, made)
