@@ -7,7 +7,6 @@ what the parameters, the gradients and the history tell.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import torch
 
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
+from stablelint.runtime.guard.explaining.events import located, of_update, seen, unlocated, with_what_changed
 from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.attempts import (
     attempts,
@@ -30,25 +30,21 @@ from stablelint.runtime.guard.replay.attempts import (
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
-from stablelint.runtime.guard.reporting.event import Element, Event, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.guard.reporting.event import Element, Event, Origin, Phase
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.frames import resolve, site_of, step_frames
+from stablelint.runtime.program.frames import resolve, step_frames
 from stablelint.runtime.program.location import unsaved
 from stablelint.runtime.tensors.measure import (
     OperandStats,
     badness_of,
-    dtype_name,
-    fused_norms,
     largest,
     statistics_of,
-    total_norm,
 )
 
 _PARAMETERS_SHOWN = 64
-_MOVED = 0.1  # of their norm, from which on the steps have made parameters what they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     )
     if damaged is not None and watch.stepped:
         return _update_of_program(watch, target) or Finding(
-            _optimizer_event(watch, alarm, damaged, parameters[damaged]), None, target
+            of_update(watch, alarm, damaged, parameters[damaged]), None, target
         )
     best: Outcome | None = None
     chosen: Attempt | None = None
@@ -135,10 +131,10 @@ def _investigate(watch: Watch, alarm: Alarm) -> Finding:
     if best is not None:
         watch.learn(best.tensors)
     if best is None or best.root is None:
-        event = _unlocated(watch, alarm, best, damaged)
+        event = unlocated(watch, alarm, best, damaged)
     else:
-        event = _located(watch, alarm, best, target)
-    return Finding(_with_what_changed(event, list(changed)), chosen, target)
+        event = located(watch, alarm, best, target)
+    return Finding(with_what_changed(event, list(changed)), chosen, target)
 
 
 def _is_short_of_the_cause(outcome: Outcome, target: Target) -> bool:
@@ -224,40 +220,15 @@ def _made_before(watch: Watch, target: Target, ways: Iterable[Attempt]) -> Findi
         outcome = run_attempt(watch, target, attempt)
         root = outcome.root
         if root is not None and root.leaf is None and not root.fault.written:
-            event = replace(_located(watch, target.alarm, outcome, target), exact=False, compared=())
+            event = replace(located(watch, target.alarm, outcome, target), exact=False, compared=())
             return Finding(event, attempt, target)
     return None
-
-
-def _with_what_changed(event: Event, names: list[str]) -> Event:
-    """The event, and a word on what other threads use as well and the replay may have written to."""
-    if not names:
-        return event
-    many = ", ".join(f"`{name}`" for name in names)
-    caution = f"The replay may have written to {many}, which other threads use too: it was left as it is."
-    return replace(event, note=f"{event.note} {caution}" if event.note else caution)
 
 
 def unexplained(alarm: Alarm, error: Exception) -> Finding:
     """The finding for an alarm whose investigation failed: what the alarm itself tells."""
     note = f"The step could not be examined ({type(error).__name__}: {error})."
-    return Finding(replace(_seen(alarm), note=note), None, Target(alarm, {}, ()))
-
-
-def _seen(alarm: Alarm) -> Event:
-    """What an alarm tells before anything is replayed."""
-    return Event(
-        kind=Kind.INF if alarm.loss in (math.inf, -math.inf) else Kind.NAN,
-        phase=Phase.FORWARD if alarm.in_loss else Phase.BACKWARD,
-        origin=Origin.UNKNOWN,
-        mechanism=None,
-        step=alarm.step,
-        location=resolve(site_of(alarm.frame)),
-        operation=None,
-        module=None,
-        loss=alarm.loss,
-        rank=ranks.own_rank(),
-    )
+    return Finding(replace(seen(alarm), note=note), None, Target(alarm, {}, ()))
 
 
 def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
@@ -271,150 +242,3 @@ def _is_too_narrow(outcome: Outcome, target: Target) -> bool:
 
 def _rank(outcome: Outcome) -> tuple[bool, bool, bool]:
     return (outcome.root is not None, outcome.exact, outcome.reached)
-
-
-def _located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Event:
-    root = outcome.root
-    assert root is not None
-    fault = root.fault
-    known = {**outcome.tensors, **target.parameters}
-    mechanism = naming.mechanism_of(root, _is_exploding(watch, alarm))
-    locations = tuple(resolve(site) for site in fault.place.sites)
-    location = locations[0] if locations else None
-    growth = None
-    if mechanism is Mechanism.GROWTH:
-        growth = watch.history.growth(_rates(watch, alarm))
-    return replace(
-        _seen(alarm),
-        kind=naming.kind_of(root, mechanism),
-        phase=naming.phase_of(root),
-        origin=_origin(alarm, outcome, root, mechanism, naming.origin_of(root, known, outcome.outermost)),
-        mechanism=mechanism,
-        location=location,
-        operation=fault.operation,
-        module=fault.place.modules[-1] if fault.place.modules else None,
-        operands=naming.named_operands(root, location),
-        element=naming.element_of(root, location),
-        parameter=naming.parameter_name(root, known) or outcome.parameter,
-        replayed_loss=outcome.loss,
-        exact=outcome.exact,
-        compared=_compared(alarm, outcome),
-        in_place=fault.in_place,
-        stack=locations[1:],
-        layers=tuple(watch.parameter_names(_optimizer(watch, alarm))),
-        growth=growth,
-        note=None if outcome.exact else _inexact(alarm, outcome),
-    )
-
-
-def _origin(alarm: Alarm, outcome: Outcome, root: Root, mechanism: Mechanism, origin: Origin) -> Origin:
-    """The origin of a root, with what the alarm tells besides the operation."""
-    if mechanism is Mechanism.GROWTH:
-        return Origin.EXPLOSION
-    behind = root.leaf is None and root.fault.index >= outcome.faults_before_backward_end
-    if not alarm.in_loss and outcome.went_backward and behind:
-        return Origin.GRADIENTS
-    if origin is Origin.LOSS and (alarm.loss is None or alarm.shown is not None):
-        return Origin.FUNCTION  # nothing that was computed here became a loss
-    return origin
-
-
-def _compared(alarm: Alarm, outcome: Outcome) -> tuple[str, ...]:
-    """What the replay gave bit for bit as the step had, and is finite."""
-    if not outcome.exact:
-        return ()
-    loss = ("loss",) if alarm.loss is not None and math.isfinite(alarm.loss) else ()
-    drawn = ("the random numbers",) if outcome.likeness.drew and outcome.likeness.same_random else ()
-    return (*dict.fromkeys((*loss, *outcome.likeness.compared)),) or drawn
-
-
-def _inexact(alarm: Alarm, outcome: Outcome) -> str:
-    """Why the replay is no proof of what the step did."""
-    found = outcome.likeness
-    if not found.same_random:
-        return "The replay drew other random numbers than the step: its operands are not those of the step."
-    if found.differing is not None:
-        return f"The replay gave another `{found.differing}` than the step: its operands may differ."
-    if alarm.loss is not None and not same_number(outcome.loss, alarm.loss):
-        return "The replay did not give the recorded loss bit for bit."
-    return "The replay ended as the step did; there was no finite value to compare."
-
-
-def _unlocated(watch: Watch, alarm: Alarm, outcome: Outcome | None, damaged: str | None) -> Event:
-    if outcome is None:
-        note = "The source of the step is not at hand, so it could not be replayed."
-    elif outcome.error is not None:
-        note = f"The step could not be replayed ({outcome.error})."
-    elif ranks.own_rank() is not None:
-        note = "This rank's own step is finite: the value came from another rank through the reduction."
-    else:
-        note = "The replayed step stayed finite: it depends on something that differs from run to run."
-    gradients = ((name, one.grad) for name, one in watch.parameters().items() if one.grad is not None)
-    return replace(
-        _seen(alarm),
-        origin=Origin.PARAMETERS if damaged else Origin.UNKNOWN,
-        parameter=damaged or next((name for name, gradient in gradients if badness_of(gradient)), None),
-        replayed_loss=outcome.loss if outcome else None,
-        exact=bool(outcome and outcome.exact),
-        note=note,
-    )
-
-
-def _optimizer_event(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) -> Event:
-    site = watch.state.site_of_step()
-    damage = statistics_of(parameter, name)
-    mechanism, caution = _optimizer_note(watch, name, parameter)
-    return replace(
-        _seen(alarm),
-        kind=Kind.NAN if damage.nan else Kind.INF,
-        phase=Phase.OPTIMIZER,
-        origin=Origin.OPTIMIZER,
-        mechanism=mechanism,
-        step=max(alarm.step - 1, 0),
-        location=resolve(site) if site is not None else None,
-        operation="step",
-        operands=(damage,),
-        parameter=name,
-        note=caution,
-    )
-
-
-def _optimizer_note(watch: Watch, name: str, parameter: torch.Tensor) -> tuple[Mechanism, str]:
-    """How the update made a parameter non-finite, as far as the optimizer's settings tell."""
-    for optimizer in watch.optimizers:
-        kind = type(optimizer).__name__
-        for group in optimizer.param_groups:
-            if all(one is not parameter for one in group["params"]):
-                continue
-            rate, eps = float(group.get("lr", 0.0)), group.get("eps")
-            if not math.isfinite(rate):
-                return Mechanism.DOMAIN, f"The learning rate of {kind} is {rate}."
-            if eps is not None and not torch.tensor(eps, dtype=parameter.dtype):
-                dtype = dtype_name(parameter.dtype)
-                return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {dtype}, the type of {name}."
-        return (
-            Mechanism.DOMAIN,
-            f"Loss and gradients were finite; the update by {kind} made {name} non-finite.",
-        )
-    return Mechanism.DOMAIN, f"Loss and gradients were finite; the update made {name} non-finite."
-
-
-def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:
-    return alarm.optimizer or next(iter(watch.optimizers), None)
-
-
-def _is_exploding(watch: Watch, alarm: Alarm) -> bool:
-    """Whether the steps grew, and were long enough to have moved the parameters: else it was the data that grew."""
-    parameters = [one.detach() for one in watch.parameters().values()]
-    least = (
-        sum(one.numel() for one in parameters) ** 0.5
-    )  # a step may be of a size that is not its gradient's
-    way = max(_rates(watch, alarm), default=math.inf) * watch.history.way(least)
-    norm = total_norm(fused_norms(parameters))
-    return watch.history.is_exploding() and (way > _MOVED * norm or not math.isfinite(norm))
-
-
-def _rates(watch: Watch, alarm: Alarm) -> tuple[float, ...]:
-    optimizer = _optimizer(watch, alarm)
-    groups = optimizer.param_groups if optimizer is not None else ()
-    return tuple(float(group["lr"]) for group in groups if "lr" in group)
