@@ -151,22 +151,17 @@ def of_update(watch: Watch, alarm: Alarm, name: str, parameter: torch.Tensor) ->
 
 def _optimizer_note(watch: Watch, name: str, parameter: torch.Tensor) -> tuple[Mechanism, str]:
     """How the update made a parameter non-finite, as far as the optimizer's settings tell."""
-    for optimizer in watch.optimizers:
-        kind = type(optimizer).__name__
-        for group in optimizer.param_groups:
-            if all(one is not parameter for one in group["params"]):
-                continue
-            rate, eps = float(group.get("lr", 0.0)), group.get("eps")
-            if not math.isfinite(rate):
-                return Mechanism.DOMAIN, f"The learning rate of {kind} is {rate}."
-            if eps is not None and not torch.tensor(eps, dtype=parameter.dtype):
-                dtype = dtype_name(parameter.dtype)
-                return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {dtype}, the type of {name}."
-        return (
-            Mechanism.DOMAIN,
-            f"Loss and gradients were finite; the update by {kind} made {name} non-finite.",
-        )
-    return Mechanism.DOMAIN, f"Loss and gradients were finite; the update made {name} non-finite."
+    groups = [(type(one).__name__, group) for one in watch.optimizers for group in one.param_groups]
+    holding = [(kind, group) for kind, group in groups if any(one is parameter for one in group["params"])]
+    for kind, group in holding:
+        rate, eps = float(group.get("lr", 0.0)), group.get("eps")
+        if not math.isfinite(rate):
+            return Mechanism.DOMAIN, f"The learning rate of {kind} is {rate}."
+        if eps is not None and not torch.tensor(eps, dtype=parameter.dtype):
+            dtype = dtype_name(parameter.dtype)
+            return Mechanism.ABSORBED, f"The eps of {kind}, {eps}, is 0 in {dtype}, the type of {name}."
+    by = next((f" by {kind}" for kind, _ in holding or groups), "")
+    return Mechanism.DOMAIN, f"Loss and gradients were finite; the update{by} made {name} non-finite."
 
 
 def _optimizer(watch: Watch, alarm: Alarm) -> torch.optim.Optimizer | None:

@@ -43,3 +43,17 @@ def test_its_expression_is_named_and_nothing_is_written_twice() -> None:
     assert event.location is not None
     assert event.location.expression == "one.grad / squares.sqrt()"
     torch.testing.assert_close(state["squares"], 0.9 * before + 0.1 * table.weight.grad.square())
+
+
+def test_of_two_optimizers_the_one_that_holds_the_parameter_is_named() -> None:
+    model, events = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)), list[Event]()
+    first = torch.optim.SGD(model[0].parameters(), lr=0.1)
+    second = torch.optim.Adam(model[1].parameters(), lr=0.1)
+    with Guard(model, on_event=events.append):
+        for rate in (0.1, float("inf"), float("inf")):
+            second.param_groups[0]["lr"] = rate
+            model(torch.ones(8, 4)).square().mean().backward()
+            first.step()
+            second.step()
+    assert events[0].phase is Phase.OPTIMIZER
+    assert events[0].note == "The learning rate of Adam is inf."
