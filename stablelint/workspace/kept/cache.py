@@ -78,6 +78,7 @@ class Cache:
         self._digests: dict[str, str] = {}
         self._interfaces: dict[str, Interface | None] = {}
         self._importable: dict[str, frozenset[str]] = {}
+        self._standing: dict[tuple[str, str], bool] = {}
 
     def get(self, file: Candidate) -> Json | None:
         """The entry of a file that has not changed since, by its time stamp or else by its content."""
@@ -143,9 +144,14 @@ class Cache:
 
     def _stands(self, path: str, before: str) -> bool:
         """Whether a file that was consulted has the same content, or nothing has come into a folder that matters."""
-        if path.endswith(os.sep):
-            return self._importable_in(path).isdisjoint(before.split(os.sep))
-        return self._digest_of(path) == before.partition(" ")[0]
+        known = self._standing.get((path, before))
+        if known is None:  # many files consult the same
+            if path.endswith(os.sep):
+                known = self._importable_in(path).isdisjoint(before.split(os.sep))
+            else:
+                known = self._digest_of(path) == before.partition(" ")[0]
+            self._standing[path, before] = known
+        return known
 
     def _current(self, path: str, before: str) -> str | None:
         """How a file looks that was consulted and has changed; None where it has for those who use it."""
