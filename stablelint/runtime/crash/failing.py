@@ -8,6 +8,7 @@ import inspect
 import operator
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FunctionType
@@ -68,6 +69,11 @@ class Call:
         values, spec = _flat(given, {**named, name: value})
         return replace(self, values=values, spec=spec)
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether it makes one number of what its operands give."""
+        return self.unreduced() is not self
+
     def unreduced(self) -> Call:
         """The call with one number for each element, where it would reduce them."""
         if isinstance(self.function, nn.Module):
@@ -93,7 +99,7 @@ class Call:
 
     def _result(self) -> Any:
         given, named = tree_map_only(torch.Tensor, self._copied, self.arguments)
-        with undisturbed(), warnings.catch_warnings():
+        with undisturbed(), warnings.catch_warnings(), torch.device("meta") if self.hollow else nullcontext():
             warnings.simplefilter("ignore")  # the program has been warned by the call itself
             if isinstance(self.function, nn.Module):
                 state = (*self.function.named_parameters(), *self.function.named_buffers())
@@ -131,14 +137,14 @@ def failing(scene: Scene) -> Call | None:
     return None
 
 
-def result_of(scene: Scene) -> torch.Tensor | None:
+def result_of(scene: Scene) -> torch.Tensor | nn.Module | None:
     """What the call would have given, without its elements; None where that cannot be told."""
     try:
         call = called(scene)
         result = replace(call, hollow=True).result() if call is not None else None
     except Exception:  # whatever torch says of it
         return None
-    return result if isinstance(result, torch.Tensor) else None
+    return result if isinstance(result, torch.Tensor | nn.Module) else None
 
 
 def _same(one: str, other: str, hollow: bool) -> bool:

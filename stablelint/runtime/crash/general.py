@@ -5,6 +5,7 @@ Nothing here knows a message. The values are those that the frame holds, and wha
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.hints import Hints
@@ -36,7 +37,19 @@ def tried(scene: Scene) -> tuple[str, ...]:
 
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
+    node = node_at(scene.user.site) if scene.user is not None else None
+    called = (
+        value_of(node.func, scene.user.names)
+        if scene.user is not None and isinstance(node, ast.Call)
+        else None
+    )
+    inner = (
+        isinstance(call.function, nn.Module) and isinstance(called, nn.Module) and called is not call.function
+    )
+
     def follows(changed: Call, result: Any) -> bool | None:
+        if inner:  # it is not what the expression gives
+            return None
         pairs = zip(call.values, changed.values, strict=False)
         new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
         return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})

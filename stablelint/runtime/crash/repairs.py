@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from time import monotonic
-from typing import Any
+from time import thread_time
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -43,14 +43,26 @@ def repairs(call: Call, name: Name, goes_on: GoesOn) -> list[Repair]:
 
     `name` is what the value at a place is called, `goes_on` whether what follows takes a result.
     """
-    until = monotonic() + _SECONDS
+    until = thread_time() + _SECONDS
     search = _Search(call, until, goes_on)
     search.through(islice(changes(call, name), _MOST_TRIED))
-    if all(kind == "shape" for _, kind, _ in search.found):
-        twice = _Search(call, until, goes_on)
+    twice = _Search(call, until, goes_on)
+    if all(one.kind == "shape" for one in search.found):
         twice.through(_second(call, name, search.other_errors))
-        return twice.best()[:1] or search.best()
-    return search.best()
+    others = [one for one in search.found if one.kind != "shape"]
+    tiers = (
+        _plain(search.found), _plain(twice.found)[:1], others,
+        _plain(search.stuck), _plain(twice.stuck)[:1], search.found, search.stuck,
+    )  # fmt: skip
+    return _likeliest(call, next(filter(None, tiers), []))
+
+
+class _Passed(NamedTuple):
+    """A change that passed: its rank and kind."""
+
+    rank: int
+    kind: str
+    repair: Repair
 
 
 @dataclass
@@ -60,17 +72,15 @@ class _Search:
     call: Call
     until: float
     goes_on: GoesOn
-    found: list[tuple[int, str, Repair]] = field(default_factory=list)  # with rank and kind
-    stuck: list[tuple[int, str, Repair]] = field(
-        default_factory=list
-    )  # whose results what follows does not take
+    found: list[_Passed] = field(default_factory=list)
+    stuck: list[_Passed] = field(default_factory=list)  # whose results what follows does not take
     other_errors: list[Change] = field(default_factory=list)  # changes that fail otherwise
 
     def through(self, changes: Iterable[Change]) -> None:
         """Try changes, as long as there is time."""
         error = _failure(self.call)
         for kind, text, changed in changes:
-            if monotonic() > self.until:
+            if thread_time() > self.until:
                 break
             same = sum(other == kind for _, other, _ in self.found)
             is_last = _weight(kind).last and any(not _weight(other).last for _, other, _ in self.found)
@@ -102,37 +112,32 @@ class _Search:
         if shape == asked and len(asked) > 1:  # the shape that the call itself names
             self._add(0, kind, Repair(text, told), kept)
             return
-        grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not isinstance(
-            self.call.function, nn.Module
-        )
+        is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
+        grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
             self._add(rank, kind, Repair(text, told), kept)
 
     @staticmethod
-    def _add(rank: int, kind: str, one: Repair, kept: list[tuple[int, str, Repair]]) -> None:
+    def _add(rank: int, kind: str, one: Repair, kept: list[_Passed]) -> None:
         """Keep a repair; of those of a kind only one for each shape that comes of it."""
         if kind == "setting" or all(one.shape != two.shape or other != kind for _, other, two in kept):
-            kept.append((rank, kind, one))
+            kept.append(_Passed(rank, kind, one))
 
-    def best(self) -> list[Repair]:
-        """The likeliest first."""
-        if not self.found:
-            plain = [one for one in self.stuck if not _weight(one[1]).last]
-            self.found = plain or self.stuck
-        self.found = [one for one in self.found if not _weight(one[1]).last] or self.found
-        kinds = {kind for _, kind, _ in self.found}
-        best = min((rank for rank, _, _ in self.found), default=0)
-        samples = next((one.shape[:1] for one in self.call.values if isinstance(one, torch.Tensor)), None)
-        views = [one.shape for _, kind, one in self.found if kind in ("view", "wider")]
-        kept = [shape for shape in views if shape is not None]
-        beaten = {"view", "wider"} if "order" in kinds else set()
-        beaten |= {"setting"} if any(shape[:1] == samples for shape in kept) else set()
-        likely = [
-            (rank, one)
-            for rank, kind, one in self.found
-            if kind not in beaten and (kind != "wider" or rank <= best)
-        ]
-        return [one for _, one in sorted(likely, key=lambda one: one[0])][:_TOLD]
+
+def _plain(passed: list[_Passed]) -> list[_Passed]:
+    """Those that are no last resort."""
+    return [one for one in passed if not _weight(one.kind).last]
+
+
+def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
+    """The likeliest first."""
+    best = min((one.rank for one in passed), default=0)
+    samples = next((one.shape[:1] for one in call.values if isinstance(one, torch.Tensor)), None)
+    views = [one.repair.shape for one in passed if one.kind in ("view", "wider")]
+    beaten = {"view", "wider"} if any(one.kind == "order" for one in passed) else set()
+    beaten |= {"setting"} if any(shape is not None and shape[:1] == samples for shape in views) else set()
+    likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
+    return [one.repair for one in sorted(likely, key=lambda one: one.rank)][:_TOLD]
 
 
 def _of_one_rank(call: Call) -> bool:
@@ -173,7 +178,7 @@ def _shape(result: Any) -> tuple[int, ...] | None:
     return next((tuple(one.shape) for one in tensors_in(result)), None)
 
 
-def _is_beaten(rank: int, found: list[tuple[int, str, Repair]]) -> bool:
+def _is_beaten(rank: int, found: list[_Passed]) -> bool:
     """Whether a view without a further dimension does as well."""
     return any(other == "view" and best <= rank for best, other, _ in found)
 

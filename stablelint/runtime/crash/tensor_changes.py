@@ -125,7 +125,7 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """The size of another operand: cut, or resized as an image; those of a loss are neither."""
-    if call.unreduced() is not call:
+    if call.is_loss or isinstance(call.function, nn.Module):
         return
     for other in (one for one in others if not isinstance(one, nn.Parameter)):
         images = value.dim() == other.dim() == 4
@@ -143,6 +143,8 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """An operand that was made in another size: of another operand, its last sizes too, or of a layer's settings."""
+    if call.is_loss and value.dim() > 1:  # what is predicted, and what is meant, are not made to fit
+        return
     settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
     whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
     sizes = dict.fromkeys([*(one for other in others for one in other.shape), *whole])
