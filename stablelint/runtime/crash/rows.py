@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
@@ -32,6 +33,7 @@ class _Rows(TorchFunctionMode):
     given: tuple[int, ...] = ()
     result: tuple[int, ...] = ()
     operation: str = ""
+    kept: tuple[int, ...] = ()  # the shape that keeps the samples
     taker: str = ""  # the linear layer that takes what was made
     _made: Any = field(default=None, repr=False)
 
@@ -46,7 +48,13 @@ class _Rows(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        given = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        first = args[0] if args else None
+        parts = (
+            [one for one in first if isinstance(one, torch.Tensor)]
+            if isinstance(first, list | tuple)
+            else [first]
+        )
+        given = parts[0] if parts and isinstance(parts[0], torch.Tensor) else None
         if given is None or not isinstance(result, torch.Tensor) or not given.dim():
             return result
         if not result.dim() and func is not torch.Tensor.squeeze and func is not torch.squeeze:
@@ -59,6 +67,9 @@ class _Rows(TorchFunctionMode):
             frame = user_frame()
             self.at = resolve(site_of(frame)) if frame is not None else None
             self.given, self.result = tuple(given.shape), tuple(result.shape)
+            self.kept = (self.samples, math.prod(self.given[1:]))
+            if len(parts) > 1:
+                self.kept = tuple(func(parts, 1).shape) if given.dim() > 1 else ()
             self._made, self.taker, self.operation = result, "", getattr(func, "__name__", "")
         return result
 
@@ -70,7 +81,26 @@ def with_rows(scene: Scene, found: Explanation) -> Explanation:
             watched = _watched(scene, one, other.shape[0])
             if watched is not None and watched.at is not None and watched.result[:1] == one.shape[:1]:
                 return _told(found, watched)
-    return found
+    return _in_forward(scene, found) or found
+
+
+def _in_forward(scene: Scene, found: Explanation) -> Explanation | None:
+    """The same of the pass that failed: where what its linear layer takes stands in rows that are no samples."""
+    layer, calls = scene.module, [one for one in scene.frames if one.site.code.co_name == "_call_impl"]
+    model, given = (calls[0].frame.f_locals.get(name) for name in ("self", "args")) if calls else (None, ())
+    first = next(iter(tensors_in(given)), None)
+    given_layer = next((one for one in found.operands if not one.held), None)
+    if (
+        not isinstance(layer, nn.Linear)
+        or not isinstance(model, nn.Module)
+        or first is None
+        or given_layer is None
+    ):
+        return None
+    rows = _again(model, given, first.shape[0]) if given_layer.shape[:1] != first.shape[:1] else None
+    if rows is None or rows.at is None or rows.result[:1] != given_layer.shape[:1]:
+        return None
+    return _told(found, rows) if rows.kept[-1:] == (layer.in_features,) else None
 
 
 def _told(found: Explanation, rows: _Rows) -> Explanation:
@@ -87,6 +117,10 @@ def _told(found: Explanation, rows: _Rows) -> Explanation:
     if rows.operation == "squeeze":
         advice = f"{owner}squeeze(-1) keeps the samples where there is one alone"
         other = (*found.other, ("the samples' dimension is lost here", rows.at))
+        return replace(found, because=(*found.because, because), advice=(advice,), other=other)
+    if rows.operation in ("cat", "concat"):
+        advice = f"dim=1 in `{expression}` keeps the {rows.samples} samples: {rows.kept}"
+        other = (*found.other, ("samples become rows here", rows.at))
         return replace(found, because=(*found.because, because), advice=(advice,), other=other)
     advice = f"{owner}flatten(1) keeps the {rows.samples} samples: ({rows.samples}, {rest})"
     advice += f", and {rows.taker} takes {rest} features then" if rows.taker else ""
@@ -110,15 +144,17 @@ def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
         each.shape[:1] == (samples,) for each in tensors_in(given)
     ):
         return None
+    return _again(model, given, samples)
+
+
+def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
+    """A forward pass of a copy, up to its end or to where it fails once more."""
     copied = copy_of(model)
     if copied is None:
         return None
     rows = _Rows(samples, copied)
-    with undisturbed(), torch.no_grad(), rows:
-        try:
-            copied(*detached(given))
-        except Exception:  # what it was given is no longer what it was
-            return None
+    with undisturbed(), torch.no_grad(), rows, suppress(Exception):  # whatever it says of what it is given
+        copied(*detached(given))
     return rows
 
 
