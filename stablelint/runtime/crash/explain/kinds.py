@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 
 import torch
 
@@ -152,9 +153,20 @@ def _device_name(device: str, scene: Scene) -> str | None:
     """What the program calls a device."""
     for frame in reversed(scene.frames):
         for name, value in frame.names.items() if frame.mine else ():
-            if isinstance(value, torch.device | str) and str(value) == device:
-                return name
+            for path, held in _held(name, value):
+                if isinstance(held, torch.device | str) and str(held) == device:
+                    return path
     return None
+
+
+def _held(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, object]]:
+    """A value and what it has as attributes, as deep as settings are kept."""
+    yield name, value
+    if depth and not isinstance(value, torch.nn.Module | ModuleType):
+        held = {**getattr(type(value), "__dict__", {}), **getattr(value, "__dict__", {})}
+        for key, one in held.items():
+            if key[:1] != "_":
+                yield from _held(f"{name}.{key}", one, depth - 1)
 
 
 def _called_module(scene: Scene) -> str | None:

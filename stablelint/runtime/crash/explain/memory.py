@@ -17,8 +17,10 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failing import called, result_of
+from stablelint.runtime.crash.general import facts
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
+from stablelint.runtime.tensors.measure import dtype_name
 
 _SHOWN = 5
 _SHARE = 1 / 8  # of the memory, for a part of a result
@@ -34,24 +36,34 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     operands = scene.operands()
     frames = [one.frame for one in reversed(scene.frames) if one.mine]
     held = holdings(frames, [])
-    result = result_of(scene)
-    because = list(_made_large(scene, result, operands)) if result is not None else []
+    made = result_of(scene)
+    result = made if isinstance(made, torch.Tensor) else _largest(made)
+    because = list(_made_large(scene, result, operands)) if result is made and result is not None else []
     largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
     because += [f"{sized(size)} in {name}" for name, size in largest if size >= largest[0][1] / 100 > 0]
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []
-    made = "CPUAllocator" in scene.message and not operands
-    advice = ["see the sizes that are given"] if made else ["a smaller batch"]
-    if result is not None and asked is not None:
+    of_sizes = "CPUAllocator" in scene.message and not operands
+    advice = ["see the sizes that are given"] if of_sizes else ["a smaller batch"]
+    if isinstance(made, torch.nn.Module) and result is not None:
+        because.insert(0, f"a parameter of it would be {tuple(result.shape)}: {', '.join(facts(scene))}")
+        advice = ["smaller sizes: stride, pooling or fewer features before a layer leave it less to take"]
+    elif result is not None and asked is not None:
         parts = list(_parts(result, operands, _capacity(scene.message)))
-        advice = [*_without_broadcast(scene, result), *_without_one_hot(scene, result), *(parts or advice)]
+        advice = [
+            *_with_itself(scene, result),
+            *_without_broadcast(scene, result),
+            *_without_one_hot(scene, result),
+            *(parts or advice),
+        ]
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
         advice.insert(0 if at_all else len(advice), f"keep values in {name}: .item() or .detach()")
         at = filled_at(name, _files(held))
         other += [(f"{name} is filled here", at)] if at is not None else []
-    summary = f"{sized(asked)} were asked for at once" if asked else "the memory of the device is full"
+    kind = f", for {tuple(result.shape)} {dtype_name(result.dtype)}" if result is not None else ""
+    summary = f"{sized(asked)} were asked for at once{kind}" if asked else "the memory of the device is full"
     return Explanation("memory", summary, tuple(because), tuple(advice), operands, other=tuple(other))
 
 
@@ -70,6 +82,27 @@ def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...
         if size not in sizes and names:
             number = "" if names[0] == str(size) else f", which is {size}"
             yield f"dimension {place} of the result {shape} is {names[0]}{number}"
+
+
+def _largest(module: torch.nn.Module | None) -> torch.Tensor | None:
+    """The largest parameter of a layer that was being made."""
+    held = module.parameters() if module is not None else ()
+    return max(held, key=lambda one: one.numel(), default=None)
+
+
+def _with_itself(scene: Scene, result: torch.Tensor) -> Iterator[str]:
+    """What is left of all products of a vector with itself, if each number is to meet itself alone."""
+    call = called(scene)
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    if (
+        call is not None
+        and len(tensors) == 2
+        and tensors[0] is tensors[1]
+        and tensors[0].dim() == 1 < result.dim()
+    ):
+        name = call.texts.get(id(tensors[0]), "x")
+        size = sized(tensors[0].numel() * tensors[0].element_size())
+        yield f"{name} * {name} is the diagonal of it, in {size}, if each number is to meet itself alone"
 
 
 def _without_broadcast(scene: Scene, result: torch.Tensor) -> Iterator[str]:
