@@ -59,10 +59,14 @@ def all_saved(node: Any) -> dict[str, torch.Tensor]:
 
 def row_of(node: Any) -> Row | None:
     """File and line of the expression that made a node, of the graphs for which torch kept them."""
+    return next(rows_of(node), None)
+
+
+def rows_of(node: Any) -> Iterator[Row]:
+    """The same, and of the calls of the program that led to it, innermost first."""
     for entry in reversed(node.metadata.get("traceback_", ())):
         head = entry.strip().partition("\n")[0]
         if head.startswith('File "'):
             filename, _, rest = head[6:].partition('", line ')
             if not is_library(filename):
-                return filename, int(rest.partition(",")[0])
-    return None
+                yield filename, int(rest.partition(",")[0])

@@ -94,6 +94,46 @@ CASES = (
         "must be (2, 5, 8)",
         "nn.LSTM(…, batch_first=True) passes",
     ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(20, 3)\n    def forward(self, a, b):\n"
+        "        pair = torch.cat([a, b])\n        return self.fc(pair)\nNet()(torch.ones(4, 10), torch.ones(4, 10))",
+        "`torch.cat([a, b])` makes (8, 10) of (4, 10)",
+        "dim=1 in `torch.cat([a, b])` keeps the 4 samples: (4, 20)",
+    ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(20, 3)\n    def forward(self, x):\n"
+        "        flat = x.view(8, -1)\n        return self.fc(flat)\nNet()(torch.ones(4, 4, 5))",
+        "4 samples become 8 rows",
+        "x.flatten(1) keeps the 4 samples: (4, 20)",
+    ),
+    (
+        HEAD + "class Settings:\n    device = 'meta'\nloss = nn.CrossEntropyLoss(weight=torch.ones(3))\n"
+        "loss(torch.ones(2, 3, device='meta'), torch.zeros(2, device='meta').long())",
+        "weight of loss is on cpu",
+        "loss.to(Settings.device)",
+    ),
+    (
+        HEAD + "def read(memory, query):\n    return (memory * query).sum()\n"
+        "states, query = torch.zeros(2, 3), torch.ones(3, requires_grad=True)\ntotal = 0\n"
+        "for step in range(2):\n    total = total + read(states, query)\n    states[step] = 1.0\ntotal.backward()",
+        "`states[step] = 1.0` writes a tensor (2, 3)",
+        "clone()",
+    ),
+    (
+        HEAD + "g = torch.ones(1 << 21)\ntorch.outer(g, g)",
+        "were asked for at once",
+        "g * g is the diagonal of it",
+    ),
+    (
+        HEAD + "pred, y = torch.ones(1 << 21, 1), torch.ones(1 << 21)\n(pred - y).abs()",
+        "broadcast to",
+        "pred.squeeze(1), if one element is to meet one",
+    ),
+    (
+        HEAD + "codes = torch.tensor([7001, 7004])\nnn.Embedding(2, 4)(codes)",
+        "codes holds 7001 at 0",
+        "number them all from 0: torch.unique(codes, return_inverse=True)",
+    ),
     (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "has 200 elements", "2 in place of each 3 passes"),
 )
 

@@ -132,7 +132,7 @@ CASES = (
     (
         TRAIN + "scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=3)\n"
         "for _ in range(9):\n    optimizer.step()\n    scheduler.step()",
-        "total_steps of OneCycleLR is 3",
+        "scheduler was made for 3 steps, and step 4 is taken",
         "",
     ),
     (

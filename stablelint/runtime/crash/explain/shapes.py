@@ -232,9 +232,19 @@ def einsum(scene: Scene, _: re.Match[str]) -> Explanation | None:
     letter, left, right = found
     told = [f"{size} in {one.name} {one.shape}" for one, size in (left, right)]
     summary = f"{letter} of the subscripts is {told[0]} and {told[1]}"
-    terms_that_fit = list(_reordered(pairs))[:1]
-    advice = [f"{','.join(one)!r} in place of {','.join(terms)!r} fits all sizes" for one in terms_that_fit]
-    return _explained(scene, summary, *advice, *tried(scene), operands=operands)
+    advice = []
+    for terms_that_fit in list(_reordered(pairs))[:1]:
+        advice.append(f"{','.join(terms_that_fit)!r} in place of {','.join(terms)!r} fits all sizes")
+        advice += _transposed(terms_that_fit, pairs)
+    return _explained(scene, summary, *(advice or tried(scene)), operands=operands)
+
+
+def _transposed(fitting: list[str], pairs: list[tuple[str, Operand]]) -> Iterator[str]:
+    """The operand with two dimensions swapped, where a fitting equation swaps two letters."""
+    for fits, (term, one) in zip(fitting, pairs, strict=True):
+        swapped = [place for place, (a, b) in enumerate(zip(fits, term, strict=True)) if a != b]
+        if len(swapped) == 2:
+            yield f"{one.owner}.transpose({swapped[0]}, {swapped[1]}) passes"
 
 
 _Sized = tuple[Operand, int]

@@ -69,6 +69,11 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
     advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
+    if int(indices.min()) >= rows:  # none of them counts rows
+        numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
+        advice.insert(
+            0, f"if these are identifiers, number them all from 0: {numbered}, of the whole data set"
+        )
     if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
         advice = [
             f"these count places, and {rows} have a row: cut what they count to the last {rows}",
@@ -146,6 +151,8 @@ def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     if nan := int(torch.isnan(values).sum()):
         advice = "find where they come from: stablelint run stops at the first NaN of a loss"
         return loss.explained("target", f"{one.name} holds {nan} NaN", advice)
+    if match[1] == "target" and values.unique().tolist() == [-1, 1]:
+        advice = f"({one.owner} + 1) / 2, for {one.name} is -1 or 1: " + advice
     return loss.explained("target", f"{one.name} holds {_outside(values, 0, 1)}", advice)
 
 
@@ -185,9 +192,5 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
     owner = scene.user.names.get("self")
     if not advice and scene.user.site.code.co_name == "__getitem__":
         told = " or ".join(map(ast.unparse, returned(getattr(type(owner), "__len__", None))))
-        advice = (
-            [f"the length of {type(owner).__name__} is `{told}`: more than is held; or index % {size}"]
-            if told
-            else []
-        )
+        advice = [f"the length of {type(owner).__name__} is `{told}`: more than is held"] if told else []
     return Explanation("index", summary, advice=tuple(advice), operands=shown)

@@ -11,13 +11,14 @@ import torch
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
     writer_behind,
 )
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.tracing.graph import nodes_of, row_of
+from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
 
 _IN_PLACE = re.compile(r"\w_\(|\S [-+*/]= ")  # in the line of torch or of the program that made a node
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
@@ -45,13 +46,19 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
         advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
-    elif (written := (kept_at and writer_behind(kept_at)) or _written_by(nodes, saver)) is not None:
+    elif (written := _writer(saver) or _written_by(nodes, saver)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
         advice[:0] = _out_of_place(written.expression)
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _writer(saver: Any) -> Location | None:
+    """The statement that writes what a node kept: behind it, or behind the calls that led to it."""
+    found = (writer_behind(Location(*row, None, "", "")) for row in rows_of(saver))
+    return next((one for one in found if one is not None), None)
 
 
 def _written_by(nodes: list[Any], saver: Any) -> Location | None:
@@ -110,12 +117,14 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     """A parameter that is written where gradients are recorded."""
     operands = scene.operands()[:1]
     name = operands[0].name if operands else "a parameter"
+    node = node_at(scene.user.site) if scene.user is not None else None
+    parts = ast.walk(node) if node is not None else ()
+    advice = ["with torch.no_grad(): around the write, if it sets the parameter"]
+    if not any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts):  # else it is a step
+        advice.append(f"{name}.clone(), if it computes with it")
     return Explanation(
         "leaf-in-place",
         f"{name} asks for gradients, and is written while they are recorded",
-        advice=(
-            "with torch.no_grad(): around the write, if it sets the parameter",
-            f"{name}.clone(), if it computes with it",
-        ),
+        advice=tuple(advice),
         operands=operands,
     )
