@@ -39,8 +39,8 @@ def _safe(result: CheckResult) -> Iterator[str]:
     if proved := sum(result.discharge_counts.values()):
         yield f"Proved safe: {plural(proved, 'operation')}"
     if result.assumed:
-        lead = "assumed" if proved else "Assumed"
-        yield f"{lead} safe while settings keep their values: {plural(result.assumed, 'operation')}"
+        lead = "safe" if proved else "Safe"
+        yield f"{lead} under an assumption: {plural(result.assumed, 'operation')}"
 
 
 def _left_out(result: CheckResult) -> Iterator[str]:
@@ -85,7 +85,7 @@ def discharged_lines(result: CheckResult, context: Context) -> Iterator[str]:
     assumed = sum(item.status is Status.ASSUMED for item in result.discharged)
     yield style.bold(f"Proved safe: {plural(len(result.discharged) - assumed, 'operation')}")
     if assumed:
-        yield style.bold(f"Assumed safe while settings keep their values: {plural(assumed, 'operation')}")
+        yield style.bold(f"Safe under an assumption: {plural(assumed, 'operation')}")
     for item in result.discharged:
         place = context.place(item.filename, item.span.start)
         reason = f" by {item.discharged_by}" if item.discharged_by else ""
