@@ -26,14 +26,13 @@ from stablelint.analysis.matching.derivation import describe
 from stablelint.analysis.matching.roots import look
 from stablelint.analysis.proof.judge import differentiable
 from stablelint.analysis.values.state import Frame, Session, State, ignore
-from stablelint.analysis.values.value import Graph, Kind, Value
+from stablelint.analysis.values.value import NUMERIC, Graph, Value
 from stablelint.diagnostic import Position, Span
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.source import SourceError
 from stablelint.syntax.walk import descendants
 
 _BUDGET = 4 * BUDGET  # statements: few functions are looked at together
-_NUMERIC = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Evaluated = Callable[[ast.expr, Value, Frame], None]
 
@@ -103,7 +102,7 @@ class _Recorder:
     def __call__(self, node: ast.expr, value: Value, frame: Frame) -> None:
         if not frame.reporting or frame.module is not self._module or isinstance(node, ast.Constant):
             return
-        if value.kind not in _NUMERIC:
+        if value.kind not in NUMERIC:
             return
         span = self._module.source.span(node)
         interval = frame.state.effective(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis.values.value import NUMERIC
 from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import (
     Frame,
@@ -38,7 +39,7 @@ def nan_comparison(review: Review, rule: Rule) -> Sites:
         if left is None or right is None or _is_nan(left) == _is_nan(right):
             continue
         operand = left if _is_nan(right) else right
-        if operand.kind not in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER):
+        if operand.kind not in NUMERIC:
             continue
         if _is_reported_before(right if operand is left else left, frame):
             continue

@@ -13,7 +13,7 @@ from stablelint.analysis.interpret.statements.writing import STORED
 from stablelint.analysis.values.lists import is_list
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import names_written
 
@@ -124,7 +124,7 @@ def _turns(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) ->
 def _element_of_turn(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, turn: Value, frame: Frame) -> Value:
     """The element that one turn makes, of which nothing is told: the text is the same in all of them."""
     target, reporting = node.generators[0].target, frame.reporting
-    if turn.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+    if turn.kind in NUMERIC:
         turn = Value(
             "part", frame.graph.fresh(), turn.kind, {"input": turn}, frame.state.effective(turn), turn.zero, turn.ends,
             turn.dtype, target, frame.module, belief=turn.belief,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
-from stablelint.analysis.values.value import Attained, Kind, Value, believed
+from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, believed
 from stablelint.analysis.values.views import SELECTORS, is_opaque
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
@@ -172,5 +172,5 @@ def _cause(value: Value) -> Value | None:
 
 def _may_cause(value: Value) -> bool:
     """Whether a value can be what makes another 0 or infinite: it comes to 0, or has no bound, itself."""
-    numeric = value.kind in (Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER) and not value.is_constant
+    numeric = value.kind in NUMERIC and not value.is_constant
     return numeric and (value.interval.contains(0.0) or not value.interval.is_bounded)

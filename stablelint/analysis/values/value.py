@@ -50,7 +50,8 @@ class Attained(IntEnum):
     EXACT = 3  # ordinary data reaches it: an empty mask, a dead relu, a constant row
 
 
-_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
+# What may be, or hold, a number.
+NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 _ALIKE = frozenset({Kind.STRING, Kind.FOREIGN, Kind.MAPPING})  # of which one can stand for another
 NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
 
@@ -300,7 +301,7 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
     if len(distinct) == 1:
         return distinct[0]
     kinds = {v.kind for v in distinct}
-    if kinds <= _NUMERIC:
+    if kinds <= NUMERIC:
         return _one_of_numbers(graph, distinct, kinds, paths)
     if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
         columns = zip(*(v.data for v in distinct), strict=True)

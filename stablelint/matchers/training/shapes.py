@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.indexing import parts_of
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import NUMERIC, Kind, Value
 from stablelint.syntax.operations import having
 
 Dim = int | None  # None: some size
@@ -64,9 +64,7 @@ class Shapes:
             return through(value.operands["layer"].data, given) if "layer" in value.operands else UNKNOWN
         if value.op in _ELEMENTWISE:
             tensors = [v for n, v in value.operands.items() if n not in ("layer", "dtype", "dim")]
-            return broadcast(
-                [self.of(v) for v in tensors if v.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)]
-            )
+            return broadcast([self.of(v) for v in tensors if v.kind in NUMERIC])
         if value.op == "phi":
             paths = [self.of(v) for v in value.operands.values()]
             return paths[0] if paths and paths.count(paths[0]) == len(paths) else UNKNOWN

@@ -11,10 +11,8 @@ from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.elsewhere import divisors_passed
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Caller, Frame, State, hand_over
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed
+from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value, believed
 from stablelint.numerics.interval import TOP, Interval
-
-_NUMERIC = (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN)
 
 
 def supposed_arguments(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
@@ -25,7 +23,7 @@ def supposed_arguments(function: FunctionInfo, frame: Frame) -> dict[str, Value]
     for name, parameter in inline.enter(function, {}, None, frame).state.names.items():
         passed = [(arguments.get(name), caller) for arguments, caller in zip(calls, callers, strict=True)]
         belief = _shared(name, passed) if parameter.interval == TOP and parameter.belief is None else None
-        if belief is not None and parameter.kind in _NUMERIC:
+        if belief is not None and parameter.kind in NUMERIC:
             found[name] = replace(parameter, belief=belief)
     return found
 
@@ -35,7 +33,7 @@ def supposed_divisors(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for name, interval, said in divisors_passed(function, frame):
         parameter = inline.enter(function, {}, None, frame).state.names[name]
-        if parameter.interval == TOP and parameter.belief is None and parameter.kind in _NUMERIC:
+        if parameter.interval == TOP and parameter.belief is None and parameter.kind in NUMERIC:
             belief = Belief(interval, Attained.NONE, Attained.COINCIDENCE, (said,))
             found[name] = replace(parameter, belief=belief)
     return found
@@ -44,7 +42,7 @@ def supposed_divisors(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
 def _shared(name: str, passed: Sequence[tuple[Value | None, Caller]]) -> Belief | None:
     """Where an argument lies in all calls, as each of its callers knows it; None where that is anywhere."""
     given = [(value, State(facts=caller.facts)) for value, caller in passed if value is not None]
-    if len(given) < len(passed) or any(v.kind not in _NUMERIC for v, _ in given):
+    if len(given) < len(passed) or any(v.kind not in NUMERIC for v, _ in given):
         return None
     interval = reduce(Interval.join, (state.believed(value) for value, state in given))
     if interval == TOP or any(believed(value).zero >= Attained.SATURATION for value, _ in given):

@@ -23,7 +23,7 @@ from stablelint.analysis.interpret.statements.writing import STORED, exposed, fo
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attributes, Kind, Value, join
+from stablelint.analysis.values.value import NUMERIC, Attributes, Kind, Value, join
 from stablelint.syntax.names import spelled
 from stablelint.syntax.writes import HOOKS
 
@@ -270,7 +270,7 @@ def _call_passed(
     made: Value = join(
         frame.graph, [call_value(one, positional, keywords, node, frame) for one, _ in objects]
     )
-    if made.kind not in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+    if made.kind not in NUMERIC:
         return frame.graph.unknown(node=node)
     on = tuple(where for _, where in objects)
     result = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())

@@ -13,12 +13,11 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.passing import DIVISOR, target_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Attained, Kind, Value, believed
+from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, believed
 from stablelint.analysis.values.views import stripped
 from stablelint.diagnostic import Passed
 from stablelint.numerics.interval import Interval
 
-_COMPUTED = (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
 _ENDS = "{!r} {!r}"  # the ends of a range
 _VISITED = 60  # operations of a body in another file that are looked at
 
@@ -50,7 +49,7 @@ def note_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.
     home = frame.session.home
     for name in function.divisors & bound.keys():
         value = bound[name]
-        if home is None or value.kind not in _COMPUTED:
+        if home is None or value.kind not in NUMERIC:
             continue
         lies = frame.state.believed(value)
         known = lies.lo > 0 or (lies.lo == 0 and lies.lo_open and believed(value).zero < Attained.SATURATION)
@@ -101,7 +100,7 @@ def observe_beyond(result: Value, since: int, node: ast.AST, frame: Frame) -> No
         if len(pending) > _VISITED:
             return
         operands = list(value.operands.values())
-        computed = value.kind in _COMPUTED and value.data is None and value.module is not frame.module
+        computed = value.kind in NUMERIC and value.data is None and value.module is not frame.module
         if computed and any(stripped(v).key <= since and v.operands for v in operands):
             frame.session.observe(replace(value, node=node, data=value), frame)
         inner = [v for v in operands if v.key > since and v.key not in seen]

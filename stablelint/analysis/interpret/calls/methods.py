@@ -12,7 +12,7 @@ from stablelint.analysis.interpret.statements.writing import STORED, forgotten, 
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Kind, Value, join
+from stablelint.analysis.values.value import NUMERIC, Kind, Value, join
 from stablelint.numerics.interval import TOP
 from stablelint.syntax import operations
 
@@ -158,7 +158,5 @@ def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: a
 
 def _looks_like_tensor(attr: str, positional: list[Value]) -> bool:
     if attr in ("add", "sub", "split", "index", "copy_", "select", "gather"):
-        return bool(positional) and all(
-            v.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN) for v in positional
-        )
+        return bool(positional) and all(v.kind in NUMERIC for v in positional)
     return True

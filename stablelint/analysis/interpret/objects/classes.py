@@ -36,7 +36,7 @@ from stablelint.analysis.interpret.statements.writing import (
 )
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
-from stablelint.analysis.values.value import Attained, Attributes, Kind, Value, join
+from stablelint.analysis.values.value import NUMERIC, Attained, Attributes, Kind, Value, join
 from stablelint.numerics.interval import COUNT, TOP, Interval
 
 _REGISTERS = {
@@ -224,11 +224,7 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
         forget_touched(instance, setter, frame)
         return True
     described = isinstance(found, ast.Call) and not is_dataclass(info)
-    numeric = value.kind in (
-        Kind.NUMBER,
-        Kind.TENSOR,
-        Kind.UNKNOWN,
-    )  # a layer or function stays, for its body tells more
+    numeric = value.kind in NUMERIC  # a layer or function stays, for its body tells more
     if numeric and (described or any(n in c.methods for c in ancestors(info, frame) for n in _ACCESS)):
         frame.state.attributes[instance.key, attr] = frame.graph.unknown(attr, node)
         return True
@@ -315,7 +311,7 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
     """An attribute as construction leaves it, which others may write; so may they the numbers that it holds."""
     if value.kind in (Kind.SEQUENCE, Kind.MAPPING) and value.data:
         return opened(value, frame.graph.key("elements", instance.key, attr), f"self.{attr}", frame)
-    numeric = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN)
+    numeric = value.kind in NUMERIC
     if not numeric or isinstance(value.default(), bool) or (value.interval == TOP and value.belief is None):
         return value
     if is_written(instance.data[0], attr):

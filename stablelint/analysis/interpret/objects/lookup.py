@@ -21,7 +21,7 @@ from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.transfer import is_complex
-from stablelint.analysis.values.value import Attained, Kind, Value, sized
+from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax import operations
@@ -58,7 +58,6 @@ _BUILTINS = frozenset(
 _LAYER_SIZES = frozenset(
     "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
 )
-_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 # The imaginary part is another number than the real one.
 _VIEW_OF = {
     "data": "detach",
@@ -74,7 +73,7 @@ def name(node: ast.Name, frame: Frame) -> Value:
     while scope is not None:
         found = scope.state.names.get(node.id)
         if found is not None:
-            if node.id in scope.module.rebound and found.kind in _NUMERIC and _is_shared(node.id, scope):
+            if node.id in scope.module.rebound and found.kind in NUMERIC and _is_shared(node.id, scope):
                 return frame.graph.unknown(node.id, node, found.kind)  # any call may have bound it anew
             return taken(found, frame) if found.op == "phi" else found
         scope = scope.closure
@@ -152,7 +151,7 @@ def _is_constant(identifier: str, frame: Frame, module: ModuleInfo) -> bool:
 def settled(identifier: str, value: Value, frame: Frame) -> Value:
     """What functions see of a top-level name that stands for `value` at the end of its file's body."""
     module = frame.module
-    if value.kind in _NUMERIC and not _is_constant(identifier, frame, module):
+    if value.kind in NUMERIC and not _is_constant(identifier, frame, module):
         return frame.graph.unknown(identifier, kind=value.kind)
     if value.kind in CALLABLE and identifier in module.rebound:
         return frame.graph.unknown(identifier)

@@ -20,7 +20,7 @@ from stablelint.analysis.values.relations.results import (
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value
+from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, having
@@ -158,9 +158,7 @@ def _whole(value: Value, operands: Operands, state: State) -> Belief | None:
 
 def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief | None:
     offset, known = state.believed(lift), state.believed(base)
-    if base.is_constant or base.ends >= Attained.SATURATION or base.kind not in (
-        Kind.TENSOR, Kind.UNKNOWN, Kind.NUMBER
-    ):  # fmt: skip
+    if base.is_constant or base.ends >= Attained.SATURATION or base.kind not in NUMERIC:  # fmt: skip
         return None
     if known.lo >= 0:
         zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)

@@ -10,7 +10,7 @@ from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
-from stablelint.analysis.values.value import Kind, Value, believed
+from stablelint.analysis.values.value import NUMERIC, Kind, Value, believed
 from stablelint.analysis.values.views import laid_alike, stripped
 from stablelint.numerics.formats import INTEGERS
 from stablelint.numerics.interval import TOP, Interval
@@ -64,7 +64,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
         assume(operands[0], truth, state)
     elif truth:
         _truthy(test, state)
-    elif test.kind in (Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN) and _is_open(test):
+    elif test.kind in NUMERIC and _is_open(test):
         state.learn(test, Interval.point(0.0))
 
 

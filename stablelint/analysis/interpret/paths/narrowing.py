@@ -9,12 +9,19 @@ from stablelint.analysis.interpret.paths.conditions import narrowed_by
 from stablelint.analysis.values.lists import held_by, holding
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, belief_in, believed, restricted
+from stablelint.analysis.values.value import (
+    NUMERIC,
+    Attained,
+    Belief,
+    Value,
+    belief_in,
+    believed,
+    restricted,
+)
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
 
 _TOLD = 2  # settings of other files that a finding tells, those next to 0
-_NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
 
 
 def narrowed(value: Value, frame: Frame) -> Value:
@@ -67,7 +74,7 @@ def opened(value: Value, key: int, said: str, frame: Frame) -> Value:
         )
     if type(value.default()) in (int, float):
         return open_to_callers(value, key, f"{said}={value.data!r}", ())
-    if value.kind not in _NUMERIC or value.is_constant or value.interval == TOP:
+    if value.kind not in NUMERIC or value.is_constant or value.interval == TOP:
         return value
     return open_to_callers(value, key, f"{said} stays as it is", ())
 
@@ -98,7 +105,7 @@ def open_to_callers(
         interval = interval.join(Interval.point(float(number)))
         zero = Attained.EXACT if number == 0 else zero
     ends = known.ends if interval == known.interval else min(known.ends, Attained.COINCIDENCE)
-    belief = Belief(interval, zero, ends, on) if others is not None and value.kind in _NUMERIC else None
+    belief = Belief(interval, zero, ends, on) if others is not None and value.kind in NUMERIC else None
     if (
         others is None and type(value.default()) is int and value.data >= 1
     ):  # a count, of whatever a caller counts

@@ -17,7 +17,7 @@ from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.paths import NEITHER, Assumption, Paths, Usual
 from stablelint.analysis.values.state import Frame, State
-from stablelint.analysis.values.value import Kind, Value, belief_in, believed, join
+from stablelint.analysis.values.value import NUMERIC, Kind, Value, belief_in, believed, join
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import written_name
@@ -220,7 +220,7 @@ def _widened(before: State, after: State, frame: Frame) -> State:
         joined = join(frame.graph, [old, new])
         if old.kind is new.kind is Kind.LAYER:
             joined = layers.summed(old, new, frame) or joined
-        if joined.kind in (Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN):
+        if joined.kind in NUMERIC:
             turns = {"before": old, "turn": new}
             zero = new.zero if _starts_at_zero(old) else joined.zero
             joined = Value(
