@@ -58,6 +58,12 @@ def elements_of(value: Value) -> list[Value]:
     return [element for leaf in leaves(value) for element in _held(leaf)]
 
 
+def innermost(value: Value) -> list[Value]:
+    """What a list of lists holds, or the value itself where it is none."""
+    elements = elements_of(value) if is_list(value) else []
+    return [inner for element in elements for inner in innermost(element)] or [value]
+
+
 def _held(leaf: Value) -> list[Value]:
     if leaf.kind is Kind.SEQUENCE:
         return list(leaf.data)

@@ -43,7 +43,7 @@ def double_into_float(review: Review, rule: Rule) -> Sites:
 
 def _double_source(value: Value) -> Value | None:
     """The tensor of doubles that a value is a view of, or computed from by arithmetic; None where it is none."""
-    if value.dtype is not None:
+    if value.dtype not in (None, "float64"):
         return None
     if value.op == "tensor":
         data = value.operands.get("data")

@@ -146,7 +146,12 @@ def _opaque(
 
 
 def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
-    """An operation called by name: those that build, cast or fill need a word more than `apply`."""
+    """An operation called by name: those that build, cast or fill need a word more than `apply`.
+
+    Nothing is known of one that lacks an operand: it raises.
+    """
+    if not operands.keys() >= operations.required(op):
+        return frame.graph.unknown(node=node)
     asked = operands.get("requires_grad") if op != "requires_grad_" else None
     if asked is not None and asked.constant() is not False:
         plain = {name: v for name, v in operands.items() if v is not asked}

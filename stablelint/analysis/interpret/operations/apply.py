@@ -34,7 +34,7 @@ from stablelint.analysis.values.value import (
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having, required
+from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -76,9 +76,7 @@ _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
-    """The value of an operation; nothing is known of one that lacks an operand, as a call does that only raises."""
-    if not operands.keys() >= required(op):
-        return frame.graph.unknown(node=node)
+    """The value of an operation."""
     if frame.state.supposed:
         operands = {name: frame.state.supposing(value) for name, value in operands.items()}
     asked = op

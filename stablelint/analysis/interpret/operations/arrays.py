@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FORMATS, INTEGERS
@@ -74,10 +75,14 @@ def made(name: str, result: Value) -> Value:
 
 
 def operands_of(operation: str, operands: dict[str, Value], frame: Frame) -> dict[str, Value]:
-    """What an operation takes of arrays: a spread divides by the whole count where nothing else is said."""
-    if operation not in _SPREADS or "correction" in operands:
-        return operands
-    return {**operands, "correction": frame.graph.constant(0)}
+    """What an operation takes where nothing else is said: a spread the whole count, numbers of Python's double precision."""
+    if operation in _SPREADS and "correction" not in operands:
+        return {**operands, "correction": frame.graph.constant(0)}
+    if operation == "tensor" and "dtype" not in operands:
+        numbers = [part.constant() for part in lists.innermost(operands["data"])]
+        double = Value("dtype", frame.graph.key("dtype", "float64"), Kind.FOREIGN, dtype="float64")
+        return {**operands, "dtype": double} if any(type(one) is float for one in numbers) else operands
+    return operands
 
 
 def is_array(value: Value, frame: Frame) -> bool:

@@ -109,7 +109,7 @@ def _extents(operands: dict[str, Value], frame: Frame) -> dict[str, Value]:
 def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     data = operands.get("data") or operands.get("input")
     dtype = operands["dtype"].dtype if "dtype" in operands else data.dtype if data is not None else None
-    if "dtype" not in operands and any(map(is_complex, _leaves(data) if data is not None else [])):
+    if "dtype" not in operands and any(map(is_complex, lists.innermost(data) if data is not None else [])):
         dtype = "complex64"
     if data is None or (
         data.kind in (Kind.ARRAY, Kind.FOREIGN, Kind.UNKNOWN) and not lists.elements_of(data)
@@ -119,7 +119,7 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
             "tensor", frame.graph.fresh(), Kind.TENSOR, {"data": data} if data else {}, known.interval, known.zero,
             known.ends, dtype, node, frame.module,
         )  # fmt: skip
-    parts = _leaves(data)
+    parts = lists.innermost(data)
     if "dtype" not in operands and all(type(part.constant()) is int for part in parts):
         dtype = "int64"
     default = frame.session.default_dtype or "float32"
@@ -137,11 +137,6 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     )  # fmt: skip
     of_unknown = "dtype" in operands and dtype is None
     return _held(of_any(value, parts)) if of_unknown else of_any(value, parts)
-
-
-def _leaves(value: Value) -> list[Value]:
-    elements = lists.elements_of(value) if lists.is_list(value) else []
-    return [leaf for element in elements for leaf in _leaves(element)] or [value]
 
 
 def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -195,8 +190,7 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     if source.kind is Kind.LAYER or source.kind is Kind.INSTANCE:
         return layers.cast(source, next((v.dtype for v in operands.values() if v.dtype), None), frame)
     typed = [v for n, v in operands.items() if n != "input" and element_type(v) is not None]
-    cast = "to" if op == "type_as" else op  # there is no other operand left
-    result = apply(cast, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
+    result = apply(op, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
     result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
     result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
