@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stablelint.analysis.files.modules import ClassInfo
@@ -32,9 +32,15 @@ class _Tally:
         self.in_memory = self.in_memory or isinstance(node, ast.Call)
 
 
-def least_count(classes: Iterable[ClassInfo], attr: str) -> Number | None:
-    """The least number that `self.attr` holds, where these classes start it with numbers and otherwise add to it."""
-    return _least(classes, (ast.Attribute, attr))
+def least_count(classes: Sequence[ClassInfo], attr: str) -> Number | None:
+    """The least number that `self.attr` holds, where these classes start it with numbers and otherwise add to it.
+
+    What a body that was not kept assigns is not known.
+    """
+    dropped = (m for info in classes for m in info.methods.values() if m.outline.dropped)
+    return (
+        None if any(attr in m.touches.assigned for m in dropped) else _least(classes, (ast.Attribute, attr))
+    )
 
 
 def least_entry(classes: Iterable[ClassInfo], key: str) -> Number | None:

@@ -132,14 +132,11 @@ def handed_on(
                 yield call, unnamed[id(argument)]
 
 
-def lent_by_calls(
+def given_away(
     calls: Iterable[ast.Call], imports: Mapping[str, str], classes: Container[str]
-) -> frozenset[str]:
-    """The names of what is handed to functions that other files define, and to objects of the file's classes."""
-    away = (
-        call
-        for call in calls
-        if origin(call.func, imports).partition(".")[0] not in FOREIGN | {""}
-        or last_name(call.func) in classes
-    )
-    return frozenset(name for call in away for a in _arguments(call) for name in sources_of(a))
+) -> Iterator[ast.expr]:
+    """What is handed to functions that other files define, and to objects of the file's classes."""
+    for call in calls:
+        root = origin(call.func, imports).partition(".")[0]
+        if root not in FOREIGN if root else last_name(call.func) in classes:
+            yield from _arguments(call)

@@ -104,7 +104,8 @@ def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
     touched = function.owner.touched.get(function.name) if function.owner is not None else None
     attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others))) if touched else ()
-    return repr((function.name, function.outline, attributes, sorted(function.writes)))
+    written = sorted(function.writes), sorted(function.passes_on)
+    return repr((function.name, function.outline, attributes, written))
 
 
 def _digest(text: str) -> str:

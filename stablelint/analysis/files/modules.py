@@ -15,8 +15,8 @@ from stablelint.analysis.files.handing import (
     Handed,
     Writer,
     attributes_handed_on,
+    given_away,
     handed_on,
-    lent_by_calls,
     settle,
 )
 from stablelint.analysis.files.reading import (
@@ -28,6 +28,7 @@ from stablelint.analysis.files.reading import (
     lent_by,
     names_divided_by,
     outline_of,
+    sources_of,
 )
 from stablelint.analysis.files.sights import Sights
 from stablelint.syntax.names import called_name, imported_module, imported_names, last_name
@@ -35,7 +36,7 @@ from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
-from stablelint.syntax.writes import Touched, names_written, touched
+from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
 
 # Whose decorators leave what a function yields.
 _FAITHFUL = frozenset(
@@ -138,12 +139,14 @@ class FunctionInfo:
     @cached_property
     def lent(self) -> frozenset[str]:
         """The names of what it hands to functions of other files, and to objects."""
-        return lent_by_calls(self.calls, self.module.imports, self.module.classes)
+        away = given_away(self.calls, self.module.imports, self.module.classes)
+        return frozenset(name for argument in away for name in sources_of(argument))
 
     @cached_property
     def passes_on(self) -> frozenset[str]:
-        """The attributes of `self` that it hands to functions that write into them."""
-        return attributes_handed_on(self)
+        """The attributes of `self` that it hands to functions that may write into them."""
+        away = given_away(self.calls, self.module.imports, self.module.classes)
+        return attributes_handed_on(self) | frozenset(filter(None, map(written_attribute, away)))
 
     @cached_property
     def nested(self) -> list[tuple[str, FunctionInfo]]:
@@ -206,7 +209,9 @@ class FunctionInfo:
         nodes = descendants(self.node)
         self.divisors = self._divided(nodes)
         self._keep(names_written(nodes), touched(nodes))
-        _ = self.writes
+        _ = self.writes, self.passes_on
+        for held in ("calls", "handed", "nested"):  # which hold its body
+            self.__dict__.pop(held, None)
 
     def _keep(self, changed: frozenset[str], touches: Touched) -> None:
         self.changed, self.touches = changed, touches

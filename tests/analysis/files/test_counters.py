@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stablelint.analysis.files.counters import least_count
-from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.files.modules import abridge, module_of
 from stablelint.syntax.source import parse
 
 STARTS = "class C:\n    def __init__(self):\n        self.n = 2\n    def step(self, x):\n        {}\n"
@@ -45,3 +45,9 @@ def test_the_least_of_several_starts_counts() -> None:
 )
 def test_any_other_write_leaves_nothing_known(step: str) -> None:
     assert least(STARTS.format(step)) is None
+
+
+def test_nothing_is_known_of_what_a_body_assigns_that_was_not_kept() -> None:
+    module = module_of(parse(STARTS.format("self.n = 0").encode(), "m.py"), Path("m.py"), "")
+    abridge(module, 40)
+    assert least_count([module.classes["C"]], "n") is None

@@ -276,3 +276,21 @@ def test_a_margin_is_told_where_it_is_taken_and_not_at_each_call(tmp_path: Path,
     write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": f"import torch\n\n{helper}", "pkg/use.py": use})
     assert "SL410" in open_(check(tmp_path, "pkg/h.py", catalog))
     assert "SL410" not in open_(check(tmp_path, "pkg/use.py", catalog))
+
+
+WRITER = (
+    "def h(z):\n    z.mul_(-1)\n\n\nclass Low:\n    def __init__(self, z):\n        self.z = z\n"
+    "    def go(self):\n        h(self.z)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "body", ["h(z)", "h(z)\n    return z.abs()", "low.h(z)\n    return 1", "low.Low(z).go()\n    return 1"]
+)
+def test_a_helper_hands_on_to_one_of_another_file_that_writes(
+    body: str, tmp_path: Path, catalog: Catalog
+) -> None:
+    use = "import torch\nfrom .mid import g\n\ndef loss(x):\n    v = x.abs() + 1\n    g(v)\n    return torch.log(v)\n"
+    mid = f"from . import low\nfrom .low import h\n\ndef g(z):\n    {body}\n"
+    write(tmp_path, {"pkg/__init__.py": "", "pkg/low.py": WRITER, "pkg/mid.py": mid, "pkg/loss.py": use})
+    assert "SL101" in {d.code for d in check(tmp_path, "pkg/loss.py", catalog).diagnostics}

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.files.handing import handed_on, lent_by_calls, names_handed_on
+from stablelint.analysis.files.handing import given_away, handed_on, names_handed_on
+from stablelint.analysis.files.reading import sources_of
 from stablelint.analysis.interpret.expressions import evaluate, evaluate_test, wait
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.operations import layers
@@ -183,7 +184,8 @@ def _hands_on(nodes: list[ast.AST], before: State, frame: Frame) -> bool:
     calls = [n for n in nodes if isinstance(n, ast.Call)]
     named = frame.function.named if frame.function is not None else frame.module.named
     names = names_handed_on(handed_on(calls, named, {}))
-    names |= lent_by_calls(calls, frame.module.imports, frame.module.classes)
+    away = given_away(calls, frame.module.imports, frame.module.classes)
+    names |= {name for argument in away for name in sources_of(argument)}
     return any(_is_told(before.names.get(name), before) for name in names)
 
 
