@@ -86,7 +86,7 @@ def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:
     name = annotation.id if isinstance(annotation, ast.Name) else getattr(annotation, "value", annotation)
     textual = annotation is not None and (name is None or name in ("str", "bool", "None"))
     short = len(statements) <= _CHECK and not generator
-    checks = short and not any(type(s) is ast.Return for s in statements) and any(map(_refuses, statements))
+    checks = short and not returns and any(map(_refuses, statements))
     return Outline(len(statements), generator, returns, textual, checks=checks)
 
 

@@ -165,3 +165,22 @@ def test_what_the_same_number_smoothes_above_and_below_is_assumed_to_count(
     code = f"def dice(p, t):\n    return {quotient}\n"
     assert ((2, "SL102") in assumed(code)) is is_assumed
     assert ((2, "SL102") in open_(code)) is not is_assumed
+
+
+CHECK = "def check(c):\n    if {}:\n        return\n    torch._assert_async(c)\n\n\n"
+CHECKED = (
+    "def f(x: torch.Tensor, s: torch.Tensor):\n    check(torch.isfinite(s) & (s > 0))\n    return x / s\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("skipped", "answer"),
+    [
+        ('c.device.type == "mps"', ("assumed", ("check() does not return before it has checked",))),
+        ("False", ("discharged", ())),
+    ],
+)
+def test_a_check_that_may_be_skipped_is_assumed_to_be_made(
+    skipped: str, answer: tuple[str, tuple[str, ...]]
+) -> None:
+    assert status(CHECK.format(skipped) + CHECKED) == {answer}

@@ -22,8 +22,10 @@ from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
+from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.signatures import defaults_of, parameters, placed
@@ -104,10 +106,20 @@ def _further(
 def _pass_check(
     function: FunctionInfo, bound: dict[str, Value], receiver: Value | None, frame: Frame
 ) -> None:
-    """What holds of the arguments once a function has returned that raises where it does not."""
+    """What holds of the arguments once a function has returned that raises where it does not.
+
+    One that may return before it has looked is assumed not to.
+    """
     inner = run_function(function, bound, receiver, frame)
-    if inner is not None and not inner.state.dead:
+    if inner is None or inner.state.dead:
+        return
+    if not inner.returns:
         hand_over([Caller.at(inner.state)], frame.state)
+        return
+    looks = Assumption(f"{function.name}() does not return before it has checked")
+    told = inner.state.facts
+    for value in (v for given in bound.values() for v in behind(given) if v.key in told):
+        frame.state.suppose(value, told[value.key], (looks,))
 
 
 def written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
