@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from stablelint.syntax.names import LOOKUPS
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
+OF_SHAPE = having("size") | {"dim", "ndim", "device", "dtype"}
 VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
 
 

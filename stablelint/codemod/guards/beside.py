@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
-from stablelint.codemod.flow.nodes import loads, readers, stores, unsigned
+from stablelint.codemod.flow.nodes import OF_SHAPE, loads, readers, stores, unsigned
 from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
 from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.guards.scales import (
@@ -28,8 +28,6 @@ from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import last_name
-
-_OF_SHAPE = frozenset("shape size device dtype ndim dim".split())
 
 
 def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
@@ -196,7 +194,7 @@ def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr)
     above = [link.parent for link in tree.ancestors(reader) if isinstance(link.parent, ast.expr)]
     methods = {one.attr for one in above if isinstance(one, ast.Attribute)}
     called = {last_name(one.func) for one in above if isinstance(one, ast.Call)}
-    return not methods & _OF_SHAPE and not any(one.endswith("_like") for one in called)
+    return not methods & OF_SHAPE and not any(one.endswith("_like") for one in called)
 
 
 def _is_added_up(tree: Tree, reader: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.operations import having
 
 _LOWER = ("clamp_min", "clamp", "clip")
 _UPPER = ("clamp_max", "clamp", "clip")
@@ -30,8 +31,8 @@ _OF_LOGARITHM, _OF_QUOTIENT = f"{TINIEST})", f"{TINIEST} ** 0.5)"
 TERM = "term"
 COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
-OF_POSITIVE = frozenset(("log", "log2", "log10", "sqrt", "rsqrt"))
-_SINGULAR = OF_POSITIVE | {"reciprocal"}
+_SINGULAR = having("singular")
+OF_POSITIVE = _SINGULAR - {"reciprocal"}
 _SHARES = ("softmax", "sigmoid", "exp")
 # What is positive by what it is called, and how small it may be: lengths, and the sizes of boxes.
 _FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))

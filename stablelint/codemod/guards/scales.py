@@ -17,6 +17,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
 _OF_BASE = ".clamp(max=40.0)"  # the square of the exponential is still finite
@@ -27,7 +28,7 @@ _OF_SOFTPLUS = " + 1e-5"
 _OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _REDUCED = (*VIEWS, "sum", "detach")
-_EXPONENTIALS = ("exp", "expm1", "exp2", "sinh", "cosh", "softmax")
+_EXPONENTIALS = having("exponential")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 

@@ -13,15 +13,16 @@ from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Proposal
 from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
 _BOUNDS = (".clamp", ".masked_fill(", " + 1e-7")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
-_CASTS = frozenset("to type type_as half bfloat16 item".split())
+_CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _EMPTY = ".numel(), 1)"
-_REPLACES = frozenset("masked_fill masked_fill_ where nan_to_num nan_to_num_".split())
-_ASKS = frozenset("isinf isfinite isnan nan_to_num nan_to_num_".split())
+_REPLACES = having("replace")
+_ASKS = having("finite-test") | {"nan_to_num"}
 
 
 def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -158,7 +159,7 @@ def _leaves_out(node: ast.AST) -> bool:
     """Whether a comprehension takes no element that is NaN or infinite."""
     tests = [one for each in node.generators for one in each.ifs] if isinstance(node, _COMPREHENSIONS) else []
     called = (one for test in tests for one in descendants(test) if isinstance(one, ast.Call))
-    return any(called_name(one) in _ASKS for one in called)
+    return any(called_name(one).rstrip("_") in _ASKS for one in called)
 
 
 def _replaces_infinite(node: ast.AST, names: set[str], tests: set[str]) -> bool:
@@ -169,13 +170,13 @@ def _replaces_infinite(node: ast.AST, names: set[str], tests: set[str]) -> bool:
 
     if isinstance(node, ast.Assign):
         return any(isinstance(one, ast.Subscript) and picks(one.slice) for one in node.targets)
-    return isinstance(node, ast.Call) and called_name(node) in _REPLACES and picks(node)
+    return isinstance(node, ast.Call) and called_name(node).rstrip("_") in _REPLACES and picks(node)
 
 
 def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
     for one in descendants(test):
-        is_test = isinstance(one, ast.Call) and called_name(one) in _ASKS
+        is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS
         is_equal = isinstance(one, ast.Compare) and ("inf" in ast.unparse(one) or _is_of_itself(one))
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, in_loop, scope_of
-from stablelint.codemod.flow.nodes import readers, viewed
+from stablelint.codemod.flow.nodes import OF_SHAPE, readers, viewed
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Span
 from stablelint.syntax.order import keeps_order, order_readers
-
-_OF_SHAPE = frozenset("shape size dim ndim device dtype numel".split())
 
 
 def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str = "") -> str | None:
@@ -102,7 +100,7 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
         unmoved = order_readers(tree.module, taken.id)
         for other in _readers(tree, given.statement, ast.Name(taken.id, ast.Store())):
             above = tree.link(other).parent
-            is_shape = isinstance(above, ast.Attribute) and above.attr in _OF_SHAPE
+            is_shape = isinstance(above, ast.Attribute) and above.attr in OF_SHAPE
             if other not in unmoved and not is_shape and not any(tree.start(other) in one for one in places):
                 raise Withheld(f"`{taken.id}`, which would change, is used on line {other.lineno} too")
 
