@@ -95,6 +95,23 @@ def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) 
     return transform(expression, rewrite)
 
 
+def with_sign_outside(expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
+    """Write ``$x.clamp(max=c)`` as ``-y.clamp(min=-c)`` where the operand is ``-y``."""
+    match expression:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name), attr="clamp"),
+            keywords=[ast.keyword(arg="max", value=ast.Constant() as bound)],
+        ) if isinstance(operands[name].tree, ast.UnaryOp):
+            negated = without_double_negation(ast.UnaryOp(ast.USub(), ast.Name(name, ast.Load())), operands)
+            if not isinstance(negated, ast.Name):
+                return expression
+            del operands[name]
+            call = called(negated, method="clamp")
+            call.keywords.append(ast.keyword("min", ast.UnaryOp(ast.USub(), bound)))
+            return ast.UnaryOp(ast.USub(), call)
+    return expression
+
+
 def _negative(operand: Operand) -> str | None:
     """``y * z`` for ``-y * z``, ``y - z`` for ``-y + z``, ``-2 * y`` for ``2 * y``."""
     tree = first = operand.tree

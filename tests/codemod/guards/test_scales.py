@@ -328,7 +328,7 @@ def test_under_a_bound_no_digits_are_lost_in_a_difference_from_1(exponent: str, 
 
 def test_a_term_of_another_statement_is_not_bounded_with_the_exponential_of_a_score() -> None:
     source = f"{HEAD}def f(q, kind):\n    if kind:\n        return q + 1\n    return torch.exp(-q)\n"
-    assert "    return torch.exp((-q).clamp(max=80.0))\n" in rewritten(source, last(source, "-q", EXP))
+    assert "    return torch.exp(-q.clamp(min=-80.0))\n" in rewritten(source, last(source, "-q", EXP))
 
 
 BOUNDED = "    if x:\n        q = x.clamp(min=x)\n    else:\n        q = torch.clamp(x, min=x)\n"
@@ -336,7 +336,7 @@ BOUNDED = "    if x:\n        q = x.clamp(min=x)\n    else:\n        q = torch.c
 
 def test_what_multiplies_the_exponential_is_no_term_beside_it() -> None:
     source = f"{HEAD}def f(q, d):\n    return d * (1 + q) * torch.exp(-q)\n"
-    assert "    return d * (1 + q) * torch.exp((-q).clamp(max=80.0))\n" in rewritten(
+    assert "    return d * (1 + q) * torch.exp(-q.clamp(min=-80.0))\n" in rewritten(
         source, last(source, "-q", EXP)
     )
 
@@ -440,6 +440,11 @@ def test_what_is_squared_is_bounded_where_its_square_is_finite(result: str, limi
 def test_what_is_called_a_deviation_is_bounded_as_one() -> None:
     source = f"{HEAD}def f(q):\n    sigmas = torch.exp(q)\n    return sigmas\n"
     assert "torch.exp(q.clamp(-20.0, 20.0))" in rewritten(source, last(source, "q", EXP))
+
+
+def test_the_bound_of_a_negative_is_a_lower_one_of_what_it_is_the_negative_of() -> None:
+    source = f"{HEAD}def f(net, q):\n    return torch.exp(-net(q))\n"
+    assert "torch.exp(-net(q).clamp(min=-80.0))" in rewritten(source, last(source, "-net(q)", EXP))
 
 
 def test_two_exponentials_of_a_quotient_have_one_bound() -> None:
