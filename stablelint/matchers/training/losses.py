@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from stablelint.matchers.common import (
     Review,
@@ -86,6 +87,8 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
         made = bound_to(node.id, node, root)
         return made is not None and not isinstance(made, ast.Name) and _is_result(made, root)
     of = receiver(node)
+    if of is None and hasattr(builtins, called(node)):
+        return False  # `nn.Dropout(float(p))`: a number
     own = isinstance(node, ast.Call) and (of is None or ast.unparse(of) in ("self", "torch", "F"))
     return own and bool(getattr(node, "args", ())) and called(node).islower()
 
