@@ -123,7 +123,8 @@ def _variants(
         is_closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
         if is_closed and around == "()":
             yield (start - 1, end + 1, text), value
-        if "\n" in source.text[start:end] and "\n" not in text:
+        before = opened.start(), closed.end(), f"({opened[1]}{source.text[start:end]})"
+        if "\n" not in text and ("\n" in before[2] or not _fits(source, before)):
             yield from ((one, value) for one in _joined(source, opened, closed, text) if _fits(source, one))
         behind = behind_brackets(source, plain, opened.start(), closed.end())
         if behind is not None and not opened[1]:

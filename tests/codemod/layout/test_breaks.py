@@ -358,6 +358,15 @@ def test_brackets_around_lines_go_where_what_takes_their_place_fits_on_one() -> 
     assert "        y=x + 1,\n" in rewritten(source, proposal(source, given, "$x + 1", x="x"))
 
 
+def test_a_call_whose_argument_gets_short_enough_stands_on_one_line() -> None:
+    product = "first_operand * (second if first_operand is None else third_operand_of_all) + second"
+    source = f"{HEAD}def f(first_operand, second):\n    angle = torch.asin(\n        {product}\n    )\n    return angle\n"
+    change = proposal(source, product, "$x.clamp(-1 + torch.finfo($x.dtype).eps, 0)", x=product)
+    assert "    angle = torch.asin(total.clamp(-1 + torch.finfo(total.dtype).eps, 0))\n" in rewritten(
+        source, change
+    )
+
+
 def test_a_comment_that_cannot_keep_its_column_stands_two_spaces_behind_the_code() -> None:
     source = (
         f"{HEAD}def f(x, y):\n    a = x.std(0)    # first\n    b = y           # second\n    return a, b\n"
