@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,10 +80,10 @@ class LossOnBatch:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Afterwards the random generators stand where they stood."""
+    """Afterwards the random generators stand where they stood; what is computed meanwhile warns of nothing again."""
     state = current_state()
     try:
-        with torch.enable_grad():
+        with torch.enable_grad(), warnings.catch_warnings(action="ignore"):
             yield
     finally:
         state.restore()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,16 +21,16 @@ _SPAN, _RANGE = 100.0, 30  # the range test: from 1/100 of the rate to 100 times
 _FEW_ELEMENTS = 4096  # of the arguments of a custom function that are checked
 
 
-@check(needs="one optimizer, a loss of the model's output, a model that can be copied")
+@check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
 def overfits_one_batch(run: Run) -> Outcome | None:
     """One batch can be learned by heart."""
-    loss = run.loss_on_batch
-    if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
-        return None
-    if (model := copy_of(loss.model)) is None:
+    loss = _of_first_batch(run)
+    if loss is None or (model := copy_of(loss.model)) is None:
         return None
     with undisturbed():
         model.eval()  # without dropout, and with the statistics that were gathered
+        if not math.isfinite(float(loss(model).detach())):
+            return None
         parameters = [one for one in model.parameters() if one.requires_grad]
         start = [one.detach().clone() for one in parameters]
         optimizer = torch.optim.Adam(parameters, lr=_RATE)
@@ -59,16 +58,25 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     return passed(text)
 
 
-@check(needs="one optimizer, a loss of the model's output, a model that can be copied")
+def _of_first_batch(run: Run) -> LossOnBatch | None:
+    """The loss of the first batch, where one optimizer learns it."""
+    loss = run.loss_on_batch
+    return loss if isinstance(loss, LossOnBatch) and len(run.optimizers) == 1 and run.steps else None
+
+
+@check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
 def usable_rate(run: Run) -> Outcome | None:
     """The learning rate lies below the one at which the loss runs away."""
-    loss = run.loss_on_batch
-    if not isinstance(loss, LossOnBatch) or len(run.optimizers) != 1 or not run.steps:
+    loss = _of_first_batch(run)
+    if loss is None:
         return None
     rates = [rate for rate in run.steps[0].rates if rate > 0]
     if (forked := copy_of((loss.model, run.optimizers[0])) if rates else None) is None:
         return None
     with undisturbed():
+        forked[0].eval()
+        if not math.isfinite(float(loss(forked[0]).detach())):
+            return None
         limit = _limit(loss, *forked, run.steps[0].rates)
     if limit is None:
         return passed(
@@ -82,7 +90,6 @@ def _limit(
     loss: LossOnBatch, model: torch.nn.Module, optimizer: torch.optim.Optimizer, rates: Sequence[float]
 ) -> float | None:
     """The factor of its `rates`, by group, at which a forked optimizer makes the loss run away, rising."""
-    model.eval()
     optimizer.state.clear()
     lowest = math.inf
     for step in range(_RANGE + 1):
@@ -108,8 +115,7 @@ def custom_gradients(run: Run) -> Outcome | None:
         wide = tuple(_double(one) for one in arguments)
         if sum(one.numel() for one in wide if isinstance(one, torch.Tensor)) > _FEW_ELEMENTS:
             continue
-        with undisturbed(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with undisturbed():
             try:
                 gradcheck(_applied(function), wide, fast_mode=False)
             except GradcheckError as error:
