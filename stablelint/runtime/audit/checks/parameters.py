@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import torch
 from torch import nn
 
 from stablelint.runtime.audit.modules import MATRICES, NORMALISING
@@ -97,18 +98,36 @@ def learned_before(run: Run) -> Outcome | None:
         for one in run.parameters.values()
         if not one.tensor.requires_grad and one.called and one.tensor.dim() > 1
     ]
-    if raw := [one.name for one in frozen if isinstance(one.owner, MATRICES) and _is_as_drawn(one)]:
-        text = "{names} are frozen, and hold the random numbers that torch draws for such a layer"
+    if raw := [one.name for one in frozen if _is_as_torch_draws(one) or _is_beside_zeros(one)]:
+        text = "{names} are frozen, and hold the random numbers that such layers start with"
         return warned(text, "load their weights, or train them", *raw)
     return passed(counted(len(frozen), "matrix")) if frozen and run.steps else None
 
 
-def _is_as_drawn(one: ParameterFacts) -> bool:
+def _is_as_torch_draws(one: ParameterFacts) -> bool:
     """Whether the weights of a layer fill the range from which torch draws them, evenly, and nothing beyond."""
+    if not isinstance(one.owner, MATRICES):
+        return False
     count, bound = one.tensor.numel(), one.tensor[0].numel() ** -0.5
     widest = max(-one.start.low, one.start.high) / bound
     even = abs(one.start.deviation / bound * math.sqrt(3) - 1) < 0.1
     return count >= _ENOUGH and even and 1 - 16 / count < widest < 1.004
+
+
+def _is_beside_zeros(one: ParameterFacts) -> bool:
+    """Whether weights are spread as a normal or an even draw is, beside a bias of zeros: training moves that, too."""
+    bias, values = getattr(one.owner, "bias", None), one.tensor.detach().float()
+    if (
+        not isinstance(bias, torch.Tensor)
+        or bias.any()
+        or values.numel() < _ENOUGH
+        or not one.start.deviation
+    ):
+        return False
+    peak = float(
+        ((values - values.mean()) / values.std()).pow(4).mean()
+    )  # 3 of a normal draw, 1.8 of an even one
+    return min(abs(peak - 3), abs(peak - 1.8)) < 4 * math.sqrt(24 / values.numel())
 
 
 @check(needs="normalisation layers")
