@@ -21,7 +21,7 @@ from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import about, stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, having
 
@@ -116,7 +116,8 @@ def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
 
 def _total(value: Value, operands: Operands, state: State) -> Belief | None:
     """How many elements a histogram has counted; a sum along a side of a matrix."""
-    counted = stripped(operands["input"]) if "input" in operands else None
+    whole = operands.get("input")
+    counted = (about(whole) if "dim" in operands else stripped(whole)) if whole is not None else None
     given = counted.first if counted is not None and counted.op == "bincount" else None
     if given is None or counted is None or "weights" in counted.operands:
         return _of_matrix(value, operands, state)

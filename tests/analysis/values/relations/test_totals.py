@@ -66,6 +66,13 @@ def test_a_histogram_of_what_may_be_nothing_can_be_empty(counted: str) -> None:
     assert (3, "SL102") in open_(program(f"h = {counted}", "return h / h.sum()"))
 
 
+def test_a_row_of_a_histogram_can_be_empty() -> None:
+    table = "h = torch.bincount(a, minlength=n * n).view(n, n).float()"
+    assert (3, "SL102") in open_(program(table, "return h / h.sum(-1, keepdim=True)"))
+    assert open_(program(table, "return h / h.sum()")) == []
+    assert open_(program(table.replace(".view(n, n)", ""), "return h / h.sum(-1, keepdim=True)")) == []
+
+
 @pytest.mark.parametrize(
     "steps", ["torch.linspace(0, 1, n)", "torch.linspace(-1.0, 1.0, n).view(1, -1).expand(*a.shape, -1)"]
 )
