@@ -29,7 +29,7 @@ from stablelint.matchers.tree import (
     mentions,
     start,
 )
-from stablelint.syntax.walk import descendants, functions_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
 _GENERATORS = frozenset(
@@ -160,19 +160,19 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
     """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
     if review.module.mentions("IterableDataset"):
         return
-    roots = functions_of(review, "DataLoader")
+    roots, tree = functions_of(review, "DataLoader"), review.module.source.tree
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     for root in roots:
         loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n)]
-        shuffled = {text for texts, made in loaders if _shuffles(made) for text in texts}
+        shuffled = {text for texts, made in loaders if _shuffles(made, tree) for text in texts}
         known = {text for texts, _ in loaders for text in texts}
         handed = _handed(root, iterated, shuffled) | _fitted(root, known) if loaders else set()
         trained = (iterated[root] | attributes | handed) - shuffled
         unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
         for made in (*unshuffled, *inline, *_given_to_trainer(root)):
-            if called(made) == "DataLoader" and not _shuffles(made):
+            if called(made) == "DataLoader" and not _shuffles(made, tree):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
 
 
@@ -255,10 +255,24 @@ def _given_as(parameter: str, function: Function, root: ast.AST) -> Iterator[str
             yield ast.unparse(given)
 
 
-def _shuffles(loader: ast.expr) -> bool:
+def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:
     """Whether a loader may draw its samples in another order than that of the data set."""
     if not isinstance(loader, ast.Call) or len(loader.args) > 3:
         return True
-    shuffle = loader.args[2] if len(loader.args) > 2 else argument(loader, "shuffle")
+    given = dict(zip(("dataset", "batch_size", "shuffle"), loader.args, strict=False))
+    for one in loader.keywords:
+        given |= {one.arg: one.value} if one.arg is not None else _written_out(one.value, tree)
+    shuffle = given.get("shuffle")
     off = shuffle is None or (isinstance(shuffle, ast.Constant) and not shuffle.value)
-    return not off or is_given(loader, None, "sampler", "batch_sampler")
+    return not off or not given.keys().isdisjoint(("", "sampler", "batch_sampler"))
+
+
+def _written_out(options: ast.expr, tree: ast.AST) -> dict[str, ast.expr]:
+    """The arguments in a dict that is bound once and given to calls alone; under the empty name what is not known."""
+    made = assigned_in(options.id, tree) if isinstance(options, ast.Name) else []
+    value = made[0].value if len(made) == 1 else None
+    named = [n for n in nodes_below(tree, ast.Name) if ast.unparse(n) == ast.unparse(options)]
+    spread = [k for n in nodes_below(tree, ast.keyword) if n.arg is None and (k := n.value) in named]
+    if not isinstance(value, ast.Dict) or len(named) != len(spread) + 1:
+        return {"": options}
+    return {str(getattr(key, "value", "")): one for key, one in zip(value.keys, value.values, strict=True)}

@@ -23,7 +23,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
-from stablelint.syntax.walk import functions_below, nodes_below
+from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
 _CLEARING = ("zero_grad", "zero_grads", "grad")
@@ -85,10 +85,11 @@ def _reads_gradients(before: Step, after: Step) -> bool:
     return first is None or last is None or any(mentions(s, "grad", "grads") for s in block[first + 1 : last])
 
 
-@observes("step")
+@observes("step", "backward op=")
 def missing_zero_grad(review: Review, rule: Rule) -> Sites:
     """A loop, or a function, with backward and step that never clears a gradient, nor does what it calls."""
     steps, module = steps_of(review), review.module
+    yield from _by_hand(steps, review, rule)
     for step in (s for s in steps if s.kind in ("step", "scaler_step")):
         scaled = step.kind == "scaler_step"
         loop = loop_around(step.node, step.root)
@@ -111,6 +112,21 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
             statement=review.statements.get(id(first.value)),
         )  # fmt: skip
         return
+
+
+def _by_hand(steps: list[Step], review: Review, rule: Rule) -> Sites:
+    """The backward in a loop that steps by itself, `w -= rate * w.grad`, where nothing in the file clears a gradient."""
+    tree = review.module.source.tree
+    cleared = review.module.mentions("zero_", "zero_grad") or any(
+        text.endswith(".grad") for n in nodes_below(tree, ast.Assign) for text in assigned(n)[0]
+    )
+    for back in (s for s in steps if s.kind == "backward" and not cleared):
+        loop = loop_around(back.node, back.root)
+        for step in nodes_in(loop, ast.AugAssign) if loop is not None else ():
+            of = ast.unparse(step.target).removesuffix(".data")
+            if any(ast.unparse(n) == f"{of}.grad" for n in nodes_below(step.value, ast.Attribute)):
+                yield make_site(review, rule, back.at)
+                return
 
 
 def _adds_gradients(step: Step) -> bool:

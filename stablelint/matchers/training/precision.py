@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, Value, make_site, observes
 from stablelint.matchers.names import modules_in, qualified, runs_module
-from stablelint.matchers.tree import is_given, mentions
+from stablelint.matchers.tree import called, is_given, mentions, receiver
 from stablelint.syntax.operations import having
 
 # What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
@@ -64,6 +64,9 @@ def _is_double(node: ast.expr, module: ModuleInfo) -> bool:
         return _is_double(node.value, module)
     if not isinstance(node, ast.Call) or mentions(node, *_CASTING) or is_given(node, "dtype", None):
         return False
+    of = receiver(node)
+    if called(node) in _KEEPING and isinstance(of, ast.Call):
+        return _is_double(of, module)  # `np.linspace(0, 1, 9).reshape(-1, 1)`
     root, _, name = qualified(node.func, module).partition(".")
     if root != "numpy":
         return False

@@ -31,7 +31,8 @@ from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _CLOCKS = frozenset(
     f"time.{name}" for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns")
-)
+) | {"timeit.default_timer", "datetime.datetime.now"}
+_SOURCES = frozenset(name.partition(".")[0] for name in _CLOCKS)
 # What waits for the GPU, by itself or because it needs a value of it; who trains meanwhile compares no models.
 _WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "backward")
 
@@ -40,7 +41,7 @@ _WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "ba
 def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
     """`start = time.time(); model(x); time.time() - start` on a GPU, with nothing between that waits for it."""
     text, origins = review.module.source.text, review.module.imports.values()
-    if not review.of_body or not any(o.partition(".")[0] == "time" for o in origins):
+    if not review.of_body or not any(o.partition(".")[0] in _SOURCES for o in origins):
         return
     if not ("cuda" in text or ".to(" in text):
         return
