@@ -34,6 +34,7 @@ _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
 _ARRAYS = ("numpy", "jax", "cupy")
+_TABLES = ("pandas", "polars")
 _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of these, too
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
@@ -70,7 +71,10 @@ def misfit(template: str, site: Site) -> str | None:
         return "the operands are arrays of NumPy, and the rewrite is one for tensors"
     if site.frame.module.is_of_arrays and "torch." in template:
         return "no torch comes into this file, and the rewrite is one for tensors"
-    spelled = next(filter(_is_spelled_for_arrays, site.match.covered), None)
+    taken = (
+        site.match.bindings[name] for name in set(_OPERAND.findall(template)) & site.match.bindings.keys()
+    )
+    spelled = next(filter(_is_spelled_for_arrays, (*site.match.covered, *taken)), None)
     if spelled is not None:
         return f"nothing shows that `{_receiver(spelled)}` is a tensor, and NumPy's words are used of it"
     for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
@@ -149,10 +153,12 @@ def _named(name: str, site: Site) -> str:
 def _is_spelled_for_arrays(value: Value) -> bool:
     """Whether a method of something unknown is called with keywords of NumPy's."""
     is_method = isinstance(value.node, ast.Call) and isinstance(value.node.func, ast.Attribute)
-    if not is_method or value.first is None or value.first.kind is not Kind.UNKNOWN:
+    if not is_method or value.first is None:
         return False
     assert isinstance(value.node, ast.Call)
     words = {keyword.arg for keyword in value.node.keywords}
+    if value.first.kind is not Kind.UNKNOWN and "ddof" not in words:
+        return False
     return bool(words & _OF_ARRAYS) and _receiver(value) not in ("torch", "F")
 
 
@@ -186,7 +192,13 @@ def _is_array(value: Value, site: Site) -> bool:
     for part in behind(value, _hides_its_operands):
         taken_from = part.node.value if isinstance(part.node, ast.Subscript) else None
         of_table = isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES
-        if part.kind is Kind.ARRAY or of_table or (part.op in HANDED_OVER and part.name in likes):
+        of_package = part.op.partition(".")[0] in _TABLES
+        if (
+            part.kind is Kind.ARRAY
+            or of_table
+            or of_package
+            or (part.op in HANDED_OVER and part.name in likes)
+        ):
             return True
     return False
 

@@ -553,3 +553,24 @@ def test_arrays_of_jax_have_no_methods_of_tensors() -> None:
             return jnp.exp((field - field.mean()) / (field.std() + 1e-6))
         """)
     assert "nothing shows that `field` is a tensor" in str(written["SL107"])
+
+
+def test_a_column_of_a_table_has_no_methods_of_tensors() -> None:
+    written = fixes("""
+        import pandas as pd
+
+        def normalized(frame, split, name):
+            frame = pd.concat([frame, split], axis=1)
+            column = frame[name]
+            frame[name] = (column - column.mean()) / column.std()
+            return torch.tensor(frame)
+        """)
+    assert written["SL107"] == "`column` is an array or a table, and no tensor"
+
+
+def test_an_operand_that_is_spelled_for_arrays_gets_no_bound() -> None:
+    written = fixes("""
+        def score(errors, target):
+            return torch.sqrt(errors) / target.flatten().std(ddof=1)
+        """)
+    assert "NumPy's words are used of it" in str(written["SL102"])
