@@ -25,6 +25,7 @@ from collections import Counter
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
+from unittest.mock import MagicMock
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -89,15 +90,26 @@ def _one_package(tree: Path, table: Path) -> int:
     pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
     named = (pinned["functions-need"] | pinned["functions"]).items()
     others = [path for name, version in named if (path := CACHE / f"{name}-{version}") != tree]
-    sys.path[:0] = [str(tree), *map(str, others)]
-    for root in (tree, *others):
+    own = _of_source(tree)
+    sys.modules["torch.utils.tensorboard"] = MagicMock()  # torch has it, and what it needs is not installed
+    sys.path[:0] = [str(own), *map(str, others)]
+    for root in (own, *others):
         if not root.name.startswith(_SELF_SUFFICIENT):
             stand_in_for_absent(frozenset(), str(root))
     with table.open("w", encoding="utf-8") as lines:
-        for row in compare(tree.name, tree):
+        for row in compare(tree.name, own):
             lines.write(json.dumps(asdict(row)) + "\n")
             lines.flush()
     return 0
+
+
+def _of_source(tree: Path) -> Path:
+    """The folder that a release's packages stand in: the one folder of what is no wheel."""
+    folders = [path for path in tree.iterdir() if path.is_dir()]
+    is_source = len(folders) == 1 and any(
+        (folders[0] / name).is_file() for name in ("setup.py", "pyproject.toml")
+    )
+    return folders[0] if is_source else tree
 
 
 def programs_table(seed: int, ran: int, rewritten: int, wrong: int) -> str:
@@ -111,12 +123,13 @@ def programs_table(seed: int, ran: int, rewritten: int, wrong: int) -> str:
 def _functions(names: list[str], show: int, stored: bool, page: Path | None) -> int:
     """Tries the functions of releases, prints the figures."""
     pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
-    releases = {name: fetch(name, version) for name, version in pinned["functions"].items()}
+    listed = pinned["functions"]
+    releases = {name: fetch(name, listed[name]) for name in names or listed}
     for name, version in pinned["functions-need"].items():
         fetch(name, version)
     rows: list[Row] = []
     shown: list[list[str]] = []
-    for name in names or releases:
+    for name in releases:
         seen = CACHE / "functions" / f"{name}.jsonl"
         seen.parent.mkdir(exist_ok=True)
         if not stored:

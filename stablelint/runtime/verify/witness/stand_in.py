@@ -97,6 +97,7 @@ class _Absent(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__ = []
+        self.__version__ = "0.0.0"
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
