@@ -137,6 +137,9 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     beaten = {"view", "wider"} if any(one.kind == "order" for one in passed) else set()
     beaten |= {"setting"} if any(shape is not None and shape[:1] == samples for shape in views) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
+    shaped = [one for one in likely if one.kind in ("view", "wider")]
+    if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples
+        likely = [one for one in likely if one not in shaped or (one.repair.shape or ())[:1] == samples]
     return [one.repair for one in sorted(likely, key=lambda one: one.rank)][:_TOLD]
 
 

@@ -34,10 +34,14 @@ OF_TENSORS = (
     (X + "F.softmax(x, dim=2)", "F.softmax fails on x (4, 3)", ""),
     (
         X + "i = torch.zeros(4).long()\nx.gather(1, i)",
-        "x (4, 3) and i (4,) must have as many dimensions",
-        "",
+        "gather fails on x (4, 3) float32 and i (4,) int64",
+        "i.unsqueeze(1) passes, and gives (4, 1)",
     ),
-    (X + "i = torch.zeros(2)\nx[i]", "i is float32, and is used as an index", ""),
+    (
+        X + "i = torch.zeros(2)\nx[i]",
+        "indexing fails on x (4, 3) float32 and i (2,) float32",
+        "i.long() passes",
+    ),
     (X + "x.item()", "item fails on x (4, 3)", ""),
     (
         X + "y = torch.zeros(4, 3).long()\nF.binary_cross_entropy_with_logits(x, y)",

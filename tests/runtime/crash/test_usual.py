@@ -24,7 +24,7 @@ CASES = (
         "data",
         "n holds a length of 0",
     ),
-    (LSTM + "out = rnn(torch.randn(5, 2, 4))\nout.shape", "module", "out is a tuple, the result of rnn("),
+    (LSTM + "out = rnn(torch.randn(5, 2, 4))\nout.shape", "call", "out is a tuple of 2: a tensor (5, 2, 8)"),
     (LSTM + "a, b, c = rnn(torch.randn(5, 2, 4))", "shape", "does not give 3 values"),
     (X + "b, c, h = x.shape", "shape", "x.shape (4, 3) is unpacked into 3 names"),
     (TRAIN + "loss = model(inputs).mean().item()\nloss.backward()", "no-graph", "loss is a plain float"),
@@ -138,7 +138,7 @@ CASES = (
         "shape",
         "torch.ones(2, 3).shape (2, 3) is unpacked into 3 names",
     ),
-    (LSTM + "rnn(torch.ones(5, 2, 4).double())", "dtype", "rnn (LSTM(4, 8)) has weights of dtype float32"),
+    (LSTM + "rnn(torch.ones(5, 2, 4).double())", "call", "rnn (LSTM(4, 8)) does not take torch.ones"),
     (X + "m = torch.full((4,), 255)\nF.cross_entropy(x, m)", "target", "m holds 255 at 0"),
     (
         HEAD + "s = torch.ones(2, 5, 8, 8)\ny = torch.ones(2, 1, 8, 8).long()\nF.cross_entropy(s, y)",
