@@ -42,6 +42,10 @@ class Writer(Protocol):
         """The names of what it may change, by whatever way."""
 
     @property
+    def is_altering(self) -> bool:
+        """Whether it is a method that may change its object."""
+
+    @property
     def is_settled(self) -> bool:
         """Whether `writes` is known."""
 
@@ -92,8 +96,17 @@ def attributes_handed_on(function: Writer) -> frozenset[str]:
     return frozenset(filter(None, map(written_attribute, given)))
 
 
+def callees_of(argument: ast.expr, function: Writer) -> Iterator[Writer]:
+    """The functions of the file that a call with the argument may run."""
+    for call, callee in function.handed:
+        if callee.name == last_name(call.func) and any(given is argument for given in _arguments(call)):
+            yield callee
+
+
 def _taken(call: ast.Call, callee: Writer, written: frozenset[str]) -> Iterator[ast.expr]:
-    """The arguments of a call that arrive under one of the names that the callee writes into."""
+    """The arguments of a call that arrive under one of the names that the callee writes into, and what it may alter."""
+    if callee.is_altering and isinstance(call.func, ast.Attribute):
+        yield call.func.value
     if not written:
         return
     if callee.name != last_name(call.func):  # handed over, to be called with whatever there is
@@ -123,7 +136,7 @@ def handed_on(
     """The calls of functions that have a name in the file, and those to which one is passed, or a lambda."""
     for call in calls:
         arguments = _arguments(call)
-        for one in named.get(last_name(call.func), ()) if arguments else ():
+        for one in named.get(last_name(call.func), ()):
             yield call, one
         for argument in arguments if len(arguments) > 1 else ():
             for one in named.get(last_name(argument), ()):

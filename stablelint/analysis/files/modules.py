@@ -15,6 +15,7 @@ from stablelint.analysis.files.handing import (
     Handed,
     Writer,
     attributes_handed_on,
+    callees_of,
     given_away,
     handed_on,
     settle,
@@ -25,7 +26,7 @@ from stablelint.analysis.files.reading import (
     added_to_search_path,
     declared_names,
     entered_names,
-    lent_by,
+    handed_of_self,
     names_divided_by,
     outline_of,
     sources_of,
@@ -143,6 +144,30 @@ class FunctionInfo:
         return frozenset(name for argument in away for name in sources_of(argument))
 
     @cached_property
+    def lends(self) -> frozenset[str]:
+        """The attributes of `self` that it hands to others, and "" where it hands them `self`."""
+        return frozenset(getattr(n, "attr", "") for n in handed_of_self(self.node))
+
+    @property
+    def alters(self) -> frozenset[str]:
+        """The attributes of `self`, or of what it is handed, that it may change."""
+        return self.touches.assigned | self.touches.others | self.passes_on
+
+    @property
+    def is_altering(self) -> bool:
+        """Whether it is a method that may change its object."""
+        return self.owner is not None and bool(self.touches.assigned or self.touches.called)
+
+    @cached_property
+    def receivers(self) -> list[FunctionInfo] | None:
+        """The functions of the file to which it hands `self`; None where it may be another that gets it."""
+        bare = [n for n in handed_of_self(self.node) if isinstance(n, ast.Name)]
+        taken = [one for n in bare for one in callees_of(n, self)]
+        known = all(any(True for _ in callees_of(n, self)) for n in bare)
+        further = any(not one.writes <= one.changed for one in taken)  # it is handed on from there
+        return [one for one in taken if isinstance(one, FunctionInfo)] if known and not further else None
+
+    @cached_property
     def passes_on(self) -> frozenset[str]:
         """The attributes of `self` that it hands to functions that may write into them."""
         away = given_away(self.calls, self.module.imports, self.module.classes)
@@ -209,7 +234,7 @@ class FunctionInfo:
         nodes = descendants(self.node)
         self.divisors = self._divided(nodes)
         self._keep(names_written(nodes), touched(nodes))
-        _ = self.writes, self.passes_on
+        _ = self.writes, self.passes_on, self.lends, self.receivers
         for held in ("calls", "handed", "nested"):  # which hold its body
             self.__dict__.pop(held, None)
 
@@ -268,7 +293,7 @@ class ClassInfo:
     @cached_property
     def lent(self) -> frozenset[str]:
         """The methods that its text hands to others, who may call them at any time; "" where it hands them an object."""
-        out = frozenset().union(*(lent_by(method.node) for method in self.methods.values()))
+        out = frozenset().union(*(method.lends for method in self.methods.values()))
         computed = {n for n, m in self.methods.items() if m.has_decorator("property", "cached_property")}
         return out & ({"", *self.methods} - computed)
 

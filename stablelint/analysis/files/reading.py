@@ -153,20 +153,19 @@ def names_handed_out(node: FunctionNode) -> frozenset[str]:
     return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
 
 
-def lent_by(node: FunctionNode) -> frozenset[str]:
-    """What a method hands to others that can change its object by it: methods and other attributes, and "" for `self`."""
+def handed_of_self(node: FunctionNode) -> list[ast.Name | ast.Attribute]:
+    """Where a method hands its object, or an attribute of it, to others that can change the object by it."""
     nodes = list(descendants(node))
-    kept = {id(n.value) for n in nodes if isinstance(n, ast.Attribute | ast.Return)}
+    kept = {id(n.value) for n in nodes if isinstance(n, ast.Return)}
+    kept |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr != "__dict__"}
     for call in (n for n in nodes if isinstance(n, ast.Call)):
         kept.add(id(call.func))
         if isinstance(call.func, ast.Name) and call.func.id in _READING:
             kept.update(map(id, call.args))
-    bare = {"" for n in nodes if isinstance(n, ast.Name) and n.id == "self" and id(n) not in kept}
-    return frozenset(
-        bare.union(
-            n.attr for n in nodes if isinstance(n, ast.Attribute) and is_of_self(n) and id(n) not in kept
-        )
-    )
+    lent: list[ast.Name | ast.Attribute] = []
+    lent += (n for n in nodes if isinstance(n, ast.Name) and n.id == "self")
+    lent += (n for n in nodes if isinstance(n, ast.Attribute) and is_of_self(n))
+    return [n for n in lent if id(n) not in kept]
 
 
 def declared_names(tree: ast.AST) -> frozenset[str]:

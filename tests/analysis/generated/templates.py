@@ -884,6 +884,43 @@ def g{i}(d, z):
 d{i} = {{"a": {t}.abs() + 1}}
 g{i}(d{i}, {u})
 v{i} = d{i}["a"]
+
+def h{i}(o):
+    o.e = {k}
+class C{i}:
+    def __init__(self, e):
+        self.e = e
+    def alter(self):
+        h{i}(self)
+    def f(self, z):
+        if self.e > 0:
+            self.alter()
+            return z.abs() + self.e
+        return z.abs() + 1
+v{i} = C{i}({n}).f({t})
+
+class C{i}:
+    def __init__(self, e):
+        self.e = e
+    def drop(self):
+        self.e = {k}
+def h{i}(o):
+    o.drop()
+o{i} = C{i}({n})
+if o{i}.e > 0:
+    h{i}(o{i})
+v{i} = {t}.abs() + o{i}.e
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z.abs() + 1
+        self.zs = [self.z]
+    def go(self):
+        for z in self.zs:
+            z.mul_({k})
+o{i} = C{i}({t})
+o{i}.go()
+v{i} = o{i}.z
 """
 
 # What is asked of a tensor or a number `{v}` at the end.

@@ -50,3 +50,48 @@ def test_a_default_of_a_field_may_be_another_tensor() -> None:
         "        return torch.log(self.d)\n"
     )
     assert assumed(HEAD + code, "") == [(11, "SL101")]
+
+
+ALTER = """
+def drop(o):
+    o.n = 0.0
+
+
+def again(o):
+    drop(o)
+
+
+class A:
+    def drop(self):
+        self.n = 0.0
+    def change(self):
+        {how}
+    def f(self, x):
+        if self.n > 0:
+            {call}
+            return x / self.n
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "drop(self)", "again(self)", "A.drop(self)", 'object.__setattr__(self, "n", 0.0)', 'self.__dict__["n"] = 0.0',
+        "vars(self).update(n=0.0)", "[drop(o) for o in [self]]",
+    ],
+)  # fmt: skip
+def test_a_method_that_hands_on_its_object_may_change_it(how: str) -> None:
+    assert "SL102" in [one.code for one in findings(ALTER.format(how=how, call="self.change()"))]
+
+
+@pytest.mark.parametrize(
+    "how", ["isinstance(self, list)", "print(self.n)", "return self", "super(A, self).__init__()"]
+)
+def test_a_method_that_keeps_its_object_leaves_it(how: str) -> None:
+    assert findings(ALTER.format(how=how, call="self.change()")) == []
+
+
+@pytest.mark.parametrize("call", ["drop(o)", "again(o)", "use(o)", "o.drop()"])
+def test_a_function_that_is_handed_an_object_may_change_it(call: str) -> None:
+    code = f"def use(o):\n    o.drop()\n\n\ndef g(o, x):\n    if o.n > 0:\n        {call}\n        return x / o.n\n"
+    assert "SL102" in [one.code for one in findings(ALTER.format(how="pass", call="pass") + code)]

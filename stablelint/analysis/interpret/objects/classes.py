@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -138,14 +138,18 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
 
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
-    if instance.kind is Kind.INSTANCE and _may_forget(instance, frame):
-        touched, called = _touched_by(instance.data[0], method, frame)
-        _forget(instance, touched, frame)
-        held, own = frame.state.attributes, instance.data[0]
-        for name in called if held else ():
-            if definition(own, name, frame) is None:
-                thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
-                exposed(thing.key, "", frame)
+    if instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
+        return
+    own, held = instance.data[0], frame.state.attributes
+    run = _run_by(own, method, frame)
+    _forget(instance, frozenset().union(*(one.alters for one in run)), frame)
+    if any(one.receivers is None for one in run):  # whoever has the object can change all of it
+        _forget(instance, [attr for key, attr in held if key == instance.key], frame)
+        disowned(instance, "", frame)
+    for name in {method.name}.union(*(one.touches.called for one in run)) if held else ():
+        if definition(own, name, frame) is None:
+            thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
+            exposed(thing.key, "", frame)
 
 
 def let_unseen_run(frame: Frame) -> None:
@@ -231,17 +235,25 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
     return False
 
 
-def _touched_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> tuple[frozenset[str], frozenset[str]]:
-    """The attributes that a method of a class assigns, and those that it calls, by itself or through its methods."""
-    touched, seen = set(method.touches.assigned | method.touches.others), {method.name}
-    pending = list(definitions(info, method.name, frame))
-    pending.extend(f for name in method.touches.called for f in definitions(info, name, frame))
-    for function in pending:  # grows while it is walked
-        found = function.touches
-        touched |= found.assigned | found.others | function.passes_on
-        pending.extend(f for name in found.called - seen for f in definitions(info, name, frame))
-        seen |= found.called
-    return frozenset(touched), frozenset(seen)
+def _run_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> list[FunctionInfo]:
+    """A method of a class, those that it overrides, and those that they run on the object, through others, too."""
+    run = [method]
+    pending = [*definitions(info, method.name, frame)]
+    seen = {id(method)}
+    pending += _run_on(info, method, frame)
+    for one in pending:  # grows while it is walked
+        if id(one) not in seen:
+            seen.add(id(one))
+            run.append(one)
+            pending += _run_on(info, one, frame)
+    return run
+
+
+def _run_on(info: ClassInfo, method: FunctionInfo, frame: Frame) -> Iterator[FunctionInfo]:
+    """What a method calls on its object, or hands its object to."""
+    for name in sorted(method.touches.called):
+        yield from definitions(info, name, frame)
+    yield from method.receivers or ()
 
 
 def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
