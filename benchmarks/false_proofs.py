@@ -395,6 +395,8 @@ def _before(around: list[ast.AST], operation: ast.expr) -> list[ast.stmt]:
     for outer, inner in itertools.pairwise(around):
         if isinstance(outer, ast.For) and inner in outer.body:
             found.append(_one_turn(outer.target, outer.iter))
+            if _last(getattr(outer.iter, "func", outer.iter)) == "range":
+                found.append(ast.Assert(outer.iter))  # there is a turn
         if isinstance(outer, ast.While) and inner in outer.body:
             found.append(ast.Assert(outer.test))
         for clause in getattr(outer, "generators", ()):
