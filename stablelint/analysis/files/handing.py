@@ -148,8 +148,15 @@ def handed_on(
 def given_away(
     calls: Iterable[ast.Call], imports: Mapping[str, str], classes: Container[str]
 ) -> Iterator[ast.expr]:
-    """What is handed to functions that other files define, and to objects of the file's classes."""
+    """What is handed to functions that other files may define, and to objects of the file's classes."""
     for call in calls:
         root = origin(call.func, imports).partition(".")[0]
-        if root not in FOREIGN if root else last_name(call.func) in classes:
+        if root not in FOREIGN if root else last_name(call.func) in classes or _is_of_super(call.func):
             yield from _arguments(call)
+
+
+def _is_of_super(function: ast.expr) -> bool:
+    return (
+        isinstance(function, ast.Attribute)
+        and last_name(getattr(function.value, "func", function)) == "super"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import findings, unmet
+from tests.analysis.support import findings, report, unmet
 
 HEAD = "import torch\n\n\ndef f(x: torch.Tensor, index):\n"
 
@@ -117,3 +117,11 @@ def test_a_finally_writes_into_what_is_returned(left: str) -> None:
     code = f"def g(z):\n    try:\n        {left}\n    finally:\n        z.mul_(-1)\n\n\n"
     call = "def f(x: torch.Tensor):\n    return torch.log(g(x.abs() + 1))\n"
     assert "SL101" in [one.code for one in findings(code + call)]
+
+
+def test_a_method_of_a_base_that_is_not_seen_may_write_into_what_it_is_handed() -> None:
+    code = (
+        "from package import Base\n\n\nclass A(Base):\n    def step(self, z):\n        super().step(z)\n        return 1\n"
+        "\n\ndef f(x: torch.Tensor):\n    v = x.abs() + 1\n    A().step(v)\n    return torch.log(v)\n"
+    )
+    assert ("SL101", "discharged") not in [(d.code, d.status.value) for d in report(code).discharged]

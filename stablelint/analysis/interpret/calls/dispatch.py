@@ -171,7 +171,8 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
     function = next((c.methods[attr] for c in above if attr in c.methods), None)
     positional, keywords = arguments_of(node, frame)
     if function is None or instance is None:
-        return frame.graph.unknown(attr, node)
+        operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
+        return opaque(f"super.{attr}", frame.graph.fresh(), operands, node, frame)
     if attr == "__init__":
         arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
         inner = inline.run_function(function, arguments or None, instance, frame)
