@@ -12,7 +12,7 @@ CATALOG = load_catalog(entry_points=False)
 
 def facts_of(code: str, root: Path) -> set[str]:
     """The facts of the only finding in a file."""
-    text = f"import torch\n\n{code}\n".encode()
+    text = f"import numpy as np\nimport torch\n\n{code}\n".encode()
     (found,) = check_source(text, "part.py", CATALOG, AnalysisOptions(root=root)).diagnostics
     return {reason.fact for reason in found.because}
 
@@ -21,7 +21,12 @@ def facts_of(code: str, root: Path) -> set[str]:
     ("fact", "holds", "fails"),
     [
         ("made_of_call", "return a / (b.weigh() - both)", "return a / (b - both)"),
-        ("union", "return both / (a + b - both)", "return both / (a + b - a * b)"),
+        ("array", "return a / np.linalg.norm(b)", "return a / b.norm()"),
+        ("normed", "return a / b.norm()", "return a / b.sum()"),
+        ("normed", "return a / a.norm(dim=-1, keepdim=True)", "return a / a.sum(dim=-1, keepdim=True)"),
+        ("spread", "return a / b.std(correction=0)", "return a / b.sum()"),
+        ("spread", "return (a - a.mean()) / a.std(correction=0)", "return (a - a.mean()) / a.sum()"),
+        ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
         ("drawn", "return torch.rand(3).log()", "return a.log()"),
         ("updates", "a /= b", "a = a / b"),
         ("rooted", "return a / ((b * b + 1).sqrt() - both)", "return a / (b * b + 1 - both)"),
@@ -39,7 +44,3 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
     head = "def part(a, b, both):\n    "
     assert fact in facts_of(head + holds, tmp_path)
     assert fact not in facts_of(head + fails, tmp_path)
-
-
-def test_one_over_a_count_less_one_is_no_union(tmp_path: Path) -> None:
-    assert "union" not in facts_of("def part(n):\n    return 1 / (n - 1)", tmp_path)

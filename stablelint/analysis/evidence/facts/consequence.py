@@ -18,6 +18,12 @@ def only_read(s: Subject) -> bool:
     return s.site.statement is not None and any(map(_reads, _around(s.site.statement, s.site.node)))
 
 
+@lowers
+def no_gradient(s: Subject) -> bool:
+    """stands where no gradient is recorded"""
+    return not s.site.gradient
+
+
 def _around(root: ast.AST, node: ast.AST) -> Iterator[ast.AST]:
     """The expressions of a statement that hold the node, from the inside."""
     for child in children(root):

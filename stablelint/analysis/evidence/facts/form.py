@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.evidence.fact import lowers, raises
-from stablelint.analysis.evidence.forms.cancelling import summands
 from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
@@ -43,12 +42,6 @@ def own_measure(s: Subject) -> bool:
 
 
 @raises
-def difference(s: Subject) -> bool:
-    """owes its zeros to a difference"""
-    return s.origin is not None and s.origin.op == "sub"
-
-
-@raises
 def difference_of_neighbours(s: Subject) -> bool:
     """divides by the difference of two elements of one tensor"""
     found = next((v for v in s.chain if v.op == "sub" and len(v.operands) == 2), None)
@@ -60,15 +53,6 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
-
-
-@raises
-def union(s: Subject) -> bool:
-    """divides a part by a sum from which the part is subtracted, as a union is"""
-    if s.site.value.op != "div" or s.operand is None:
-        return False
-    part = stripped(s.site.value.operands["input"])
-    return not part.is_constant and any(f < 0 and term.key == part.key for f, term in summands(s.operand))
 
 
 @lowers

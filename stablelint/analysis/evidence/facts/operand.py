@@ -6,7 +6,11 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.masks import DRAWN
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind, stripped
+from stablelint.syntax.operations import having
+
+_NORMS, _SPREADS = having("norm"), having("spread")
 
 
 def _name(value: Value | None) -> str:
@@ -57,3 +61,30 @@ def made_of_call(s: Subject) -> bool:
 def called_setting(s: Subject) -> bool:
     """is called a setting"""
     return any(map(words.names_a_setting, _names(s)))
+
+
+@lowers
+def array(s: Subject) -> bool:
+    """is made of arrays of NumPy, through which no gradient flows"""
+    return any(v.kind is Kind.ARRAY for v in (s.site.value, *s.site.match.bindings.values()))
+
+
+@raises
+def spread(s: Subject) -> bool:
+    """is made of the spread of values that may all be equal"""
+    return any(v.op in _SPREADS for v in (*s.behind_operand, *_behind_divisor(s)))
+
+
+@lowers
+def normed(s: Subject) -> bool:
+    """divides by a norm"""
+    return any(stripped(v).op in _NORMS for v in _divisor(s))
+
+
+def _divisor(s: Subject) -> list[Value]:
+    divisor = s.site.value.operands.get("other") if s.site.value.op == "div" else None
+    return [] if divisor is None else [divisor]
+
+
+def _behind_divisor(s: Subject) -> list[Value]:
+    return [part for v in _divisor(s) for part in behind(v)]
