@@ -25,6 +25,7 @@ from stablelint.matchers.names import (
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.tree import (
     ancestors,
+    argument,
     arguments,
     around,
     assigned,
@@ -44,42 +45,62 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import nodes_in
+from stablelint.syntax.walk import nodes_below, nodes_in
 
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
+_WEIGHTS = ("pretrained", "weights")
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
 _DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
 _DRAWS = having("draw")
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
+_NEVER = "the model is trained in evaluation mode: dropout and batch normalisation are off, and nothing calls train()"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
 
 
 @observes()
 def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
-    """A loop under `no_grad` that calls a trained model with dropout or batch norm, in a file without `eval()`."""
+    """A loop under `no_grad` that calls a trained model with dropout or batch norm, in a file without `eval()`; or a call of
+    a model with weights that were loaded, in a file that trains nothing."""
     module = review.module
-    if not review.of_body or not module.mentions("no_grad", "inference_mode"):
+    if not review.of_body:
         return
     calls = module.sights.calls
     trains = bool(calls("backward", "manual_backward"))
-    loaded = frozenset(map(subject, calls("load_state_dict"))) - {""}
-    if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded):
+    loaded = (
+        frozenset() if trains else frozenset(map(subject, calls("load_state_dict"))) | _ready_made(module)
+    )
+    if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded - {""}):
         return
     modal = _is_modal(module)
     if not modal and (modal is False or (trains and not calls("step"))):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
-    modules = modules_in(review) | trained_in(module) if trains else loaded
+    modules = modules_in(review) | trained_in(module) if trains else loaded - {""}
     for root in functions_of(review):
         for call in sorted(calls_in(root), key=start):
             loop = _turns(call, root)
             # What a loop that trains computes without a graph is a look at the training.
             if ast.unparse(call.func) not in modules or (backs_below(loop) if loop else trains):
                 continue
-            if graph_is_off(call, root):
-                yield site_at(review, rule, call, shown=bool(modal))
+            off = graph_is_off(call, root)
+            if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
+                yield site_at(review, rule, call, shown=off and bool(modal))
                 break
+
+
+def _ready_made(module: ModuleInfo) -> frozenset[str]:
+    """What a file binds to models of torchvision with their weights."""
+    found = set[str]()
+    for node in nodes_below(module.source.tree, ast.Assign):
+        made = made_by(node.value, module)
+        weights = (
+            [argument(node.value, name) for name in _WEIGHTS] if isinstance(node.value, ast.Call) else []
+        )
+        learned = any(one is not None and ast.unparse(one) not in ("None", "False") for one in weights)
+        if made.startswith("torchvision.models.") and learned:
+            found |= set(assigned(node)[0])
+    return frozenset(found)
 
 
 def _turns(node: ast.AST, root: ast.AST) -> ast.AST | None:
@@ -117,6 +138,8 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     if _is_modal(review.module) is False:
         return
     trained = {*map(subject, review.module.sights.calls("parameters")), *trained_in(review.module)}
+    if not any(_sets_training(c, evals) for c in review.module.sights.calls("train")):
+        yield from _never_in_training_mode(evals, review, rule)
     for root in functions_of(review):
         for loop in nodes_in(root, ast.For, ast.While):
             reached = [(calls_below(node), backs_below(node)) for node in reached_from(loop, tree)]
@@ -129,6 +152,20 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
             after = [c for c in evals if c in there or c in lasting]
             if after and (trains or any(backs for _, backs in reached)):
                 yield site_at(review, rule, min(after, key=start))
+                return
+
+
+def _never_in_training_mode(evals: list[ast.Call], review: Review, rule: Rule) -> Sites:
+    """`model.eval()` before the loop that trains the model, whose parameters an optimizer holds."""
+    makers = (n for n in review.module.sights.calls() if made_by(n, review.module).startswith("torch.optim."))
+    held = {subject(n) for maker in makers for n in calls_below(maker, "parameters")}
+    for root in functions_of(review):
+        loops = [n for n in nodes_in(root, ast.For, ast.While) if calls_below(n, "step") and backs_below(n)]
+        for call in (n for n in calls_in(root) if n in evals and subject(n) in held):
+            model = frozenset({subject(call)})
+            behind = (n for n in loops if start(n) > start(call))
+            if any(runs_module(n, model) for loop in behind for n in calls_below(loop)):
+                yield site_at(review, rule, call, shown=False, message=_NEVER)
                 return
 
 
