@@ -5,6 +5,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
 from stablelint.diagnostic import Diagnostic, Status
+from tests.analysis.support import open_
 
 CATALOG = load_catalog(entry_points=False)
 
@@ -29,3 +30,17 @@ def test_the_mean_over_a_mask_rests_on_the_evidence_of_its_division(sum_of: str)
 
 def test_sums_over_other_dimensions_are_no_mean() -> None:
     assert found("(loss * mask).sum(1) / mask.sum(0)").code == "SL102"
+
+
+def test_a_loss_that_a_setting_chooses_is_judged_by_the_one_that_takes_a_sigmoid() -> None:
+    program = """
+    class M(nn.Module):
+        def __init__(self, multi):
+            super().__init__()
+            self.loss = nn.BCELoss() if multi else nn.CrossEntropyLoss()
+
+        def several(self, z, y):
+            return self.loss(torch.sigmoid(z), y)
+    """
+    assert [code for _, code in open_(program)] == ["SL304"]
+    assert [code for _, code in open_(program.replace("nn.BCELoss() if multi else ", ""))] == ["SL301"]
