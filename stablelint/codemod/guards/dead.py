@@ -31,7 +31,8 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
     while pending:
         name = pending.pop()
         statement = _only_binding(function, name)
-        if statement is not None and _is_read(function, name, gone):
+        given = _given(statement) if statement is not None else []
+        if any(_is_read(function, one, gone) or one in still_read for one in given):
             continue
         statement = statement or _overwritten(tree, function, replaced, name)
         statement = statement or _read_here_alone(tree, function, gone, name)
@@ -52,11 +53,11 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _only_binding(function: Function, name: str) -> ast.Assign | None:
-    """The plain assignment to a name, where nothing else binds it."""
+    """The assignment to a name, or to several with it, where nothing else binds it."""
     found: list[ast.Assign] = []
     stores = 0
     for node in descendants(function):
-        if isinstance(node, ast.Assign) and _assigns(node, name):
+        if isinstance(node, ast.Assign) and name in _given(node):
             found.append(node)
         elif isinstance(node, ast.Name):
             stores += node.id == name and not isinstance(node.ctx, ast.Load)
@@ -113,6 +114,14 @@ def _needs(node: ast.AST, name: str) -> bool:
         isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
     )
     return is_taken and isinstance(target, ast.Name) and target.id == name
+
+
+def _given(statement: ast.Assign) -> list[str]:
+    """The names that a statement gives values to, where it gives them to nothing else."""
+    target = statement.targets[0]
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    names = [one.id for one in parts if isinstance(one, ast.Name)]
+    return names if len(names) == len(parts) and len(statement.targets) == 1 else []
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

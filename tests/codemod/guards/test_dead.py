@@ -110,3 +110,13 @@ def test_a_name_that_the_docstring_speaks_of_does_not_go() -> None:
     source = "import torch\ndef f(z, t):\n" + body
     given = proposal(source, "p_t - 1", "torch.expm1(-$t)", t=Binding("t"))
     assert "docstring speaks" in withheld(source, given)
+
+
+@pytest.mark.parametrize(("others", "is_gone"), [("", True), ("    print(at)\n", False)])
+def test_names_that_are_given_together_go_together(others: str, is_gone: bool) -> None:
+    source = (
+        "import torch\ndef f(x):\n    top, at = torch.max(x, 1)\n    e = torch.exp(x - top)\n"
+        f"{others}    return torch.log(e)\n"
+    )
+    change = proposal(source, "torch.log(e)", "$x", x=Binding("x"))
+    assert ("top, at" not in rewritten(source, change)) is is_gone
