@@ -17,6 +17,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.hints import Hints
+from stablelint.runtime.crash.inner_settings import padded
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.lineage import lineage
 from stablelint.runtime.crash.onward import goes_on
@@ -67,7 +68,8 @@ def advised(scene: Scene) -> tuple[str, ...]:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
         return ()
-    return tuple(rearranged(scene)) or tried(scene) or tuple(Hints(scene, node_at(scene.user.site)).advice())
+    found = tuple(rearranged(scene)) or tried(scene) or tuple(padded(scene))
+    return found or tuple(Hints(scene, node_at(scene.user.site)).advice())
 
 
 def facts(scene: Scene) -> list[str]:

@@ -13,6 +13,12 @@ from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F4
 NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
 CASES = (
     (
+        HEAD + "up = nn.Sequential(nn.ConvTranspose2d(1, 2, 3, 2, 1), nn.ConvTranspose2d(2, 1, 3, 2, 1))\n"
+        "x, clean = torch.ones(2, 1, 7, 7), torch.ones(2, 1, 28, 28)\nout = up(x)\nF.mse_loss(out, clean)",
+        "differ in dimension 3: 25 against 28",
+        "nn.ConvTranspose2d(…, output_padding=1) in up passes",
+    ),
+    (
         HEAD + "class Distill(nn.Module):\n    def forward(self, student, teacher, labels):\n"
         "        return F.softmax(teacher, 1).sum() + F.cross_entropy(student, labels)\n"
         "s, t, y = torch.ones(4, 3), torch.ones(4, 3), torch.zeros(4).long()\nloss_fn = Distill()\nloss_fn(s, y, t)",
