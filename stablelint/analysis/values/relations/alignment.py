@@ -178,6 +178,18 @@ def _added_by(view: Value, rank: int, places: Mapping[int, int]) -> list[int | N
     return added
 
 
+def counts_from_the_end(view: Value) -> bool:
+    """Whether a view lays the last dimensions out alike, whatever stands before them: `unsqueeze(-1)`, `[..., None]`."""
+    if view.op == "expand":
+        return True
+    given = view.operands.get("index") if view.op == "index" else view.operands.get("dim")
+    if view.op not in _ADDING or given is None:
+        return False
+    parts = parts_of(given) if given.kind is Kind.SEQUENCE else []
+    dim = given.constant()
+    return (isinstance(dim, int) and dim < 0) or (bool(parts) and _is_ellipsis(parts[0]))
+
+
 def _is_ellipsis(part: Value) -> bool:
     return part.is_constant and part.data is Ellipsis
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 from stablelint.analysis.values.masks import made_finite
 from stablelint.analysis.values.paths import Paths
-from stablelint.analysis.values.relations.alignment import EVERYWHERE, Alignment, alignment, unlaid
+from stablelint.analysis.values.relations.alignment import (
+    EVERYWHERE,
+    Alignment,
+    alignment,
+    counts_from_the_end,
+    unlaid,
+)
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, shown, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
@@ -212,9 +218,13 @@ class Extreme:
         return bare(self.operand).key == bare(value).key
 
 
-def extreme_of(op: str, value: Value) -> Extreme | None:
-    """The maximum (`amax`), or more, or the minimum that a value is, where it can be taken out of its operand row by row."""
-    value, views = unlaid(value)
+def extreme_of(op: str, value: Value, after: Sequence[Value] = ()) -> Extreme | None:
+    """The maximum (`amax`), or more, or the minimum that a value is, where it can be taken out of its operand row by row.
+
+    It comes to lie there by the views `after` it, innermost first.
+    """
+    value, within = unlaid(value)
+    views = [*within, *after]
     grouped = _group_maximum(value) if op == "amax" else None
     if grouped is not None:
         return Extreme(grouped, ("group", stripped(value.operands["index"]).key), of_all=True)
@@ -234,14 +244,15 @@ def extreme_of(op: str, value: Value) -> Extreme | None:
 
 def _changed(op: str, value: Value, views: Sequence[Value]) -> Extreme | None:
     """The extreme that is raised, or of which what is not finite is replaced, and then laid out by `views`."""
-    found = None
     if value.op in _REPLACING:
         kept = made_finite(value)
-        found = extreme_of(op, kept) if kept is not None else None
-    elif "max" not in value.operands:
-        found = next(filter(None, (extreme_of(op, v) for v in value.operands.values())), None)
-    if found is None or not (found.of_all or all(v.op == "expand" for v in views)):
-        return None
+        parts = [kept] if kept is not None else []
+    else:
+        parts = list(value.operands.values()) if "max" not in value.operands else []
+    found = next(filter(None, (extreme_of(op, part, views) for part in parts)), None)
+    beside = [v for v in parts if v.kind is not Kind.NUMBER]
+    if found is None or not (found.of_all or len(beside) == 1 or all(map(counts_from_the_end, views))):
+        return None  # another operand may have dimensions that the maximum has not
     infinite = found.operand.interval.contains(-math.inf)
     return replace(found, attained=None) if value.op in _RAISED or infinite else found
 
