@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import (
     Review,
     Rule,
@@ -26,9 +27,18 @@ from stablelint.matchers.names import (
     trained_in,
 )
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import arguments, around, called, calls_in, loop_around, mentions, receiver
+from stablelint.matchers.tree import (
+    arguments,
+    around,
+    assigned,
+    called,
+    calls_in,
+    loop_around,
+    mentions,
+    receiver,
+)
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import functions_below, nodes_in
+from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 # Losses of an output and a target, and modules that are built of nothing, or of numbers alone.
 _PAIRING = tuple(f"{name}Loss" for name in "CrossEntropy NLL MSE L1 SmoothL1 BCE BCEWithLogits KLDiv".split())
@@ -54,7 +64,8 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
             if package not in ("torch.nn", "nn", ""):
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
-            if pair or (name in _ACTIVATIONS and call.args and _is_result(call.args[0], root)):
+            result = name in _ACTIVATIONS and call.args and _is_result(call.args[0], root)
+            if pair or (result and not _is_of_method(call.args[0], review.module)):
                 alone = pair or len(arguments(call)) == 1
                 parts = (
                     {"made": call.func} | dict(zip("xy" if pair else "z", call.args, strict=True))
@@ -63,6 +74,13 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 )
                 message = _BUILT.format(ast.unparse(call.func), ", ".join(map(ast.unparse, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
+
+
+def _is_of_method(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether a call is one of something of `self` that the file never sets: a method, which may give a number."""
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    stores = (text for n in nodes_below(module.source.tree, ast.Assign) for text in assigned(n)[0])
+    return name.startswith("self.") and name not in stores
 
 
 def _is_pair(call: ast.Call, root: ast.AST) -> bool:
