@@ -21,10 +21,10 @@ from stablelint.matchers.common import (
     scope_of,
     site_at,
 )
-from stablelint.matchers.names import is_without_graph, modules_in, reached_from, runs_module
+from stablelint.matchers.names import assigned_in, is_without_graph, modules_in, reached_from, runs_module
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import Function, ancestors, argument, assigned, exclusive, start
+from stablelint.matchers.tree import Function, ancestors, argument, assigned, end, exclusive, start
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
@@ -168,7 +168,12 @@ def loss_without_graph(review: Review, rule: Rule) -> Sites:
             yield make_site(review, rule, step.at, message=message)
         elif "backward" in step.kind:
             asked = [n for node in nodes_in(step.root, ast.Assign, ast.Call) for n in _asked(step.loss, node)]
-            for target in [n for n in asked if start(n) <= start(step.node)][-1:]:
+            made = max(
+                (start(n) for n in assigned_in(step.loss, step.root) if end(n) < start(step.node)),
+                default=(0, 0),
+            )
+            # What was asked of another tensor, before the name became that of the loss, is none of the loss's.
+            for target in [n for n in asked if made <= start(n) <= start(step.node)][-1:]:
                 yield site_at(review, rule, target, shown=False, message=_ASKED)
 
 
