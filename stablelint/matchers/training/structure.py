@@ -159,18 +159,17 @@ def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: Modul
 
 def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:
     """What a list or dict, by its name or as an attribute, that begins empty is given in the same function."""
-    texts = names | {f"self.{name}" for name in names}
-    adding = nodes_in(init, ast.Call, ast.AugAssign, ast.Assign)
-    pairs = [pair for node in adding for pair in additions(node)]
-    pairs += [
-        (t.value, n.value)
-        for n in nodes_in(init, ast.Assign)
-        for t in n.targets
-        if isinstance(t, ast.Subscript)
-    ]
-    held = [held for kept, held in pairs if ast.unparse(kept) in texts]
-    empty = ast.unparse(made) in ("[]", "{}", "list()", "dict()", "OrderedDict()")
-    return [part for one in held if empty for part in (_elements(one) or [one])]
+    if ast.unparse(made) not in ("[]", "{}", "list()", "dict()", "OrderedDict()"):
+        return []
+    texts, found = names | {f"self.{name}" for name in names}, list[ast.expr]()
+    for node in nodes_in(init, ast.Call, ast.AugAssign, ast.Assign):
+        pairs = list(additions(node))
+        if isinstance(node, ast.Assign):
+            pairs += [(t.value, node.value) for t in node.targets if isinstance(t, ast.Subscript)]
+        for held in (held for kept, held in pairs if ast.unparse(kept) in texts):
+            named = bound_to(held.id, node, init) if isinstance(held, ast.Name) else None
+            found += _elements(held) or [named or held]
+    return found
 
 
 def _elements(node: ast.expr) -> list[ast.expr]:
@@ -188,6 +187,8 @@ def _elements(node: ast.expr) -> list[ast.expr]:
 
 
 def _is_parameter(node: ast.expr, module: ModuleInfo) -> bool:
+    while called(node) in ("to", "cuda"):
+        node = receiver(node) or node
     return made_by(node, module).endswith("nn.Parameter") and not is_given(node, "requires_grad")
 
 
