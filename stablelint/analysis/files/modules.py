@@ -161,6 +161,8 @@ class FunctionInfo:
     @cached_property
     def receivers(self) -> list[FunctionInfo] | None:
         """The functions of the file to which it hands `self`; None where it may be another that gets it."""
+        if "" not in self.lends:
+            return []
         bare = [n for n in handed_of_self(self.node) if isinstance(n, ast.Name)]
         taken = [one for n in bare for one in callees_of(n, self)]
         known = all(any(True for _ in callees_of(n, self)) for n in bare)
@@ -235,8 +237,12 @@ class FunctionInfo:
         self.divisors = self._divided(nodes)
         self._keep(names_written(nodes), touched(nodes))
         _ = self.writes, self.passes_on, self.lends, self.receivers
-        for held in ("calls", "handed", "nested"):  # which hold its body
-            self.__dict__.pop(held, None)
+        self.part("calls", "handed", "nested")
+
+    def part(self, *attributes: str) -> None:
+        """Lets go of what was found of its body, which holds that, or of others, which may hold it."""
+        for attribute in attributes:
+            self.__dict__.pop(attribute, None)
 
     def _keep(self, changed: frozenset[str], touches: Touched) -> None:
         self.changed, self.touches = changed, touches
@@ -391,12 +397,16 @@ class ModuleInfo:
     def named(self) -> Mapping[str, Sequence[Writer]]:
         """The functions and methods of the file, by name."""
         found: dict[str, list[Writer]] = {}
-        methods = (
-            m for info in (*self.classes.values(), *self.inner.values()) for m in info.methods.values()
-        )
-        for function in (*self.functions.values(), *methods):
+        for function in self.all_functions:
             found.setdefault(function.name, []).append(function)
         return found
+
+    @property
+    def all_functions(self) -> Iterator[FunctionInfo]:
+        """The functions and methods of the file; not those within others."""
+        yield from self.functions.values()
+        for info in (*self.classes.values(), *self.inner.values()):
+            yield from info.methods.values()
 
     def is_written_into(self, name: str) -> bool:
         """Whether a statement of the file writes into the object of a name, assignments at the top level left out."""
@@ -539,6 +549,9 @@ def abridge(module: ModuleInfo, largest: int) -> None:
 
 def release(module: ModuleInfo) -> None:
     """Parts a module from its definitions: they refer to each other, and would wait for the cyclic collector."""
+    for function in module.all_functions:
+        function.part("calls", "handed", "nested", "receivers")
+    vars(module).pop("named", None)
     for info in (*module.classes.values(), *module.inner.values()):
         info.methods.clear()
         info.setters.clear()
