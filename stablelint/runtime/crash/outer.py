@@ -17,6 +17,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import only_computes
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ARGUMENTS = 6
@@ -37,7 +38,7 @@ def _passing(frame: Frame, node: ast.Call) -> Iterator[str]:
         return
     for changed, values, behind in (*_exchanged(node, given), *_whole(node, given, frame)):
         if _passes(called, values):
-            yield f"{ast.unparse(changed)}{behind} passes"
+            yield f"{ast.unparse(changed)}{behind} passes, in line {resolve(frame.site).row}"
 
 
 def _value(node: ast.expr, frame: Frame) -> Any:

@@ -1,10 +1,9 @@
 """Everyday errors that need no more than a sentence: those of the table `usual.toml`.
 
-Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{b.shape}` … the first
-operand and the second of two, `{sole}` the only one, `{bool}` the bool one; `{truth}` what a truth value was asked of;
-`{on}` what a method or attribute was asked of, and `{returned}` the call of a module that gave it; `{given}` the call's
-first argument; `{inner}` the class of torch whose method failed; `{gradient}` the `.grad` that is None, and `{leaf}` what
-it is one of; `{size}` and `{result}` a shape and a module's result that are unpacked; `{repeated}` the tuple or list in a
+Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{a.shape}` … the first
+operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of,
+and `{returned}` the call of a module that gave it; `{given}` the call's first argument; `{inner}` the class of torch whose
+method failed; `{size}` and `{result}` a shape and a module's result that are unpacked; `{repeated}` the tuple or list in a
 product; `{named}` the argument that the message names first; any other the tensor given for the argument of that name, or
 a number that torch took under it.
 """
@@ -92,7 +91,7 @@ class _Known(dict[str, object]):
 
     def __missing__(self, field: str) -> object:
         match field:
-            case "a" | "b" | "sole" | "bool":
+            case "a" | "bool":
                 found: object = self._operand(field)
             case "layer":
                 found = self._scene.module_name() if self._scene.module is not None else None
@@ -106,8 +105,6 @@ class _Known(dict[str, object]):
                     None if self._scene.frames[-1].mine else self._scene.frames[-1].frame.f_locals.get("self")
                 )
                 found = type(owner).__name__ if owner is not None else None
-            case "gradient" | "leaf":
-                found = self._gradient(field)
             case "near":
                 held = dir(type(self._scene.frames[-1].frame.f_locals.get("self")))
                 found = next(iter(difflib.get_close_matches("forward", {*held} - {"forward"}, 1, 0.8)), None)
@@ -133,21 +130,14 @@ class _Known(dict[str, object]):
         return all(one.of_numpy for one in below) or (owners[0] is not None and owners[0] is owners[-1])
 
     def _operand(self, field: str) -> Operand | None:
-        """The first operand, the second of two, the only one, or the one that is a bool tensor."""
+        """The first operand, or the one that is a bool tensor."""
         inner = self._scene.frames[-1]
         if not self.is_direct() and not any(operands(node_at(inner.site), inner.names)):
             return None
         found = self._scene.operands()
         if not all(map(self._is_as_named, found)):
             return None
-        match field:
-            case "a":
-                return found[0] if found else None
-            case "b":
-                return found[1] if len(found) == 2 else None
-            case "sole":
-                return found[0] if len(found) == 1 else None
-        return next((one for one in found if one.dtype == "bool"), None)
+        return next((one for one in found if field == "a" or one.dtype == "bool"), None)
 
     def _is_as_named(self, one: Operand) -> bool:
         """Whether the program's name is that of the tensor itself, and not of what a view further below was made of."""
@@ -176,13 +166,6 @@ class _Known(dict[str, object]):
         """What a method or an attribute is asked of."""
         node = self._call.func if self._call is not None else self._node
         return node.value if isinstance(node, ast.Attribute) else None
-
-    def _gradient(self, field: str) -> str | None:
-        """The `.grad` that the failing expression reads and that is None, or the tensor whose it is."""
-        for one in ast.walk(self._node) if self._node is not None else ():
-            if isinstance(one, ast.Attribute) and one.attr == "grad" and value_of(one, self._names) is None:
-                return ast.unparse(one if field == "gradient" else one.value)
-        return None
 
     def _result(self, node: ast.AST | None) -> str | None:
         """The call of a module, as it is written."""
