@@ -52,9 +52,9 @@ def _is_alone(given: Value) -> bool:
 
 
 def _is_of_model(given: Value) -> bool:
-    """Whether an optimizer is given `model.parameters()` or `self.model.parameters()`, and not those of a part of it."""
-    whole = "." not in subject(given.node).removeprefix("self.")
-    return whole and given.op in ("method.parameters", "call.parameters")
+    """Whether an optimizer is given the parameters of whole models, `model.parameters()` or a choice or sum of such."""
+    calls = calls_below(given.node, "parameters") if given.node is not None else []
+    return bool(calls) and all("." not in subject(n).removeprefix("self.") for n in calls)
 
 
 def _trains(tree: ast.AST) -> bool:
