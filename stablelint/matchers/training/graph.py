@@ -21,10 +21,10 @@ from stablelint.matchers.common import (
     scope_of,
     site_at,
 )
-from stablelint.matchers.names import assigned_in, is_without_graph, modules_in, reached_from, runs_module
+from stablelint.matchers.names import assigned_in, is_without_graph, reached_from
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import Function, ancestors, argument, assigned, end, exclusive, start
+from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
@@ -41,15 +41,13 @@ _IN_PLACE = (
 _ELEMENTWISE = having("elementwise", "along", "layout", "copy", "device", "cast") - having("cut")
 _MOVED = having("device", "cast", "layout")
 _WITHOUT = frozenset({Kind.NUMBER, Kind.STRING, Kind.NONE, Kind.FOREIGN, Kind.ARRAY})
-_WITHOUT_GRAPH = having(
+WITHOUT_GRAPH = having(
     "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid", "cut"
 ) | {"const", "item", "numpy", "tolist", "sign", "tensor"}
-_LOSSES = having("loss")
-_TOTALS = ("mean", "sum", "dot")
-_ARITHMETIC = frozenset("add sub mul div neg phi".split())
+LOSSES = having("loss")
 _GIVEN = frozenset("argument unknown item batch part".split())
-_TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
-_VARIABLE = "variable"
+TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
+VARIABLE = "variable"
 _DEPTH = 16
 _ASKED = "this does nothing for a loss with a graph, and hides the error of one without: no parameter gets a gradient"
 _LEAF = "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
@@ -156,7 +154,7 @@ def _is_in_place(value: Value) -> bool:
 def _is_trained(value: Value) -> bool:
     """Whether a parameter or a layer is among what the value is made of."""
     parts = behind(value, lambda v: v.op in ("detach", "size") or v.name in ("dtype", "device"))
-    return any(v.op in _TRAINED for v in parts)
+    return any(v.op in TRAINED for v in parts)
 
 
 @observes("backward")
@@ -182,7 +180,7 @@ def _missing_graph(step: Step, review: Review) -> str | None:
     loss = step.value.operands.get("input")
     if loss is None or not review.gradients.get(id(step.value)):
         return None
-    if loss.op == _VARIABLE:
+    if loss.op == VARIABLE:
         return _LEAF
     if loss.kind is not Kind.TENSOR:
         return _BARE if _is_called_without_graph(loss, review) else None
@@ -217,13 +215,13 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
         return False  # what the constructor gives it says nothing of what it is now
     if isinstance(value.node, ast.Subscript):
         return holds_no_graph(value.node.value, review.module)
-    if value.op in _WITHOUT_GRAPH or value.kind in _WITHOUT:
+    if value.op in WITHOUT_GRAPH or value.kind in _WITHOUT:
         return value.op != "tensor" or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
         return False
     if review.gradients.get(id(value)) is False or _is_called_without_graph(value, review):
         return True
-    if value.op in _LOSSES and "input" in value.operands:
+    if value.op in LOSSES and "input" in value.operands:
         other = value.operands.get("target")
         cut = other is None or _is_given(other) or _is_cut(other, review, depth - 1)
         return cut and _is_cut(value.operands["input"], review, depth - 1)
@@ -250,78 +248,3 @@ def _is_written(value: Value) -> bool:
     """Whether a tensor is made of numbers, and not of what may be tensors in a list."""
     data = value.operands.get("data")
     return data is not None and (data.kind in (Kind.NUMBER, Kind.FOREIGN, Kind.ARRAY) or data.op == "item")
-
-
-@observes("Variable|tensor backward", f"Variable|tensor {'|'.join((*_TOTALS, *sorted(_LOSSES)))}")
-def copied_into_leaf(review: Review, rule: Rule) -> Sites:
-    """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
-    modules, told = modules_in(review), set[int]()
-    for step in (s for s in steps_of(review) if s.kind == "backward"):
-        loss = step.value.operands["input"]
-        added = set(map(id, _summands(loss)))
-        for value in made_from([loss], stops=("detach",)):
-            source = _copied(value) if value is not loss else None
-            if source is None or id(value) in told or _is_weight(value, step.root):
-                continue
-            if _is_meant(value, step.root):
-                continue
-            if _comes_from(source, modules) or (id(value) in added and source.operands):
-                told.add(id(value))
-                yield make_site(review, rule, (value, step.frame), {"x": source})
-    for value, frame in observed(review, "parameter", _VARIABLE):
-        source, node = _copied(value), value.node
-        if source is None or not isinstance(node, ast.Call) or id(value) in told:
-            continue
-        asks = ast.unparse(argument(node, "requires_grad") or node) == "True"
-        if asks and _is_total(source) and _is_returned(node, scope_of(frame)):
-            yield make_site(review, rule, (value, frame), {"x": source})
-
-
-def _is_weight(value: Value, root: ast.AST) -> bool:
-    """Whether a copy is one factor of a product: the weight of a policy's log-probability, which shall be a constant."""
-    above = next(ancestors(value.node, root), None)
-    return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
-
-
-def _is_meant(value: Value, root: ast.AST) -> bool:
-    """Whether a copy is told to carry no graph, or has a name whose `.grad` is read: its own gradient is what is wanted."""
-    asks = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
-    if isinstance(asks, ast.Constant) and asks.value is False:
-        return True
-    made = [n for n in nodes_in(root, ast.Assign) if value.node in descendants(n)]
-    names = {text for n in made for text in assigned(n)[0]}
-    return any(n.attr == "grad" and ast.unparse(n.value) in names for n in nodes_in(root, ast.Attribute))
-
-
-def _summands(value: Value) -> Iterator[Value]:
-    """A value, and what it is the sum of."""
-    yield value
-    for part in value.operands.values() if value.op == "add" else ():
-        yield from _summands(part)
-
-
-def _is_total(value: Value) -> bool:
-    """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
-    parts = behind(value, lambda v: v.op not in _ARITHMETIC)
-    return any(v.op in _LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
-
-
-def _is_returned(node: ast.AST, root: ast.AST) -> bool:
-    """Whether a function returns an expression, or a name that is bound to it."""
-    parts = {part for n in nodes_in(root, ast.Return) for part in descendants(n)}
-    made = [n for n in nodes_in(root, ast.Assign) if node in descendants(n)]
-    names = {text for n in made for text in assigned(n)[0]}
-    return node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
-
-
-def _copied(value: Value) -> Value | None:
-    """The tensor of whose elements a call makes a leaf."""
-    made = value.operands.get("data") if value.op == "parameter" else None
-    leaf = value if made is None else made
-    return leaf.first if leaf.op == _VARIABLE or (made is not None and leaf.op == "tensor") else None
-
-
-def _comes_from(value: Value, modules: frozenset[str]) -> bool:
-    """Whether a module or a parameter is among what a value is computed from, with its graph."""
-    parts = behind(value, lambda v: v.op in _WITHOUT_GRAPH or v.op == _VARIABLE)
-    return any(v.op in _TRAINED or runs_module(v.node, modules) for v in parts)
