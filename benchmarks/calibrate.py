@@ -193,7 +193,7 @@ SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
 TO_LEARN = ("tensor", "flaw", "forms", "unread")  # draws that stand for no share of all findings
 BY_CONFIDENCE = "strata"  # a draw whose rows stand for as many findings as they say, likely or not
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
-BESIDE = 0.5  # what a finding beside a repair counts; chosen by the order in the files of what was left out
+BESIDE = 2.0  # what a finding beside a repair counts; chosen by the order in the files of what was left out
 
 
 def fold_of(repo: str) -> int:
