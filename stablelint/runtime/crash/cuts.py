@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failing import is_known
+from stablelint.runtime.crash.pure import only_computes
 from stablelint.runtime.crash.source import COMPARISON
 from stablelint.runtime.program.frames import is_library, resolve, site_of
 from stablelint.runtime.program.location import Location
@@ -83,7 +84,7 @@ def cut_in(expression: ast.expr, scope: dict[str, Any]) -> Cut | None:
     code, watch = compile(ast.fix_missing_locations(copied), _TEXT, "eval"), _Watch()
     try:
         with undisturbed(), torch.enable_grad(), watch:
-            result = eval(code, {"__builtins__": {}}, bound)  # of modules and functions of torch alone
+            result = eval(code, {"__builtins__": {}}, bound)  # of modules and functions that only compute
     except Exception:  # what it was given is no longer what it was
         return None
     found = (watch.cuts[id(one)] for one in tensors_in(result) if id(one) in watch.cuts)
@@ -119,7 +120,7 @@ def _own(value: Any) -> Any:
     plain = isinstance(value, torch.Tensor | int | float | str | torch.dtype | torch.device | slice)
     if plain or isinstance(value, list | tuple | dict):
         return detached(value)
-    return value if callable(value) and is_known(value) else None
+    return value if callable(value) and (is_known(value) or only_computes(value)) else None
 
 
 def _place(frame: FrameType | None) -> Location | None:

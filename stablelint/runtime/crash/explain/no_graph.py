@@ -22,7 +22,6 @@ from stablelint.runtime.crash.source import (
     FLAT,
     cuts_in,
     is_without_gradients,
-    returned,
 )
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
@@ -93,10 +92,6 @@ def _cut_in_text(made: Location, user: Frame) -> _Why | None:
     if silent := next(_without_gradients_in(made, user), None):
         because = f"gradients are disabled in {silent}, which `{made.expression}` calls"
         return because, f"{silent} without no_grad, where its result is trained on"
-    if result := next(_cutting_returns(made, user), None):
-        because = f"`return {ast.unparse(result)}`, which `{made.expression}` calls, cuts it off: "
-        advice = "return the scores, compute the loss of them, and take what cuts only for figures"
-        return because + ", ".join(cuts_in(result)), advice
     if cuts := cuts_in(made.parsed()):
         advice = f"compute the loss of what stands before {cuts[0]}" if cuts[0] in FLAT else _TORCH_ALONE
         return f"`{made.expression}` cuts it off: {', '.join(cuts)}", advice
@@ -110,17 +105,6 @@ def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
         code = getattr(inspect.unwrap(called), "__code__", None) if callable(called) else None
         if code is not None and is_without_gradients(code.co_filename, code.co_firstlineno + 1):
             yield called.__name__
-
-
-def _cutting_returns(made: Location, user: Frame) -> Iterator[ast.expr]:
-    """What functions and modules of the program that a statement calls return, where that cuts a graph off."""
-    for one in ast.walk(made.parsed()):
-        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
-        if isinstance(called, torch.nn.Module):
-            called = type(called).forward
-        for value in returned(inspect.unwrap(called)) if callable(called) else ():
-            if cuts_in(value):
-                yield value
 
 
 def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
