@@ -33,6 +33,7 @@ _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_float
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
+_COMPLEX = re.compile(r"complex[- ](tensor|number|valued|dtype|matri|eigen)", re.I)
 _ARRAYS = ("numpy", "jax", "cupy")
 _TABLES = ("pandas", "polars")
 _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of these, too
@@ -113,8 +114,10 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"nothing shows that {named} is a tensor, and the rewrite is one for tensors"
     if _is_array(value, site):
         return f"{named} is an array or a table, and no tensor"
-    if attribute.startswith("clamp") and (is_complex(value) or _is_conjugated(value)):
-        return f"{named} is complex, and has no bound"
+    function = site.frame.function
+    speaks = function is not None and _speaks_of_complex(function.node)
+    if attribute.startswith("clamp") and (is_complex(value) or _is_conjugated(value) or speaks):
+        return f"{named} may be complex, and has no bound then"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"
     offset = _offset(value, site) if attribute == "clamp_min" else None
@@ -166,6 +169,14 @@ def _receiver(value: Value) -> str:
     assert isinstance(value.node, ast.Call)
     assert isinstance(value.node.func, ast.Attribute)
     return _short(ast.unparse(value.node.func.value))
+
+
+@remembered
+def _speaks_of_complex(function: ast.AST) -> bool:
+    """Whether a function names what is called complex, or its docstring says that of tensors."""
+    names = (getattr(one, "id", getattr(one, "attr", "")) for one in descendants(function))
+    documented = (ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else None) or ""
+    return any("complex" in name.lower() for name in names) or _COMPLEX.search(documented) is not None
 
 
 def _is_conjugated(value: Value) -> bool:

@@ -231,6 +231,8 @@ def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propos
     if operand is None or guard is None or bounds is None or bounds.keys() != {"min"}:
         return None
     bound = bounds["min"]
+    if not is_cheap(bound) and number(bound) is None:
+        return None  # it may be a tensor, of which no larger one is taken with a number
     square = _squared(bound)
     limit = f"torch.finfo(${operand}.dtype).tiny"
     is_normal = isinstance(bound, ast.Constant) and float(square) >= FORMATS["float16"].tiny

@@ -101,7 +101,7 @@ def renamed(
 def _extent(tree: Tree, node: ast.expr) -> tuple[int, int]:
     """Where an expression stands, with the brackets that a name needs no more."""
     start, end, text = tree.start(node), tree.end(node), tree.source.text
-    is_operand = isinstance(tree.link(node).parent, ast.BinOp | ast.UnaryOp)
+    is_operand = isinstance(tree.link(node).parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
     return (
         (start - 1, end + 1) if is_operand and text[start - 1] + text[end : end + 1] == "()" else (start, end)
     )

@@ -365,3 +365,9 @@ def test_a_denominator_of_either_sign_is_shown_a_rewrite_that_is_not_written() -
     fix = propose(source.encode(), diagnostic(source, change)).fix
     assert fix is not None
     assert fix.applicability is Applicability.DISPLAY
+
+
+def test_a_guard_by_what_may_be_a_tensor_stays_behind_the_root() -> None:
+    fixed = _fixed("d = d + 1", read="return torch.sqrt(d).clamp_min(1e-6 * (d.mean() + 1))")
+    assert "max(" not in fixed
+    assert ".clamp_min(1e-6 * (d.mean() + 1))" in fixed

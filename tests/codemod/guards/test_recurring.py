@@ -42,3 +42,9 @@ def test_what_is_not_the_same_divisor_keeps_its_own(other: str) -> None:
     fixed = rewritten(source, proposal(source, "torch.sin(w)", FLOOR, x="torch.sin(w)"))
     assert "    a = t / torch.sin(w).clamp_min(1e-12)\n" in fixed
     assert other in fixed
+
+
+def test_brackets_of_what_gets_a_name_go_before_a_method() -> None:
+    source = f"{HEAD}def f(t, s):\n    a = (1 - s).sqrt()\n    b = t / (1 - s)\n    return a, b\n"
+    change = proposal(source, "1 - s", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="1 - s")
+    assert "    a = difference.sqrt()\n    b = t / difference\n" in rewritten(source, change)
