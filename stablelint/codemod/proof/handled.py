@@ -7,7 +7,7 @@ import re
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads, readers, viewed
+from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
@@ -15,11 +15,13 @@ from stablelint.diagnostic import Applicability, Proposal
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import written_name
 
 _BOUNDS = (".clamp", ".masked_fill(", " + 1e-7")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
+_PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel(), 1)"
 _REPLACES = having("replace")
 _ASKS = having("finite-test") | {"nan_to_num"}
@@ -27,7 +29,14 @@ _ASKS = having("finite-test") | {"nan_to_num"}
 
 def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where what stands behind `node` speaks against the rewrite."""
-    for one in (check_unhandled, check_agrees, check_cured, check_not_empty, check_cast_back):
+    for one in (
+        check_unhandled,
+        check_agrees,
+        check_cured,
+        check_unwritten,
+        check_not_empty,
+        check_cast_back,
+    ):
         one(tree, proposal, node)
 
 
@@ -109,6 +118,30 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if called_name(made.value) == "sum" and any(_divides_another(link, made.value) for link in others):
             raise Withheld(
                 f"`{name}`, by which something else is divided, overflows or comes to 0 all the same"
+            )
+
+
+def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for a part of what is written into from here on.
+
+    ``e[i] = torch.exp(e.diagonal())``: the gradient of an exponential needs its result, that of a bound its operand.
+    """
+    function, part = function_of(tree, node), node
+    while isinstance(part, ast.Call | ast.Subscript | ast.Attribute):
+        if isinstance(part, ast.Call):
+            if called_name(part) not in _PARTS:
+                return
+            is_function = root_name(part.func) == "torch" and bool(part.args)
+            part = part.args[0] if is_function else part.func
+        else:
+            part = part.value
+    if function is None or not isinstance(part, ast.Name) or ".clamp" not in proposal.template:
+        return
+    later = (one for one in descendants(function) if isinstance(one, ast.Subscript | ast.Call))
+    for one in later:
+        if one.lineno >= node.lineno and written_name(one) == part.id:
+            raise Withheld(
+                f"`{part.id}`, which the gradient of a bound needs, is written into on line {one.lineno}"
             )
 
 

@@ -144,3 +144,13 @@ def test_a_name_of_what_is_taken_from_one_stays(name: str, is_kept: bool) -> Non
         assert "`pt`, whose complement this is, would be gone" in withheld(source, made)
     else:
         assert "(-torch.expm1(-t)) ** 2" in rewritten(source, made)
+
+
+@pytest.mark.parametrize(("target", "is_written"), [("e[0]", True), ("d", False), ("d[0]", False)])
+def test_no_bound_is_put_to_a_part_of_what_is_written_into(target: str, is_written: bool) -> None:
+    source = f"import torch\ndef f(e, d):\n    {target} = torch.exp(torch.diagonal(e))\n    return e\n"
+    made = proposal(source, "torch.diagonal(e)", "$x.clamp(max=80.0)", x="torch.diagonal(e)")
+    if is_written:
+        assert "`e`, which the gradient of a bound needs, is written into" in withheld(source, made)
+    else:
+        assert "torch.diagonal(e).clamp(max=80.0)" in rewritten(source, made)
