@@ -18,6 +18,9 @@ class Head(nn.Module):
         self.scale = scale
         self.half = self.scale / 2
 
+    def again(self, x):
+        return Head.again(self, x.zero_())
+
     def forward(self, x):
         def normed(y):
             return y / y.norm(dim=-1)
@@ -26,11 +29,26 @@ class Head(nn.Module):
             def apply(self, z):
                 return torch.log(z)
 
+        self.again(x)
         return normed(self.project(x)[:, 0:2]) * self.half, Local().apply(x)
+
+
+def fill(x, depth):
+    def zero(y):
+        def halve(z):
+            z.div_(2)
+            return halve(z)
+
+        halve(y.zero_())
+        return zero(y)
+
+    zero(x)
+    return fill(x, depth - 1) if depth else x
 
 
 def make(x):
     heads = [Head(4), Head(8, scale=2.0)]
+    fill(x, 2)
     return sum(torch.log(head(x)[0]) for head in heads) / x.sum()
 """
 

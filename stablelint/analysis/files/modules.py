@@ -240,7 +240,9 @@ class FunctionInfo:
         self.part("calls", "handed", "nested")
 
     def part(self, *attributes: str) -> None:
-        """Lets go of what was found of its body, which holds that, or of others, which may hold it."""
+        """Lets go of what was found of its body, which holds that, or of others, which may hold it; so do those within."""
+        for _, one in self.__dict__.get("nested", ()):
+            one.part(*attributes)
         for attribute in attributes:
             self.__dict__.pop(attribute, None)
 

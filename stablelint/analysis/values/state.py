@@ -265,6 +265,7 @@ class Session:
         self.observe = ignore
         for function in self.closures:
             function.closure = None
+            function.part("calls", "handed", "nested", "receivers")
         for attributes in self.constructed:
             attributes.fill = None
             attributes.clear()
