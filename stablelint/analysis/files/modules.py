@@ -181,8 +181,10 @@ class FunctionInfo:
         if not self.nests:
             return []
         nodes = descendants(self.node)[1:]
+        functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+        if not functions:
+            return []
         named = {id(n.value): last_name(n.targets[0]) for n in nodes if isinstance(n, ast.Assign)}
-        functions = (n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
         return [
             (getattr(n, "name", named.get(id(n), "")), FunctionInfo(n, self.module, around=self))
             for n in functions
@@ -253,8 +255,11 @@ class FunctionInfo:
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
-        decorators = getattr(self.node, "decorator_list", ())
-        return bool(decorators) and any(called_name(d) in names for d in decorators)
+        return not self._decorators.isdisjoint(names)
+
+    @cached_property
+    def _decorators(self) -> frozenset[str]:
+        return frozenset(map(called_name, getattr(self.node, "decorator_list", ())))
 
 
 def records_gradient(context: ast.expr) -> bool | None:

@@ -153,12 +153,13 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
                 _accept(shape, value, attempt, found)
                 return True
         if shape.op in _COMMUTATIVE and len(shape.operands) == 2 and len(value.operands) == 2:
-            attempt = found.copy()
             a, b = value.operands.values()
             p, q = shape.operands.values()
-            if match(p, b, attempt, optional) and match(q, a, attempt, optional):
-                _accept(shape, value, attempt, found)
-                return True
+            if _may_be(p, b) and _may_be(q, a):
+                attempt = found.copy()
+                if match(p, b, attempt, optional) and match(q, a, attempt, optional):
+                    _accept(shape, value, attempt, found)
+                    return True
     seen_through = _UNCAST if shape.op in _WHOLE else VIEWS
     if value.op in seen_through and value.first is not None and shape.op not in VIEWS:
         through, found.through = found.through, True
@@ -203,16 +204,21 @@ def _fits(shape: Value, value: Value, optional: frozenset[str]) -> bool:
         return False
     given, asked = value.operands, shape.operands
     for name, part in asked.items():
-        if (
-            name not in given
-            and not _is_rest(part)
-            and not (part.op == "metavariable" and part.name in optional)
-        ):
+        if name in given:
+            if not _may_be(part, given[name]):
+                return False
+        elif not _is_rest(part) and not (part.op == "metavariable" and part.name in optional):
             return False
     if given.keys() <= asked.keys() or any(map(_is_rest, asked.values())):
         return True
     extra = given.keys() - asked.keys() - _IMMATERIAL
     return all(_is_left_out(value, name) for name in extra)
+
+
+def _may_be(shape: Value, value: Value) -> bool:
+    """Whether a value may be an instance of a shape, by their operations alone."""
+    op = value.op
+    return shape.op == "metavariable" or shape.op == op or op == "phi" or op in VIEWS or _is_rest(shape)
 
 
 def _is_left_out(value: Value, name: str) -> bool:
