@@ -271,8 +271,10 @@ def _written_out(options: ast.expr, tree: ast.AST) -> dict[str, ast.expr]:
     """The arguments in a dict that is bound once and given to calls alone; under the empty name what is not known."""
     made = assigned_in(options.id, tree) if isinstance(options, ast.Name) else []
     value = made[0].value if len(made) == 1 else None
-    named = [n for n in nodes_below(tree, ast.Name) if ast.unparse(n) == ast.unparse(options)]
+    if not isinstance(options, ast.Name) or not isinstance(value, ast.Dict):
+        return {"": options}
+    named = [n for n in nodes_below(tree, ast.Name) if n.id == options.id]
     spread = [k for n in nodes_below(tree, ast.keyword) if n.arg is None and (k := n.value) in named]
-    if not isinstance(value, ast.Dict) or len(named) != len(spread) + 1:
+    if len(named) != len(spread) + 1:
         return {"": options}
     return {str(getattr(key, "value", "")): one for key, one in zip(value.keys, value.values, strict=True)}
