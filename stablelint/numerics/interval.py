@@ -179,6 +179,8 @@ class Interval:
         """
         if self is TOP or (fmt.bits == 64 and not (self.lo_open or self.hi_open or self.nonzero)):
             return self
+        if self.integral and not self.nonzero and self.lo >= -_EXACT and self.hi <= _EXACT:
+            return self
         lo, lo_open = _rounded_end(self.lo, self.lo_open, fmt, underflow)
         hi, hi_open = _rounded_end(self.hi, self.hi_open, fmt, underflow)
         if lo == hi:
@@ -214,6 +216,7 @@ class Interval:
         return text + (" without 0" if self.nonzero else "") + (" or NaN" if self.nan else "")
 
 
+_EXACT = 256  # to here each format holds all whole numbers
 _CANONICAL = ("lo", "hi", "lo_open", "hi_open", "nonzero")
 
 
