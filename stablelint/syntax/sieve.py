@@ -210,7 +210,8 @@ def _is_init(node: ast.expr, imports: Mapping[str, str]) -> bool:
 def _look_at_operator(node: ast.BinOp | ast.AugAssign, seen: Glance) -> None:
     word = _OPERATORS.get(type(node.op))
     right = node.right if isinstance(node, ast.BinOp) else node.value
-    if word is not None and not (word in _DIVISIONS and type(right) is ast.Constant):
+    formatted = isinstance(node, ast.BinOp) and isinstance(_constant(node.left), str)
+    if word is not None and not formatted and not (word in _DIVISIONS and type(right) is ast.Constant):
         seen.words.add(word)
     if isinstance(node, ast.AugAssign):
         seen.changed.add(written_name(node))

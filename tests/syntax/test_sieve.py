@@ -73,6 +73,11 @@ def test_what_no_rule_speaks_of_has_no_word(text: str) -> None:
     assert not words(text) & (words_of("div") | words_of("log") | words_of("std"))
 
 
+def test_a_text_that_is_formatted_is_no_remainder() -> None:
+    assert not words("'%d of %d' % (n, total)") & words_of("remainder")
+    assert words("n % total") & words_of("remainder")
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [
