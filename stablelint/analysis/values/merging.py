@@ -72,7 +72,7 @@ def _narrowed(graph: Graph, state: State, value: Value) -> Value:
     interval = state.effective(value)
     told = state.supposing(value)
     if told is not value:
-        key = graph.key("supposed", value.key, state.supposed[value.key].interval)
+        key = graph.key("supposed", value.key, told.belief.interval if told.belief is not None else None)
         value = replace(told, key=key, origin=value.origin | {value.key})
     if value.op in ("index", "masked_select") and value.key in state.nonempty:
         value = replace(value, guard=NONEMPTY)

@@ -11,7 +11,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
-from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph, Value, believed
+from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph, Value, believed, sized
 from stablelint.diagnostic import Passed, Place
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS, having
@@ -100,10 +100,10 @@ class State:
         self.supposed.pop(key, None)
 
     def supposing(self, value: Value) -> Value:
-        """The value with what a comparison with a setting has shown of it on this path."""
+        """The value with what a comparison with a setting has shown of it on this path, or against what it is set to."""
         told = self.supposed.get(value.key)
         if told is None:
-            return value
+            return _handed_over(value) if self._refutes(value) else value
         before = value.belief
         met = before.interval.meet(told.interval) if before is not None else None
         if before is not None and met is not None:
@@ -112,6 +112,13 @@ class State:
             return replace(value, belief=replace(before, interval=met, zero=zero, on=on))
         interval = value.interval.meet(told.interval)  # a default, if there is one, does not lead here
         return value if interval is None else replace(value, belief=replace(told, interval=interval))
+
+    def _refutes(self, value: Value) -> bool:
+        """Whether a value has been told from the number that it is set to: not 1 here, where the default is 1."""
+        if value.belief is None or not value.belief.interval.is_point:
+            return False
+        gap = self.gaps.get((value.key, ("number", value.belief.interval.lo)))
+        return gap is not None and not gap.contains(0.0)
 
     def suppose(self, value: Value, interval: Interval, on: tuple[Assumption, ...]) -> None:
         """Records that `value` lies in `interval` from here on, as long as what is assumed holds."""
@@ -148,6 +155,14 @@ class State:
         """Records where the difference of two values, each known by an identity, lies from here on."""
         known = self.gaps.get((left, right))
         self.gaps[left, right] = (known.meet(gap) if known is not None else None) or gap
+
+
+def _handed_over(value: Value) -> Value:
+    """The value as any that a caller may pass: another count where it is one."""
+    if not value.is_constant:
+        return replace(value, belief=None)
+    other = replace(value, op="argument", data=None, belief=None, assumed=False)
+    return sized(other, value.name) if type(value.data) is int and value.data >= 1 else other
 
 
 @dataclass(slots=True)

@@ -77,7 +77,7 @@ _OF_ARRAYS = having("total", "spread", "extreme") | {"prod", "sqrt", "rsqrt"}
 
 def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: Frame) -> Value:
     """The value of an operation."""
-    if frame.state.supposed:
+    if frame.state.supposed or frame.state.gaps:
         operands = {name: frame.state.supposing(value) for name, value in operands.items()}
     asked = op
     op, operands = canonical(op, dict(operands), frame)
@@ -85,6 +85,8 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
         _divided(operands, frame)
     folded = _folded(op, operands, node, frame)
     if folded is not None:
+        if op == "sub" and folded.assumed:
+            _tested_difference(folded, operands, frame)
         return folded
     if op == "div":
         operands["other"] = smoothed(operands["input"], operands["other"])
@@ -93,17 +95,17 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
     value = _build(op, operands, node, frame)
     if asked in _SEVERAL:
         value.data = PAIR
-    if op == "sub" and frame.state.gaps:
-        _tested_difference(value, frame)
+    if op == "sub":
+        _tested_difference(value, operands, frame)
     if frame.reporting and value.kind is not Kind.FOREIGN:
         frame.session.observe(value, frame)
     return value
 
 
-def _tested_difference(value: Value, frame: Frame) -> None:
+def _tested_difference(value: Value, operands: Mapping[str, Value], frame: Frame) -> None:
     """A difference of two values that the path has compared: what that says of its sign."""
-    if value.operands.keys() == {"input", "other"}:
-        left, right = value.operands.values()
+    if frame.state.gaps and operands.keys() == {"input", "other"}:
+        left, right = operands.values()
         gap = frame.state.gaps.get((identity(left), identity(right)))
         if gap is not None:
             frame.state.learn(value, gap)

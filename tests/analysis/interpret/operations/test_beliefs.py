@@ -71,3 +71,22 @@ def test_what_is_made_has_a_size(made: str) -> None:
 def test_what_fills_it_is_no_size(made: str) -> None:
     code = f"def f(n, v):\n    w = {made}\n    return w / n + 1 / v\n"
     assert assumed(code) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x / (1 - m) if m != 1 else x",
+        "return x if m == 1.0 else x / (m - 1)",
+        "return x / (1 - m) if m > 1 else x",
+        "return x / (m - k) if m != k else x",
+        "assert m != 1\n    return (1 - m**3) / (1 - m) * x",
+    ],
+)
+def test_a_default_is_not_believed_where_a_test_has_told_the_value_from_it(body: str) -> None:
+    assert not open_(f"def f(x, m=1.0, k=1.0):\n    {body}", MATH)
+
+
+@pytest.mark.parametrize("test", ["m == 1", "m != 2", "k != 1"])
+def test_a_test_of_something_else_leaves_a_default_believed(test: str) -> None:
+    assert open_(f"def f(x, m=1.0, k=2.0):\n    return x / (1 - m) if {test} else x", MATH)
