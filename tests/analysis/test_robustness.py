@@ -55,6 +55,7 @@ ODD = {
     "bases in a circle": "class A(B): pass\nclass B(A):\n    def f(self, x):\n        return torch.log(self.g(x))\n",
     "calls itself": "def f(x):\n    return torch.log(f(x))\n",
     "huge integer": "N = 10 ** 400\ndef f(x):\n    return torch.log(x * float(10 ** 400) + int(1e308))\n",
+    "endless ranges": "def f(x):\n    for i in range(int(float('inf')), 3):\n        x = torch.log(x / i)\n    return x\n",
     "infinite bounds": "def f(x):\n    for i in range(int(1e9)):\n        x = torch.log(x.clamp(math.inf))\n    return x\n",
     "empty range": "def f(x):\n    return torch.log(torch.empty(3).uniform_(2, 1) + torch.rand(2).uniform_(0, 0))\n",
     "operands left out": "def f(x, *xs):\n    y = torch.div(x) + torch.sub(other=x) - torch.pow(x) + torch.exp()\n"

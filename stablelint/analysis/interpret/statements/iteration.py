@@ -42,6 +42,7 @@ def _position(start: Value | None, target: ast.expr, frame: Frame) -> Value:
 
 def _index(low: float, high: float, has_zero: bool, target: ast.expr, frame: Frame) -> Value:
     """A loop variable that holds whole numbers from `low` to `high`, and 0 for sure or perhaps."""
+    low = low if low < math.inf else -math.inf  # no turn begins at infinity
     ends = math.isinf(low), math.isinf(high)
     interval = Interval(low, max(low, high), *ends, integral=True)
     zero = Attained.EXACT if has_zero else Attained.COINCIDENCE
