@@ -52,7 +52,7 @@ def _installation() -> str:
                 if entry.is_dir():
                     if entry.name != "__pycache__":
                         pending.append(entry.path)
-                elif entry.name.endswith(".py"):
+                else:  # weights and tables decide results as code does
                     status = entry.stat()
                     stamps.append(f"{entry.path}:{status.st_size}:{status.st_mtime_ns}")
     return "\n".join(sorted(stamps))

@@ -8,7 +8,7 @@ import pytest
 from stablelint.analysis.files.project import interface_of
 from stablelint.syntax.content import digest
 from stablelint.workspace.files.discover import Candidate
-from stablelint.workspace.kept.cache import Cache
+from stablelint.workspace.kept.cache import Cache, context_digest
 
 HELPER = "import torch\n\ndef f(x):\n    return x + 1\n\ndef g(x):\n    print(x)\n"
 
@@ -80,3 +80,16 @@ def test_what_comes_into_a_folder_counts_where_it_was_missed(added: str, known: 
     assert is_known(tmp_path, file)
     (tmp_path / added).touch() if "." in added else (tmp_path / added).mkdir()
     assert is_known(tmp_path, file) is known
+
+
+@pytest.mark.parametrize("name", ["code.py", "weights.json"])
+def test_results_hold_for_the_program_that_found_them(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "package").mkdir()
+    monkeypatch.setattr("stablelint.__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "package" / name).write_text("1")
+    before = context_digest()
+    assert context_digest() == before
+    (tmp_path / "package" / name).write_text("12")
+    assert context_digest() != before
