@@ -107,7 +107,7 @@ def _taken(call: ast.Call, callee: Writer, written: frozenset[str]) -> Iterator[
     """The arguments of a call that arrive under one of the names that the callee writes into, and what it may alter."""
     if callee.is_altering and isinstance(call.func, ast.Attribute):
         yield call.func.value
-    if not written:
+    if not (written and (call.args or call.keywords)):
         return
     if callee.name != last_name(call.func):  # handed over, to be called with whatever there is
         yield from (a for a in _arguments(call) if not isinstance(a, ast.Lambda))
@@ -136,7 +136,7 @@ def handed_on(
     """The calls of functions that have a name in the file, and those to which one is passed, or a lambda."""
     for call in calls:
         arguments = _arguments(call)
-        for one in named.get(last_name(call.func), ()):
+        for one in named.get(last_name(call.func), ()) if arguments or not _is_of_super(call.func) else ():
             yield call, one
         for argument in arguments if len(arguments) > 1 else ():
             for one in named.get(last_name(argument), ()):

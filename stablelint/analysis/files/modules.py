@@ -118,7 +118,7 @@ class FunctionInfo:
     @cached_property
     def calls(self) -> Sequence[ast.Call]:
         """The calls in its text."""
-        return [n for n in descendants(self.node) if type(n) is ast.Call]
+        return _calls_among(descendants(self.node))
 
     @cached_property
     def handed(self) -> list[Handed]:
@@ -146,7 +146,10 @@ class FunctionInfo:
     @cached_property
     def lends(self) -> frozenset[str]:
         """The attributes of `self` that it hands to others, and "" where it hands them `self`."""
-        return frozenset(getattr(n, "attr", "") for n in handed_of_self(self.node))
+        return self._lent_by(descendants(self.node))
+
+    def _lent_by(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
+        return frozenset(getattr(n, "attr", "") for n in handed_of_self(nodes))
 
     @property
     def alters(self) -> frozenset[str]:
@@ -163,7 +166,7 @@ class FunctionInfo:
         """The functions of the file to which it hands `self`; None where it may be another that gets it."""
         if "" not in self.lends:
             return []
-        bare = [n for n in handed_of_self(self.node) if isinstance(n, ast.Name)]
+        bare = [n for n in handed_of_self(descendants(self.node)) if isinstance(n, ast.Name)]
         taken = [one for n in bare for one in callees_of(n, self)]
         known = all(any(True for _ in callees_of(n, self)) for n in bare)
         further = any(not one.writes <= one.changed for one in taken)  # it is handed on from there
@@ -236,9 +239,13 @@ class FunctionInfo:
     def outlive(self) -> None:
         """Keeps what its body writes into, and divides by, for when that is dropped."""
         nodes = descendants(self.node)
-        self.divisors = self._divided(nodes)
+        self.divisors, self.calls, self.lends = (
+            self._divided(nodes),
+            _calls_among(nodes),
+            self._lent_by(nodes),
+        )
         self._keep(names_written(nodes), touched(nodes))
-        _ = self.writes, self.passes_on, self.lends, self.receivers
+        _ = self.writes, self.passes_on, self.receivers
         self.part("calls", "handed", "nested")
 
     def part(self, *attributes: str) -> None:
@@ -260,6 +267,10 @@ class FunctionInfo:
     @cached_property
     def _decorators(self) -> frozenset[str]:
         return frozenset(map(called_name, getattr(self.node, "decorator_list", ())))
+
+
+def _calls_among(nodes: Iterable[ast.AST]) -> list[ast.Call]:
+    return [node for node in nodes if isinstance(node, ast.Call)]
 
 
 def records_gradient(context: ast.expr) -> bool | None:

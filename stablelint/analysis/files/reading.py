@@ -153,19 +153,23 @@ def names_handed_out(node: FunctionNode) -> frozenset[str]:
     return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
 
 
-def handed_of_self(node: FunctionNode) -> list[ast.Name | ast.Attribute]:
+def handed_of_self(nodes: Iterable[ast.AST]) -> list[ast.Name | ast.Attribute]:
     """Where a method hands its object, or an attribute of it, to others that can change the object by it."""
-    nodes = list(descendants(node))
-    kept = {id(n.value) for n in nodes if isinstance(n, ast.Return)}
-    kept |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr != "__dict__"}
-    for call in (n for n in nodes if isinstance(n, ast.Call)):
-        kept.add(id(call.func))
-        if isinstance(call.func, ast.Name) and call.func.id in _READING:
-            kept.update(map(id, call.args))
+    kept: set[int] = set()
     lent: list[ast.Name | ast.Attribute] = []
-    lent += (n for n in nodes if isinstance(n, ast.Name) and n.id == "self")
-    lent += (n for n in nodes if isinstance(n, ast.Attribute) and is_of_self(n))
-    return [n for n in lent if id(n) not in kept]
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            lent += [node] if node.id == "self" else []
+        elif isinstance(node, ast.Attribute):
+            lent += [node] if is_of_self(node) else []
+            kept |= {id(node.value)} if node.attr != "__dict__" else set()
+        elif isinstance(node, ast.Call):
+            kept.add(id(node.func))
+            if isinstance(node.func, ast.Name) and node.func.id in _READING:
+                kept.update(map(id, node.args))
+        elif isinstance(node, ast.Return):
+            kept.add(id(node.value))
+    return [one for one in lent if id(one) not in kept]
 
 
 def declared_names(tree: ast.AST) -> frozenset[str]:
