@@ -419,6 +419,11 @@ class ModuleInfo:
             found.setdefault(function.name, []).append(function)
         return found
 
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """The names of the methods of its classes."""
+        return frozenset().union(*(info.methods for info in (*self.classes.values(), *self.inner.values())))
+
     @property
     def all_functions(self) -> Iterator[FunctionInfo]:
         """The functions and methods of the file; not those within others."""

@@ -319,22 +319,28 @@ def is_tensor(value: Value, site: Site) -> bool:
     """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
     if value.kind is not Kind.TENSOR and (value.kind is not Kind.UNKNOWN or site.frame.module.is_of_arrays):
         return False
+    own, function, root = site.frame.module.methods, site.frame.function, site.value
+    used = _used_as_tensors(function.node, own) if function is not None else frozenset()
+    if _may_be_of_object(value, own, used):
+        return False
     if value.kind is Kind.TENSOR and not _is_of_numbers(value):
         return True
-    root = site.value
-    if (
-        isinstance(root.node, ast.Call)
-        and root.kind in (Kind.TENSOR, Kind.UNKNOWN)
-        and _is_operand(value, root)
-    ):
-        return True  # `torch.log(x)` and `x.log()` take tensors only
-    if any(isinstance(one.node, ast.Call) and _is_operand(value, one) for one in site.match.covered):
-        return True  # so do the operations within
-    function = site.frame.function
-    used = _used_as_tensors(function.node) if function is not None else frozenset()
-    if function is not None and id(value.node) in _receivers(function.node):
+    taking = [root] if root.kind in (Kind.TENSOR, Kind.UNKNOWN) else []
+    for operation in (*taking, *site.match.covered):  # `torch.log(x)` and `x.log()` take tensors only
+        called = isinstance(operation.node, ast.Call) and _is_operand(value, operation)
+        if called and not _may_be_of_object(operation, own, used):
+            return True
+    if function is not None and id(value.node) in _receivers(function.node, own):
         return True
     return _arises_from_tensor(value, used) or site.texts.get(site.judgement.operand) in used
+
+
+def _may_be_of_object(value: Value, own: frozenset[str], used: frozenset[str]) -> bool:
+    """Whether a value may be what a method yields that a class of the file has too: `meter.std()`, of what is not known."""
+    function = value.node.func if isinstance(value.node, ast.Call) else None
+    receiver = value.first if isinstance(function, ast.Attribute) and function.attr in own else None
+    given = receiver is not None and receiver.kind is Kind.UNKNOWN and receiver.op in HANDED_OVER
+    return given and receiver is not None and receiver.name not in used
 
 
 def _is_of_numbers(value: Value) -> bool:
@@ -380,15 +386,15 @@ def _name_of(node: ast.AST) -> str:
 
 
 @remembered
-def _used_as_tensors(function: ast.AST) -> frozenset[str]:
-    """Names (and attributes of names) on which the function calls what only tensors have."""
+def _used_as_tensors(function: ast.AST, methods: frozenset[str]) -> frozenset[str]:
+    """Names (and attributes of names) on which the function calls what only tensors have, and no class with `methods`."""
     found: set[str] = set()
     for node in descendants(function):
         if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
             found.add(_name_of(node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
-            if operations.method(method) is not None and method not in _SHARED_METHODS:
+            if operations.method(method) is not None and method not in _SHARED_METHODS | methods:
                 found.add(_name_of(node.func.value))
             own = operations.canonical(method)
             takes_tensor = own is not None and own.parameters[:1] == ("input",)
@@ -408,13 +414,13 @@ def _only_name(node: ast.expr) -> str:
 
 
 @remembered
-def _receivers(function: ast.AST) -> frozenset[int]:
+def _receivers(function: ast.AST, own: frozenset[str]) -> frozenset[int]:
     """Identities of expressions on which, or on whose power or multiple, the function calls a tensor's method."""
     found: set[int] = set()
     for node in descendants(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             method = node.func.attr
-            if operations.method(method) is not None and method not in _SHARED_METHODS:
+            if operations.method(method) is not None and method not in _SHARED_METHODS | own:
                 found.update(map(id, _behind_constants(node.func.value)))
     return frozenset(found)
 

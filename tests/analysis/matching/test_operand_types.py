@@ -583,3 +583,31 @@ def test_what_the_docstring_calls_complex_has_no_bound() -> None:
             return 1 / torch.sqrt(eigenvalues)
         """)
     assert "may be complex" in str(written["SL103"])
+
+
+METER = """
+    class Meter:
+        def std(self):
+            return self.spread
+
+    def scaled(x, meter):
+        {}return x / meter.std()
+    """
+
+
+def test_nothing_is_written_for_what_may_be_an_object_with_the_method() -> None:
+    assert fixes(METER.replace("{}", ""))["SL102"] == (
+        "nothing shows that `meter.std()` is a tensor, and the rewrite is one for tensors"
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        METER.replace("def std", "def mean").replace("{}", ""),
+        METER.replace("{}", "x = x.to(meter.device)\n        "),
+    ],
+    ids=["no class has it", "it is used as a tensor"],
+)
+def test_what_is_used_as_a_tensor_is_one_whatever_methods_classes_have(program: str) -> None:
+    assert isinstance(fixes(program)["SL102"], tuple)

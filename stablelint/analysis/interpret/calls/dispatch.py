@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 
 from stablelint.analysis.files.callsites import parameters_of
@@ -128,6 +129,13 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
     stored = frame.state.attributes.get((receiver.key, attr))
     if stored is not None:
         return call_value(stored, positional, keywords, node, frame)
+    methods = [
+        (method, one, on)
+        for one, on in annotated_objects(receiver, frame)
+        if (method := lookup.attribute(one, attr, node.func, frame)).kind is Kind.FUNCTION
+    ]
+    if methods:
+        return _call_passed(methods, positional, keywords, node, frame)
     return call_method(receiver, attr, positional, keywords, node, frame)
 
 
@@ -230,9 +238,9 @@ def call_value(
         return _call_instance(target, positional, keywords, node, frame)
     if target.kind is Kind.FOREIGN:
         return frame.graph.foreign(node)
-    objects = objects_passed_elsewhere(target, frame) or list(annotated_objects(target, frame))
-    if objects:
-        return _call_passed(objects, positional, keywords, node, frame)
+    passed = objects_passed_elsewhere(target, frame) or list(annotated_objects(target, frame))
+    if passed:
+        return _call_passed([(one, None, on) for one, on in passed], positional, keywords, node, frame)
     if target.op == "attribute" and target.operands["input"].kind in STORED and target.name != "forward":
         return call_method(target.operands["input"], target.name, positional, keywords, node, frame)
     exposed(target.key, "", frame)
@@ -261,19 +269,21 @@ def _overridden(
 
 
 def _call_passed(
-    objects: list[tuple[Value, Assumption]],
+    passed: Sequence[tuple[Value, Value | None, Assumption]],
     positional: list[Value],
     keywords: dict[str, Value],
     node: ast.Call,
     frame: Frame,
 ) -> Value:
-    """A call of what other files pass, or an annotation names: it may be another object, so that nothing is proved by it."""
-    made: Value = join(
-        frame.graph, [call_value(one, positional, keywords, node, frame) for one, _ in objects]
-    )
+    """A call of what other files pass or an annotation names, or of its method, whose object comes with it.
+
+    It may be another object: nothing is proved by it.
+    """
+    results = [call_value(one, positional, keywords, node, frame, own) for one, own, _ in passed]
+    made: Value = join(frame.graph, results)
     if made.kind not in NUMERIC:
         return frame.graph.unknown(node=node)
-    on = tuple(where for _, where in objects)
+    on = tuple(where for *_, where in passed)
     result = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())
     return replace(result, belief=result.belief and replace(result.belief, on=on))
 

@@ -59,3 +59,24 @@ def test_a_subclass_may_be_passed_instead() -> None:
     """
     assert proved(program) == []
     assert [code for _, code in assumed(program)] == ["SL101"]
+
+
+METER = """
+class Meter:
+    def log(self):
+        return {}
+
+def f(meter: Meter, x):
+    return x / meter.log()
+"""
+
+
+def test_a_method_of_an_annotated_object_is_its_own() -> None:
+    assert open_(METER.replace("{}", "2.0")) == []
+    assert [code for _, code in assumed(METER.replace("{}", "2.0"))] == ["SL102"]
+    assert {code for _, code in open_(METER.replace("{}", "torch.zeros(3)"))} == {"SL102"}
+
+
+def test_a_method_that_is_not_its_own_may_be_a_tensors() -> None:
+    program = METER.replace("{}", "2.0").replace("meter.log()", "meter.exp()")
+    assert {code for _, code in open_(program)} == {"SL102", "SL201"}
