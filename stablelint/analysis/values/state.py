@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -22,6 +22,17 @@ _CASTS = having("cast")
 _FOLLOWED = 3  # of them in a row
 HELD = "&"  # before a parameter's name: the tensor that was passed, whatever the name stands for by now
 Observer = Callable[[Value, "Frame"], None]
+
+
+def identity(value: Value) -> Hashable:
+    """What a value is known by in a comparison: its number, or its key.
+
+    Two views are two values: `a > b` for each element says nothing of `a[:, None] - b`.
+    """
+    constant = value.constant()
+    if isinstance(constant, int | float):
+        return "number", float(constant)
+    return value.key
 
 
 @dataclass(slots=True)
@@ -77,9 +88,11 @@ class State:
 
     def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
         """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
-        if not self.facts:
+        if not self.facts and not self.gaps:
             return value.interval
         fact = self.facts.get(value.key)
+        if fact is None and value.op == "sub" and self.gaps:
+            fact = self.gap(value.operands)
         if fact is None and depth and value.op in self.following:
             fact = self._derived(value, depth - 1)
         if fact is None:
@@ -150,6 +163,13 @@ class State:
         known = self.facts.get(key)
         met = known.meet(interval) if known is not None else interval
         self.facts[key] = met or interval
+
+    def gap(self, operands: Mapping[str, Value]) -> Interval | None:
+        """Where the path has shown the difference of two operands to lie, by comparing them."""
+        if operands.keys() != {"input", "other"}:
+            return None
+        left, right = operands.values()
+        return self.gaps.get((identity(left), identity(right)))
 
     def relate(self, left: Hashable, right: Hashable, gap: Interval) -> None:
         """Records where the difference of two values, each known by an identity, lies from here on."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from stablelint.analysis.interpret.operations.beliefs import belief_of, smoothed
 from stablelint.analysis.interpret.operations.blends import blended
-from stablelint.analysis.interpret.paths.conditions import identity
 from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
@@ -104,11 +103,9 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
 
 def _tested_difference(value: Value, operands: Mapping[str, Value], frame: Frame) -> None:
     """A difference of two values that the path has compared: what that says of its sign."""
-    if frame.state.gaps and operands.keys() == {"input", "other"}:
-        left, right = operands.values()
-        gap = frame.state.gaps.get((identity(left), identity(right)))
-        if gap is not None:
-            frame.state.learn(value, gap)
+    gap = frame.state.gap(operands) if frame.state.gaps else None
+    if gap is not None:
+        frame.state.learn(value, gap)
 
 
 def _divided(operands: Mapping[str, Value], frame: Frame) -> None:

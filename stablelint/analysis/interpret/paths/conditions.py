@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.masks import holds_truth, truth_of
 from stablelint.analysis.values.selections import selector
-from stablelint.analysis.values.state import IN_PLACE, Frame, State
+from stablelint.analysis.values.state import IN_PLACE, Frame, State, identity
 from stablelint.analysis.values.value import NUMERIC, Kind, Value, believed
 from stablelint.analysis.values.views import laid_alike, stripped
 from stablelint.numerics.formats import INTEGERS
@@ -114,17 +114,6 @@ def picks_something(mask: Value, state: State) -> bool:
     left, right = mask.operands.values()
     gap = state.gaps.get((("some", stripped(left).key), identity(right)))
     return gap is not None and gap == _GAPS[mask.op]
-
-
-def identity(value: Value) -> Hashable:
-    """What a value is known by in a comparison: its number, or its key.
-
-    Two views are two values: `a > b` for each element says nothing of `a[:, None] - b`.
-    """
-    constant = value.constant()
-    if isinstance(constant, int | float):
-        return "number", float(constant)
-    return value.key
 
 
 def _learned(op: str, subject: Value, bound: Interval) -> Interval | None:

@@ -7,9 +7,9 @@ import math
 
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.sizes import length_key
-from stablelint.analysis.interpret.paths.conditions import compare, identity
+from stablelint.analysis.interpret.paths.conditions import compare
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.state import Frame, identity
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 

@@ -233,3 +233,43 @@ def test_a_value_less_itself_rounded_is_not_0(line: str) -> None:
 )
 def test_a_value_less_a_copy_of_itself_is_0(line: str) -> None:
     assert open_(function(f"torch.log1p({line})")) == []
+
+
+DIFFERENCE = """
+    def f(x: torch.Tensor, y: torch.Tensor):
+        d = x - y
+        {}
+    """
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "return 1 / torch.where(x == y, 1.0, d)",
+        "return 1 / torch.where(x.ne(y), d, 1.0)",
+        "return torch.sqrt(torch.where(x > y, d, 1.0))",
+        "return 1 / d[x != y]",
+        "d[x == y] = 1.0\n        return 1 / d",
+        "return 1 / d if x.item() != y.item() and (x != y).all() else d",
+    ],
+)
+def test_a_difference_that_was_computed_before_is_what_its_terms_compare_to(result: str) -> None:
+    assert open_(DIFFERENCE.replace("{}", result)) == []
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "return 1 / torch.where(x == y, d, 1.0)",
+        "return 1 / torch.where((x == y).t(), 1.0, d)",
+        "return 1 / torch.where((x == y).all(), 1.0, d)",
+        "return 1 / torch.where(x == y, 1.0, d.t())",
+        "return 1 / torch.where(x == y, 1.0, d.half())",
+        "return 1 / torch.where(x[0] == y[0], 1.0, d)",
+        "x[0] = y[0]\n        return 1 / torch.where(x == y, 1.0, d)",
+        "d.mul_(0)\n        return 1 / torch.where(x == y, 1.0, d)",
+        "y = y + 1\n        return 1 / torch.where(x == y, 1.0, d)",
+    ],
+)
+def test_a_test_of_other_elements_says_nothing_of_a_difference(result: str) -> None:
+    assert "SL102" in {code for _, code in open_(DIFFERENCE.replace("{}", result))}
