@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from stablelint.analysis.values.families import HANDED_OVER, SETTINGS
+from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.increasing import grown_between
 from stablelint.analysis.values.relations.maxima import beside_extreme, own_maximum
@@ -151,10 +152,15 @@ def _whole(value: Value, operands: Operands, state: State) -> Belief | None:
     divided = divided_whole(operands)
     if divided is None:
         return None
-    known, is_given = state.believed(divided), stripped(divided).op in HANDED_OVER | SELECTIONS
-    if not (is_share(known) or (known == TOP and is_given)):
+    if not all(_may_be_share(one, state) for one in leaves(stripped(divided))):
         return None
     return _assumed(ABOVE_HALF, value, f"{divided.name or 'what is counted'} lies in [0, 1]", divided)
+
+
+def _may_be_share(value: Value, state: State) -> bool:
+    """Whether a value lies in [0, 1], or is handed over, or picked from what is, and nothing is known of it."""
+    known = state.believed(value)
+    return is_share(known) or (known == TOP and stripped(value).op in HANDED_OVER | SELECTIONS)
 
 
 def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief | None:

@@ -39,6 +39,20 @@ def test_calls_in_sight_can_show_that_it_is_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("other", "found"), [("(labels == 1).float()[order]", []), ("labels * 2", [(2, "SL102")])]
+)
+def test_each_of_the_calls_in_sight_counts(other: str, found: list[tuple[int, str]]) -> None:
+    code = f"""
+        def _f(x, y):
+            return y / ({UNION})
+        def g(labels, order, y):
+            return _f(labels[order], y), _f({other}, y)
+    """
+    assert open_(code) == found
+    assert len(assumed(code)) == (not found)
+
+
+@pytest.mark.parametrize(
     ("union", "given"),
     [
         (UNION, "x = torch.tanh(x)\n    "),  # minus 1 and 2 are counted: [-1, -1, 1] leaves 0
