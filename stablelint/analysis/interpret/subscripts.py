@@ -17,6 +17,7 @@ from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_something
 from stablelint.analysis.interpret.paths.narrowing import kept_by, narrowed_value, open_to_callers
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.indexing import adds_dimensions, gives_places, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
@@ -87,6 +88,10 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
     ):  # what it keeps of each tensor
         key = frame.graph.part("item", base.key, index.key)
         return Value("item", key, node=node, module=frame.module, data=base.key)
+    if base.kind is Kind.UNKNOWN and type(index.constant()) is int:
+        counted = annotated_element(base, f"{base.name}[{index.constant()}]", node, frame.graph)
+        if counted is not None:
+            return replace(counted, key=frame.graph.part("item", base.key, index.key))
     if base.kind is Kind.TENSOR and keeps_all(index):
         if adds_dimensions(index):
             return apply("unsqueeze", {"input": base, "dim": index}, node, frame)

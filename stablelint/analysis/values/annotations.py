@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.analysis.values.value import Kind
+from stablelint.analysis.values.value import Graph, Kind, Value, sized
 
 Annotated = tuple[Kind, str | None]  # and the element type, where it is named
 
@@ -26,6 +26,7 @@ _NAMES: dict[str, Annotated] = {
     **dict.fromkeys(("str", "Path", "PathLike", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
     **dict.fromkeys(("ndarray", "NDArray"), (Kind.ARRAY, None)),
 }  # fmt: skip
+_SEQUENCES = frozenset("list List tuple Tuple Sequence Iterable Collection".split())
 _SHAPED: dict[str, str | None] = {  # `Float[Tensor, "batch channels"]`
     "Float": None,
     "Shaped": None,
@@ -73,6 +74,35 @@ def classes_named(annotation: ast.expr | None) -> Iterator[ast.Name | ast.Attrib
         case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional"), slice=inner):
             yield from classes_named(inner)
         case ast.Name() | ast.Attribute():
+            yield annotation
+
+
+def annotated_element(sequence: Value, name: str, node: ast.AST, graph: Graph) -> Value | None:
+    """An element of a parameter that is said to hold whole numbers, `size: list[int]`: a count like an `int`."""
+    parameter = sequence.node
+    if sequence.op != "argument" or not isinstance(parameter, ast.arg) or parameter.annotation is None:
+        return None
+    held = [isinstance(one, ast.Name) and one.id == "int" for one in _elements(parameter.annotation)]
+    return sized(graph.unknown(name, node, Kind.NUMBER), name) if held and all(held) else None
+
+
+def _elements(annotation: ast.expr | None) -> Iterator[ast.expr]:
+    """What a sequence is said to hold: each `int` of `tuple[int, int]`, `Sequence[int] | None`, `"List[int]"`."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            yield from _elements(_parsed(text))
+        case ast.BinOp(left=left, right=right):
+            yield from _elements(left)
+            yield from _elements(right)
+        case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            yield from _elements(inner)
+        case ast.Subscript(value=ast.Name(name) | ast.Attribute(attr=name), slice=inner) if (
+            name in _SEQUENCES
+        ):
+            yield from inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        case ast.Constant(value=None):
+            return
+        case ast.expr():
             yield annotation
 
 

@@ -19,6 +19,7 @@ from stablelint.analysis.interpret.statements.writing import (
     written_into,
 )
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import gives_places, is_view, keeps_all
 from stablelint.analysis.values.paths import Assumption
@@ -116,7 +117,11 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
             size_of(value.first, place, frame, i.key, i.data)
             for place, i in zip(places, numbers, strict=True)
         ]
-    return [frame.graph.unknown(node=node, among=[value]) for _ in range(count)]
+    return [
+        annotated_element(value, getattr(place, "id", value.name), place, frame.graph)
+        or frame.graph.unknown(node=node, among=[value])
+        for place in places
+    ]
 
 
 def _around_star(value: Value, starred: int, count: int, node: ast.AST, frame: Frame) -> list[Value]:

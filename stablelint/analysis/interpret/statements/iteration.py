@@ -9,6 +9,7 @@ from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.sizes import length_key
 from stablelint.analysis.interpret.paths.conditions import compare
 from stablelint.analysis.values import lists
+from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.state import Frame, identity
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import AT_LEAST_ONE, Interval
@@ -115,7 +116,9 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return join(frame.graph, elements)
     if iterable.kind is Kind.TENSOR:
         return _rows_of("part", iterable, target, frame)
-    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target, among=[iterable])
+    name = target.id if isinstance(target, ast.Name) else ""
+    counted = annotated_element(iterable, name or iterable.name, target, frame.graph)
+    return counted or frame.graph.unknown(name, target, among=[iterable])
 
 
 def _batch_of(data: Value, target: ast.expr, frame: Frame) -> Value:

@@ -90,3 +90,29 @@ def test_a_default_is_not_believed_where_a_test_has_told_the_value_from_it(body:
 @pytest.mark.parametrize("test", ["m == 1", "m != 2", "k != 1"])
 def test_a_test_of_something_else_leaves_a_default_believed(test: str) -> None:
     assert open_(f"def f(x, m=1.0, k=2.0):\n    return x / (1 - m) if {test} else x", MATH)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "body"),
+    [
+        ("list[int]", "return x / sizes[0]"),
+        ("'Tuple[int, int]'", "h, w = sizes\n    return x / h + x / w"),
+        ("Sequence[int] | None", "return [x / size for size in sizes]"),
+        ("typing.Optional[typing.List[int]]", "return [x * n / m for n, m in zip(y, sizes)]"),
+    ],
+)
+def test_whole_numbers_that_a_sequence_is_said_to_hold_are_sizes(annotation: str, body: str) -> None:
+    code = f"def f(x, y, sizes: {annotation}):\n    {body}"
+    assert assumed(code, MATH)
+    assert not open_(code, MATH)
+
+
+@pytest.mark.parametrize(
+    "annotation", ["list[float]", "list[int] | float", "dict[int, int]", "tuple[int, float]", "list"]
+)
+def test_what_else_a_sequence_may_hold_is_none(annotation: str) -> None:
+    assert open_(f"def f(x, sizes: {annotation}):\n    return x / sizes[0]", MATH)
+
+
+def test_what_is_stored_into_a_sequence_of_sizes_is_what_it_is() -> None:
+    assert open_("def f(x, sizes: list[int]):\n    sizes[0] = 0\n    return x / sizes[0]", MATH)
