@@ -95,3 +95,14 @@ def test_a_method_that_keeps_its_object_leaves_it(how: str) -> None:
 def test_a_function_that_is_handed_an_object_may_change_it(call: str) -> None:
     code = f"def use(o):\n    o.drop()\n\n\ndef g(o, x):\n    if o.n > 0:\n        {call}\n        return x / o.n\n"
     assert "SL102" in [one.code for one in findings(ALTER.format(how="pass", call="pass") + code)]
+
+
+@pytest.mark.parametrize("call", ["alter(self)", "self.change()", "other = self\n            alter(other)"])
+def test_what_a_function_assigns_is_not_what_the_constructor_was_given(call: str) -> None:
+    code = (
+        "def alter(o):\n    o.e = -2\n\n\nclass A:\n    def __init__(self, e):\n        self.e = e\n\n"
+        "    def change(self):\n        alter(self)\n\n    def f(self, x):\n        if self.e > 0:\n"
+        f"            {call}\n            return torch.log(x.abs() + self.e)\n"
+    )
+    assert "SL101" in [one.code for one in findings(HEAD + code)]
+    assert findings(HEAD + code.replace(f"            {call}\n", "")) == []

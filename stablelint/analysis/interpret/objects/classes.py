@@ -198,9 +198,10 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
     for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
         tested = is_tested(read, frame)
-        if (instance.key, attr) not in held and attr not in own and not tested:
-            continue
         before = held.get((instance.key, attr)) or (None if tested else made.get(attr))
+        known = tested or attr in own or (before is not None and is_tested(before.key, frame))
+        if (instance.key, attr) not in held and not known:
+            continue
         before = before or Value("attribute", read, Kind.UNKNOWN)
         after = _reassigned(instance, attr, before, instance.node or instance.data[0].node, frame)
         held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
