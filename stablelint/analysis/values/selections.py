@@ -21,6 +21,7 @@ _OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _LOSSES = having("loss")
+_LAYOUTS = having("layout")
 _ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
 
@@ -102,8 +103,11 @@ def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: in
         return (
             _selected_by(value.operands["input"], picks, depth - 1) if of_rows else picked
         )  # `x[mask][:, 0]`
-    if value.op in _BY_ROW and keeps_rows(value.operands) and value.first is not None:
-        return None if _is_laid_out(value.first) else _selected_by(value.first, picks, depth - 1)
+    if value.op in _BY_ROW and _is_within_rows(value.operands) and value.first is not None:
+        if _is_laid_out(value.first):
+            return None
+        if not _is_flat(value.first):
+            return _selected_by(value.first, picks, depth - 1)
     if FILLED in value.operands:
         return _selected_by(value.operands[FILLED], picks, depth - 1)
     if value.op not in _OF_PATHS and not _is_unreduced(value):
@@ -166,14 +170,21 @@ def _mask_in(selection: Value) -> Value | None:
 
 def keeps_rows(operands: Mapping[str, Value]) -> bool:
     """Whether a reduction is along a dimension other than the one that was selected from, the first."""
+    return _is_within_rows(operands) and not _is_flat(operands.get("input"))
+
+
+def _is_within_rows(operands: Mapping[str, Value]) -> bool:
+    """Whether a reduction is along one dimension, and not the first."""
     dim = operands.get("dim")
     number = dim.constant() if dim is not None else None
-    return isinstance(number, int) and number != 0 and not _is_flat(operands.get("input"))
+    return isinstance(number, int) and number != 0
 
 
 def _is_flat(value: Value | None) -> bool:
-    """Whether a value is what a test of each of its elements selected, in one dimension: `x[x > 0]`."""
-    while value is not None and value.op in _ONE_BY_ONE and value.first is not None:
+    """Whether what was selected may lie along any dimension: `x[x > 0]`, in one dimension, or what is laid out anew."""
+    while value is not None and value.op in _ONE_BY_ONE | _LAYOUTS and value.first is not None:
+        if value.op in _LAYOUTS and (value.op != "view" or isinstance(value.node, ast.Call)):
+            return not _keeps_first(value)
         value = value.first
     if value is not None and value.op == "phi":
         return any(map(_is_flat, value.operands.values()))
@@ -187,16 +198,33 @@ def _is_flat(value: Value | None) -> bool:
     return mask.op in ("gt", "ge", "lt", "le", "eq", "ne") and any(same)
 
 
+def _keeps_first(view: Value) -> bool:
+    """Whether what lay along the first dimension has it for its own: in `x.unsqueeze(-1)`, `x[:, None]`, `x.view(-1, 3)`."""
+    if view.op == "view":
+        sizes = _sizes(view)
+        return len(sizes) > 1 and sizes[0].constant() == -1
+    if view.op != "unsqueeze":
+        return False
+    dim = view.operands["dim"]
+    number = dim.constant()
+    first = parts_of(dim)[0] if dim.kind is Kind.SEQUENCE and parts_of(dim) else dim
+    return number != 0 if isinstance(number, int) else first.kind is not Kind.NONE
+
+
 def _is_laid_out(value: Value) -> bool:
     """Whether what was selected is laid out anew, in a given number of rows: `x[mask].view(n, -1)`."""
     while value.op in VIEWS and value.first is not None:
         if value.op == "view":
-            sizes = list(value.operands.values())[1:]
-            if sizes and sizes[0].kind is Kind.SEQUENCE:
-                sizes = sizes[0].data
+            sizes = _sizes(value)
             return len(sizes) > 1 and sizes[0].constant() != -1
         value = value.first
     return False
+
+
+def _sizes(view: Value) -> list[Value]:
+    """The sizes by which a view lays a value out, where it is told some."""
+    sizes = list(view.operands.values())[1:]
+    return list(sizes[0].data) if sizes and sizes[0].kind is Kind.SEQUENCE else sizes
 
 
 def _is_unreduced(loss: Value) -> bool:

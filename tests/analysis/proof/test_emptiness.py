@@ -255,6 +255,33 @@ def test_a_selection_laid_out_in_rows_has_as_many_rows_as_it_says() -> None:
     assert (3, "SL502") in open_(code.format(rows="[:, None]"))
 
 
+ROWS = "def f(x: torch.Tensor, n: int):\n    v = x[(x > 1e-6).all(-1)]\n    return torch.log({})\n"
+
+
+@pytest.mark.parametrize(
+    "total", ["v.view(-1).sum(-1)", "v.flatten().sum(-1)", "v.t().sum(-1)", "v.T.sum(-1)", "v.view(n, -1).sum(-1)",
+    "v[None].sum(1)", "v.unsqueeze(0).sum(1)", "v.permute(1, 0).sum(1)", "v.sum()", "v.sum(0)"]
+)  # fmt: skip
+def test_rows_that_were_selected_may_lie_along_another_dimension_once_they_are_laid_out_anew(
+    total: str,
+) -> None:
+    assert (3, "SL101") in open_(ROWS.format(total))
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        "v.sum(-1)",
+        "v.unsqueeze(-1).sum(-1)",
+        "v[:, None].sum(-1)",
+        "v.view(-1, 3).sum(-1)",
+        "v.clone().data.sum(1)",
+    ],
+)
+def test_within_a_row_that_was_selected_there_are_elements(total: str) -> None:
+    assert open_(ROWS.format(total)) == []
+
+
 def test_the_smaller_of_two_counts_is_positive_where_both_are() -> None:
     code = """
     def spread_loss(x: torch.Tensor, y: torch.Tensor, most: int):
