@@ -106,3 +106,15 @@ def test_what_a_function_assigns_is_not_what_the_constructor_was_given(call: str
     )
     assert "SL101" in [one.code for one in findings(HEAD + code)]
     assert findings(HEAD + code.replace(f"            {call}\n", "")) == []
+
+
+@pytest.mark.parametrize("made", ["A(n)", "A(2.0)", "A(e=n)"])
+def test_an_object_that_is_handed_to_unseen_code_keeps_nothing_of_what_it_was_made_with(made: str) -> None:
+    code = (
+        "class A:\n    def __init__(self, e):\n        self.e = e\n\n    def change(self, other):\n        other(self)\n\n"
+        "    def f(self, x, other):\n        if self.e > 0:\n            self.change(other)\n"
+        "            return x.abs() + self.e\n        return x.abs() + 1\n\n\n"
+        f"def g(x, n, other):\n    return torch.log({made}.f(x, other))\n"
+    )
+    assert "SL101" in [one.code for one in findings(HEAD + code)]
+    assert "SL101" not in [one.code for one in findings(HEAD + code.replace("other(self)", "print(self)"))]

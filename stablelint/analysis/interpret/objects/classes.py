@@ -144,7 +144,8 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     run = _run_by(own, method, frame)
     _forget(instance, frozenset().union(*(one.alters for one in run)), frame)
     if any(one.receivers is None for one in run):  # whoever has the object can change all of it
-        _forget(instance, [attr for key, attr in held if key == instance.key], frame)
+        kept = {attr for key, attr in held if key == instance.key}
+        _forget(instance, kept | instance.data[1].settled().keys(), frame)
         disowned(instance, "", frame)
     for name in {method.name}.union(*(one.touches.called for one in run)) if held else ():
         if definition(own, name, frame) is None:
