@@ -30,7 +30,8 @@ def _pooled(call: Call) -> Interval:
     if divisor is not None:
         return arithmetic.div(sum_of(windows, call), divisor, call.fmt)
     one_sign = call.x.lo >= 0 or call.x.hi <= 0
-    return (windows.without_zero() or windows) if one_sign and not call.x.contains(0.0) else windows.filled()
+    mean = windows.filled()
+    return (mean.without_zero() or mean) if one_sign and not call.x.contains(0.0) else mean
 
 
 def _replaced(position: int, name: str) -> Transfer:

@@ -45,3 +45,11 @@ def test_functions_of_whole_numbers_are_of_the_type_that_the_file_sets(dtype: st
     code = f"torch.set_default_dtype(torch.{dtype})\n@torch.no_grad()\ndef f(x: torch.Tensor):\n"
     code += "    return torch.exp(torch.sigmoid(x.long()) * 50)"
     assert ((4, "SL201") in proved(code)) is is_safe
+
+
+@pytest.mark.parametrize(("cast", "is_safe"), [("", False), (".float()", True)])
+def test_a_mean_of_whole_numbers_and_padding_is_cut_to_a_whole_number(cast: str, is_safe: bool) -> None:
+    pooled = f"F.avg_pool1d(x.argsort(){cast} + 1, 2, padding=1)"
+    code = f"def f(x: torch.Tensor):\n    return 1 / {pooled}"
+    assert ((2, "SL102") in proved(code)) is is_safe
+    assert (2, "SL101") in open_(f"def f(x: torch.Tensor):\n    return torch.log({pooled} - 0.75)")

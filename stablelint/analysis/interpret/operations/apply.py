@@ -57,7 +57,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
 }
 _SEVERAL = having("several")
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
-_INTO = having("into")
+_INTO = having("into", "mean-pool")  # what keeps the type of its operand
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
