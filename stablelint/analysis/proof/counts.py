@@ -21,6 +21,7 @@ _TOTALS = having("total") | {"count_nonzero"}
 _ORDERED = frozenset({"sort", "topk"})
 _RUNNING = _ORDERED | {"cumsum"}
 _MOVING = frozenset({"flip", "roll", "permute", "movedim"})
+_LEAST = 1e-6  # of a count, in float16 too
 _LENGTH = 8  # operations looked through
 
 
@@ -50,16 +51,26 @@ def _is_rounded(operand: Value) -> bool:
 
 def counts_its_extreme(operand: Value) -> bool:
     """Whether a count is of the elements that reach the maximum of the very tensor, or a share of it."""
-    total = stripped(operand)
+    total = _unscaled(operand)
+    test = _summed(total) if total is not None else None
+    return test is not None and total is not None and runs_over(rows_of(total.operands), _rows_met(test))
+
+
+def _unscaled(operand: Value) -> Value | None:
+    """What a value is a positive multiple of, or a part of by a count; None where 1 may be lost in what is left of it."""
+    total, share = stripped(operand), 1.0
     for _ in range(_LENGTH):
-        if total.op in _TOTALS or total.op not in ("mul", "div"):
+        if total.op not in ("mul", "div") or len(total.operands) != 2:
             break
-        vanishing = [v for v in total.operands.values() if v.interval.contains(0.0)]
-        if len(vanishing) != 1:
-            return False
-        total = stripped(vanishing[0])
-    test = _summed(total)
-    return test is not None and runs_over(rows_of(total.operands), _rows_met(test))
+        first, second = total.operands.values()
+        counted, scale = (second, first) if second.interval.contains(0.0) else (first, second)
+        least = 1 / scale.interval.hi if total.op == "div" and scale is second else scale.interval.lo
+        if not scale.interval.lo > 0:
+            return None
+        is_count = scale.interval.integral and not scale.is_constant
+        share *= 1.0 if is_count else least
+        total = stripped(counted)
+    return total if share >= _LEAST else None
 
 
 def _summed(total: Value) -> Value | None:

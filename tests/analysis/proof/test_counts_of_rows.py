@@ -44,3 +44,18 @@ def test_there_is_one_in_its_row(count: str) -> None:
 @pytest.mark.parametrize("count", ITSELF.values(), ids=ITSELF)
 def test_that_something_equals_itself_is_assumed_to_be_something(count: str) -> None:
     assert assumed(_function(count))
+
+
+SCALED = "def f(x: torch.Tensor):\n    n = (x == x.max()).sum()\n    return torch.log({})\n"
+
+
+@pytest.mark.parametrize("count", ["n * 0.5", "n / 4", "(3 * n / 7)", "n / (len(x) + 1)", "n[..., None] * 2"])
+def test_a_positive_share_of_a_count_is_positive(count: str) -> None:
+    assert open_(SCALED.format(count)) == []
+
+
+@pytest.mark.parametrize(
+    "count", ["n * -1", "n[..., None] / -2", "n * 1e-40", "n / 1e30 / 1e30", "n.half() * 1e-9", "n * 0"]
+)
+def test_of_another_multiple_a_count_says_nothing(count: str) -> None:
+    assert (3, "SL101") in open_(SCALED.format(count))
