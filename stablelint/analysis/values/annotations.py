@@ -65,16 +65,7 @@ def annotated(annotation: ast.expr | None) -> Annotated:
 
 def classes_named(annotation: ast.expr | None) -> Iterator[ast.Name | ast.Attribute]:
     """The names that an annotation consists of, also as a text or in a union: `Model` in `Optional["Model"]`."""
-    match annotation:
-        case ast.Constant(value=str(text)):
-            yield from classes_named(_parsed(text))
-        case ast.BinOp(left=left, right=right):
-            yield from classes_named(left)
-            yield from classes_named(right)
-        case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            yield from classes_named(inner)
-        case ast.Name() | ast.Attribute():
-            yield annotation
+    return (one for one in _alternatives(annotation) if isinstance(one, ast.Name | ast.Attribute))
 
 
 def annotated_element(sequence: Value, name: str, node: ast.AST, graph: Graph) -> Value | None:
@@ -82,27 +73,33 @@ def annotated_element(sequence: Value, name: str, node: ast.AST, graph: Graph) -
     parameter = sequence.node
     if sequence.op != "argument" or not isinstance(parameter, ast.arg) or parameter.annotation is None:
         return None
-    held = [isinstance(one, ast.Name) and one.id == "int" for one in _elements(parameter.annotation)]
-    return sized(graph.unknown(name, node, Kind.NUMBER), name) if held and all(held) else None
+    held = [element for one in _alternatives(parameter.annotation) for element in _elements(one)]
+    counted = bool(held) and all(isinstance(one, ast.Name) and one.id == "int" for one in held)
+    return sized(graph.unknown(name, node, Kind.NUMBER), name) if counted else None
 
 
-def _elements(annotation: ast.expr | None) -> Iterator[ast.expr]:
-    """What a sequence is said to hold: each `int` of `tuple[int, int]`, `Sequence[int] | None`, `"List[int]"`."""
+def _alternatives(annotation: ast.expr | None) -> Iterator[ast.expr]:
+    """What an annotation allows besides None: both sides of a union, what is optional, what stands in a text."""
     match annotation:
         case ast.Constant(value=str(text)):
-            yield from _elements(_parsed(text))
+            yield from _alternatives(_parsed(text))
         case ast.BinOp(left=left, right=right):
-            yield from _elements(left)
-            yield from _elements(right)
+            yield from _alternatives(left)
+            yield from _alternatives(right)
         case ast.Subscript(value=ast.Name("Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            yield from _elements(inner)
+            yield from _alternatives(inner)
+        case ast.expr() if not (isinstance(annotation, ast.Constant) and annotation.value is None):
+            yield annotation
+
+
+def _elements(annotation: ast.expr) -> Iterator[ast.expr]:
+    """What a sequence is said to hold, each `int` of `tuple[int, int]`; what says something else of itself."""
+    match annotation:
         case ast.Subscript(value=ast.Name(name) | ast.Attribute(attr=name), slice=inner) if (
             name in _SEQUENCES
         ):
             yield from inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        case ast.Constant(value=None):
-            return
-        case ast.expr():
+        case _:
             yield annotation
 
 
