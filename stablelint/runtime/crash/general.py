@@ -15,14 +15,14 @@ from torch import nn
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.failing import Call, failing
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.inner_settings import padded
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.lineage import lineage
-from stablelint.runtime.crash.onward import goes_on
-from stablelint.runtime.crash.outer import rearranged
-from stablelint.runtime.crash.repairs import Repair, repairs
+from stablelint.runtime.crash.provenance.lineage import lineage
+from stablelint.runtime.crash.repairs.failing import Call, failing
+from stablelint.runtime.crash.repairs.inner_settings import padded
+from stablelint.runtime.crash.repairs.onward import goes_on
+from stablelint.runtime.crash.repairs.outer import rearranged
+from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 

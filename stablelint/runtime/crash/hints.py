@@ -18,7 +18,7 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.provenance.origins import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
 

@@ -16,7 +16,7 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
 from stablelint.runtime.crash.frame import Frame, frames_of
-from stablelint.runtime.crash.origins import Origins, in_class, located
+from stablelint.runtime.crash.provenance.origins import Origins, in_class, located
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location

@@ -16,9 +16,9 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.lineage import lineage
+from stablelint.runtime.crash.provenance.lineage import lineage
+from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.unregistered import Unregistered, left_behind
 from stablelint.runtime.tensors.measure import dtype_name
 
 _SHOWN = 4

@@ -16,8 +16,8 @@ from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
-from stablelint.runtime.crash.failing import called, result_of
 from stablelint.runtime.crash.general import facts
+from stablelint.runtime.crash.repairs.failing import called, result_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import dtype_name

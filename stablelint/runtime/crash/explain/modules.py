@@ -15,9 +15,9 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.provenance.unregistered import unregistered
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import frozen_at
-from stablelint.runtime.crash.unregistered import unregistered
 
 _PARAMETERS = ("parameters", "named_parameters")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.crash.cuts import cut_in
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
-from stablelint.runtime.crash.origins import assigned
+from stablelint.runtime.crash.provenance.cuts import cut_in
+from stablelint.runtime.crash.provenance.origins import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
     FLAT,

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.crash.failing import Call
-from stablelint.runtime.crash.layer_changes import other_order, other_settings, through_a_layer
-from stablelint.runtime.crash.tensor_changes import PRODUCTS, Change, Name, applied, changes_of_tensors
+from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.layers import other_order, other_settings, through_a_layer
+from stablelint.runtime.crash.repairs.tensors import PRODUCTS, Change, Name, applied, changes_of_tensors
 
 
 def changes(call: Call, name: Name) -> Iterator[Change]:

@@ -12,7 +12,7 @@ from torch import nn
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import silenced, without_hooks
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.failing import Call, failing
+from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.scene import Scene
 
 _STEPS = {"output_padding": (1,), "padding": (1, -1)}  # what is added to a setting that `forward` reads

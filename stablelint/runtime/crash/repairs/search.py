@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.call_changes import changes
-from stablelint.runtime.crash.failing import Call
-from stablelint.runtime.crash.tensor_changes import Change, Name, changes_of_tensors
+from stablelint.runtime.crash.repairs.calls import changes
+from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_TRIED = 600

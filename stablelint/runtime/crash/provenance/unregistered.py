@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.origins import in_class
+from stablelint.runtime.crash.provenance.origins import in_class
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.failing import Call
-from stablelint.runtime.crash.tensor_changes import SUMS, Change, Name
+from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.tensors import SUMS, Change, Name
 
 
 def through_a_layer(call: Call, name: Name) -> Iterator[Change]:

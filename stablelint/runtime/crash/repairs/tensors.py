@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.failing import Call
+from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.tensors.measure import dtype_name
 
 Change = tuple[str, str, Call]  # its kind, how it is written, and the changed call

@@ -1,0 +1,1 @@
+"""Changes of a failed call that are tried, and seen to pass."""
