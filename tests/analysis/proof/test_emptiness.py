@@ -355,3 +355,11 @@ SHORTENED = {
 def test_a_size_that_was_tested_before_is_not_proved(body: str) -> None:
     code = f"def f(x: torch.Tensor, d: int, o: list, p):\n    {body}"
     assert proved(code) == []
+
+
+@pytest.mark.parametrize("filled", ["v.uniform_(0.5, 0.7)", "v.fill_(0.5)", "v.clamp_(0.5, 0.7)"])
+@pytest.mark.parametrize("picked", ["v = x[x > 2]", "v = x[x > 2] if n else x"])
+def test_a_selection_that_is_filled_may_be_empty_all_the_same(filled: str, picked: str) -> None:
+    code = f"def f(x: torch.Tensor, n):\n    {picked}\n    {filled}\n    return 1 / v.sum()\n"
+    assert (4, "SL102") in open_(code)
+    assert open_(code.replace(picked, "v = x.abs() + 1")) == []
