@@ -20,6 +20,7 @@ _ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row", "running
 _OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
+_INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
 _LAYOUTS = having("layout")
 _ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
@@ -108,8 +109,9 @@ def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: in
             return None
         if not _is_flat(value.first):
             return _selected_by(value.first, picks, depth - 1)
-    if FILLED in value.operands:
-        return _selected_by(value.operands[FILLED], picks, depth - 1)
+    whole = _as_large(value)
+    if whole is not None:
+        return _selected_by(whole, picks, depth - 1)
     if value.op not in _OF_PATHS and not _is_unreduced(value):
         return None
     tensors = [v for v in _elements(value) if v.kind in _TENSORS]
@@ -117,6 +119,11 @@ def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: in
     if value.op == "where" and None in found:
         return None  # `x[mask] = y[mask]`: the whole of x
     return next((one for one in found if one is not None), None)
+
+
+def _as_large(value: Value) -> Value | None:
+    """What a value has as many elements as, though not made of them: it was filled, or written into."""
+    return value.first if value.op in _INTO else value.operands.get(FILLED)
 
 
 def _first_places(selection: Value) -> Value | None:
@@ -188,8 +195,9 @@ def _is_flat(value: Value | None) -> bool:
         value = value.first
     if value is not None and value.op == "phi":
         return any(map(_is_flat, value.operands.values()))
-    if value is not None and FILLED in value.operands:
-        return _is_flat(value.operands[FILLED])
+    whole = _as_large(value) if value is not None else None
+    if whole is not None:
+        return _is_flat(whole)
     mask = _mask_in(value) if value is not None and value.op == "index" else None
     if mask is None or value is None or value.first is None:
         return False

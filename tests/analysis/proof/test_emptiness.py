@@ -357,7 +357,13 @@ def test_a_size_that_was_tested_before_is_not_proved(body: str) -> None:
     assert proved(code) == []
 
 
-@pytest.mark.parametrize("filled", ["v.uniform_(0.5, 0.7)", "v.fill_(0.5)", "v.clamp_(0.5, 0.7)"])
+REFILLED = (
+    "v.uniform_(0.5, 0.7)", "v.fill_(0.5)", "v.clamp_(0.5, 0.7)", "v.copy_(x.abs() + 1)",
+    "v.view(-1).neg_(); v = v.abs() + 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("filled", REFILLED)
 @pytest.mark.parametrize("picked", ["v = x[x > 2]", "v = x[x > 2] if n else x"])
 def test_a_selection_that_is_filled_may_be_empty_all_the_same(filled: str, picked: str) -> None:
     code = f"def f(x: torch.Tensor, n):\n    {picked}\n    {filled}\n    return 1 / v.sum()\n"

@@ -14,6 +14,7 @@ from stablelint.analysis.interpret.statements.writing import (
     exposed,
     is_tested,
     replaced,
+    unread,
     written_into,
 )
 from stablelint.analysis.values.lists import held_by
@@ -69,7 +70,7 @@ def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: boo
     for given in _within(arguments):
         key, said = frame.graph.fresh(), _handed(given, name)
         if in_place and given.kind in STORED:
-            written_into(given, Value("written", key, given.kind, dtype=given.dtype, node=given.node), frame)
+            written_into(given, unread(given, frame), frame)
         elif given.kind in STORED and given.interval != TOP:
             written_into(given, opened(given, key, said, frame), frame)
         elif given.key not in frame.session.building:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
+from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import TOP
@@ -31,9 +33,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
         if value.key == target.key and value.kind in STORED:
             computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
             return join(frame.graph, [value, result]) if computed_apart else result
-        return Value(
-            "written", frame.graph.fresh(), value.kind, dtype=value.dtype, origin=frozenset(_storage(value))
-        )  # fmt: skip
+        return replace(unread(value, frame), origin=frozenset(_storage(value)))
 
     own = _storage(target)
     result.origin |= own
@@ -68,7 +68,7 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
     if inner is None:
         for value in given.values():
             for tensor in _tensors_in(value):
-                written_into(tensor, _written(tensor, frame), frame)
+                written_into(tensor, unread(tensor, frame), frame)
         return
     ends = [*inner.exits, *([] if inner.state.dead else [inner.state])]
     for name in inner.wrote & given.keys():
@@ -81,11 +81,13 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
         for part in _parts_of(given[name]):
             if not all(part.key in keys for keys in kept):
                 for tensor in _tensors_in(part):
-                    written_into(tensor, _written(tensor, frame), frame)
+                    written_into(tensor, unread(tensor, frame), frame)
 
 
-def _written(value: Value, frame: Frame) -> Value:
-    return Value("written", frame.graph.fresh(), value.kind, dtype=value.dtype)
+def unread(value: Value, frame: Frame) -> Value:
+    """A tensor after something was written into it of which nothing is known, but how many elements there are."""
+    emptiable = {FILLED: value} if can_be_empty(value, frame.state) else {}
+    return Value("written", frame.graph.fresh(), value.kind, emptiable, dtype=value.dtype, node=value.node)
 
 
 def _parts_of(container: Value) -> Iterator[Value]:
