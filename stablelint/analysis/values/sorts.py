@@ -14,6 +14,8 @@ _MAKES_INTEGERS = having("whole")
 # Of these the further operands are sizes, tensors that lend theirs, or what is written into the first.
 _OF_FIRST = having("layout") | {"overwritten"}
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
+_ONE_BY_ONE = having("elementwise", "copy", "cast", "cut", "device")
+_REDUCING = having("reduce") - having("several")
 _ARITHMETIC = frozenset("add sub mul div".split())
 _REAL_PARTS = having("real-part")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
@@ -35,6 +37,17 @@ def is_integral(value: Value, depth: int = _DEPTH) -> bool:
         return cast.startswith(("int", "uint", "bool"))
     parts = _parts(value)
     return bool(parts) and all(is_integral(part, depth - 1) for part in parts)
+
+
+def is_one_number(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a tensor is known to have no dimension, so that others do not take its type: `torch.tensor(1e-8)`."""
+    if value.op == "tensor":
+        return value.operands["data"].kind is Kind.NUMBER if "data" in value.operands else False
+    if value.op in _REDUCING:
+        return "dim" not in value.operands
+    tensors = [part for part in value.operands.values() if part.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    same = value.op in _ONE_BY_ONE and bool(tensors) and depth > 0
+    return same and all(is_one_number(part, depth - 1) for part in tensors)
 
 
 def is_floating(value: Value, depth: int = _DEPTH) -> bool:

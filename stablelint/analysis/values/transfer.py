@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
-from stablelint.analysis.values.sorts import is_integral
+from stablelint.analysis.values.sorts import is_integral, is_one_number
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, INTEGERS, FloatFormat
 from stablelint.numerics.interval import BOOLEAN, NONNEGATIVE, TOP, Interval
@@ -32,6 +32,7 @@ ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
 _FLOATING = having("floating", "real")
 _TRAINED = having("trained")
+_ELEMENTWISE = having("elementwise")
 _LONG = having("long")
 _SIGNED = ("int8", "int16", "int32", "int64")
 _EXPONENTIAL = having("exponential")
@@ -223,6 +224,16 @@ def guard_of(op: str, operands: Mapping[str, Value], interval: Interval) -> str 
     return first.guard if first is not None and inherits else None
 
 
+def _deciding(tensors: list[Value]) -> list[Value]:
+    """The tensors whose types decide on that of the result: of one number only where none of more is of its sort."""
+    larger = [v for v in tensors if not is_one_number(v)]
+    of_floats = any(v.dtype in FORMATS for v in larger)
+    of_integers = any(v.dtype in INTEGERS for v in larger)
+    if not (of_floats or of_integers):
+        return tensors
+    return [v for v in tensors if v in larger or not (of_floats or (v.dtype in INTEGERS and of_integers))]
+
+
 def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> str | None:
     """Element type of the result, where it is known; `default` is that of functions of whole numbers."""
     fixed = _DTYPES.get(op)
@@ -230,7 +241,10 @@ def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> s
         return fixed
     if _hold_complex(operands):
         return None if op in _REAL else "complex64"
-    tensors = [v.dtype for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    given = [v for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    if op in _ELEMENTWISE and len({v.dtype for v in given}) > 1:
+        given = _deciding(given)
+    tensors = [v.dtype for v in given]
     if None in tensors or not tensors:
         return "float64" if op in _PROMOTING and "float64" in tensors else None
     floats = {d for d in tensors if d in FORMATS}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import assumed, findings, function, unmet
+from tests.analysis.support import assumed, findings, function, proved, unmet
 
 HEAD = "import numpy as np\nimport torch\n\n\ndef f(x: torch.Tensor, device, n):\n"
 
@@ -105,3 +105,30 @@ def test_a_new_tensor_has_the_type_of_the_one_that_is_asked() -> None:
 def test_a_literal_is_held_by_the_default_type() -> None:
     code = f"{HEAD}    torch.set_default_dtype(torch.float16)\n    return 1 / torch.tensor(1e-10)\n"
     assert [one.code for one in findings(code)] == ["SL102"]
+
+
+NUMBERS = {
+    "added": "s + torch.tensor(1e-8)",
+    "added to it": "torch.tensor(1e-8) + s",
+    "a sum of all": "s + x.sum() * 0 + 1e-8",
+    "a maximum": "torch.maximum(s, torch.tensor(1e-8))",
+    "a lower bound": "s.clamp(min=torch.tensor(1e-8))",
+    "put in the place of 0": "torch.where(s > 1, s, torch.tensor(1e-8))",
+    "copied": "s.copy_(x.abs() + 1e-8)",
+}
+
+
+@pytest.mark.parametrize("guarded", NUMBERS.values(), ids=NUMBERS)
+def test_a_tensor_of_one_number_takes_the_type_of_the_tensor_that_it_meets(guarded: str) -> None:
+    code = "def f(x):\n    s = x.half().abs()\n    return 1 / ({})\n"
+    assert proved(code.format(guarded)) == []
+    assert proved(code.format(guarded).replace("half()", "float()")) == [(3, "SL102")]
+
+
+def test_a_tensor_with_dimensions_widens_the_one_that_it_meets() -> None:
+    assert proved("def f(x):\n    return 1 / (x.half().abs() + torch.tensor([1e-8]))\n") == [(2, "SL102")]
+
+
+def test_a_class_may_say_what_its_absolute_value_is() -> None:
+    code = "class C:\n    def __abs__(self):\n        return x\n\ndef f():\n    return 1 / (abs(C()) + 1)\n"
+    assert proved(code) == []

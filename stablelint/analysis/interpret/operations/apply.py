@@ -307,6 +307,8 @@ def _dtype_of(op: str, operands: Mapping[str, Value], frame: Frame) -> str | Non
         return named
     if op in CREATIONS:
         return frame.session.default_dtype
+    if op in _INTO and "input" in operands:
+        return operands["input"].dtype
     given = [v for name, v in operands.items() if name not in _SELECTORS]
     promoted = transfer.promoted_dtype(op, given, frame.session.default_dtype)
     if frame.state.autocast is not None and promoted != "float64":
@@ -327,12 +329,16 @@ def element_type(source: Value) -> str | None:
 
 
 def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
-    """Where the operands lie; a Python constant takes the format of the tensor it meets."""
+    """Where the operands lie; a Python constant, and a tensor of a wider type, takes the format of the tensor it meets."""
     effective = frame.state.effective if frame.state.facts else None
     ranges: dict[str, Interval] = {}
     for name, value in operands.items():
         interval = value.interval if effective is None else effective(value)
-        ranges[name] = interval.rounded(fmt) if value.kind is Kind.NUMBER else interval
+        if value.kind is Kind.NUMBER:
+            interval = interval.rounded(fmt)
+        elif fmt.is_narrow and value.dtype in FORMATS and value.dtype != fmt.name:
+            interval = interval.rounded(fmt, underflow=True)
+        ranges[name] = interval
     return ranges
 
 

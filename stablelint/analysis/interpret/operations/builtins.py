@@ -41,7 +41,7 @@ def call_builtin(
             return join(frame.graph, among) if "key" in keywords else _extreme(name, among, node, frame)
     if name in ("max", "min", "any", "all") and first is not None and first.kind is Kind.TENSOR:
         return apply({"max": "amax", "min": "amin"}.get(name, name), {"input": first}, node, frame)
-    if name == "abs" and first is not None:
+    if name == "abs" and first is not None and first.kind is not Kind.INSTANCE:
         return apply("abs", {"input": first}, node, frame)
     if name == "pow" and len(positional) == 2:
         return apply("pow", {"input": positional[0], "exponent": positional[1]}, node, frame)
