@@ -83,6 +83,7 @@ _ARGUMENTS = (
     ("namespace", _says(r"^(args?|opts|options?|cfg|conf|config|hparams|flags)$")),
     ("parameters", _says(r"^param(eter)?s$")),
     ("device", _says(r"^device$")),
+    ("dtype", _says(r"^dtype$")),
     ("optimizer", _says(r"(^|_)(optim|optimizer|opt)(_\d+)?$")),
     ("callable", _says(r"(^|_)(model|net|network|module|backbone|fn|func|criterion|activation|nonlin)$")),
     ("scores", _says(r"(^|_)(model|net|network|module|backbone|classifier|encoder)$")),

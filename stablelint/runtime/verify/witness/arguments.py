@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from stablelint.analysis.evidence.vocabulary import kinds_of_argument
+from stablelint.runtime.verify.witness.annotated import by_annotation
 from stablelint.runtime.verify.witness.project import Example
 from stablelint.runtime.verify.witness.uses import Uses
 
@@ -72,6 +73,7 @@ _PLAIN = {
     "dtype": "torch.float32",
     "device": "'cpu'",
     "list": "[4, 4]",
+    "shapes": "[(4,), (4,)]",
     "optimizer": "torch.optim.SGD([torch.nn.Parameter(torch.ones(2, 3))], lr=0.5)",
     # a parameter that has a gradient: a step of an optimizer passes over one that has none
     "parameters": "[(lambda p: setattr(p, 'grad', torch.ones(2, 3)) or p)(torch.nn.Parameter(torch.ones(2, 3)))]",
@@ -173,13 +175,18 @@ def _tensorlike(uses: Uses) -> bool:
 
 def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     """Kinds that a parameter may be of, most plausible first."""
-    found = [f"={text}" for text in known.objects(name, uses)] + [f"={text!r}" for text in uses.strings[:1]]
-    found += _by_annotation(uses.annotation)
+    found = [] if uses.annotation else [f"={text}" for text in known.objects(name, uses)]
+    found += [f"={text!r}" for text in uses.strings[:1]]
+
+    def annotated(text: str) -> Iterator[str]:
+        return by_annotation(text, _spelled, lambda kind: known.objects(name, replace(uses, annotation=kind)))
+
+    found += annotated(uses.annotation)
     if not found and "tensor" not in uses.kinds and not known.settings.get(name, "4").isdigit():
         found.append(f"={known.settings[name]}")
     for text in uses.types:
         own = not hasattr(builtins, text)
-        found += [*_by_annotation(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
+        found += [*annotated(text)] or [f"={text}({sides})" for sides in ("4, 4", "4, 4, 3", "4") if own]
     if "callable" in uses.kinds:
         several = f"=lambda *x, **k: ({', '.join(['x[0]'] * uses.results)})"
         found.append("callable" if uses.results == 1 else several)
@@ -193,6 +200,7 @@ def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
         found.append("dict")
     if uses.attributes and not uses.kinds and not uses.annotation:
         found.append("namespace")
+    found += ["shapes"] if "shapes" in uses.kinds else []
     found += [*named, *(["several"] if "several" in uses.kinds else []), "tensor", "labels", "int", "float"]
     spelled = {
         "namespace": f"={_namespace(uses, known)}",
@@ -202,29 +210,13 @@ def kinds_of(name: str, uses: Uses, known: Known) -> list[str]:
     return list(dict.fromkeys(spelled.get(kind, kind) for kind in found))
 
 
+def _spelled(kind: str) -> str:
+    return Argument("", kind, SHAPES[0]).text
+
+
 def _batches(parts: int) -> str:
     data = ", ".join(["torch.rand(2, 4)"] * parts)
     return f"torch.utils.data.DataLoader(torch.utils.data.TensorDataset({data}), batch_size=2)"
-
-
-def _by_annotation(text: str) -> Iterator[str]:
-    bare = re.sub(r"Optional\[|\s*\|\s*None|torch\.|typing\.", "", text)
-    if not bare:
-        return
-    if "Tensor" in bare or re.match(r"(Float|Int|Bool|Shaped)\[", bare):
-        if re.search(r"(?i)bool", bare):
-            yield "mask"
-        elif re.search(r"Long|Int", bare):
-            yield "labels"
-        else:
-            yield "several" if re.match(r"(?i)(list|tuple|sequence|iterable)\[", bare) else "tensor"
-        return
-    table = {"int": "int", "float": "float", "bool": "false", "str": "str", "Module": "callable"}
-    table |= {"Callable": "callable", "dtype": "dtype", "device": "device", "dict": "dict", "list": "list"}
-    for word, kind in table.items():
-        if re.match(rf"(nn\.)?{word}\b", bare, re.IGNORECASE):
-            yield kind
-            return
 
 
 def _shapes(wanted: Mapping[str, Uses]) -> Sequence[Shape]:

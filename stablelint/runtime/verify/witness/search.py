@@ -39,6 +39,8 @@ _ANY = [*"tensor labels int mask none callable float several false str list".spl
 _OTHERS = 4  # kinds of an argument whose default does not do
 # Values for one part of a container.
 _PARTS = ("'a'", "0.5", "3", "None", "[4, 4]", "True", "torch.rand(2, 4)")
+# What is said where a call writes into its arguments, or leaves torch with them.
+NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _SAMPLES: tuple[tuple[object, str], ...] = (
     (torch.empty(0), "tensor"),
     (torch.empty(0).numpy(), "=torch.rand(2, 4).numpy()"),
@@ -65,8 +67,12 @@ _SAID = (
     (("iterable", "has no len()", "not subscriptable"), ("list", "several")),
     (("must be a mapping",), ("={}",)),
     (("Long",), ("labels",)),
+    (("must be Tensor, not",), ("tensor", "=torch.tensor(0.5)")),
     (("PathLike", "not str"), ("str",)),
-    (("Boolean value of Tensor", "can be converted to Python scalars"), ("float", "int", "false")),
+    (
+        ("Boolean value of Tensor", "type Tensor doesn't define", "can be converted to Python scalars"),
+        ("float", "int", "false"),
+    ),
     (("interpreted as an integer", "converted to an index", "converted to an integer"), ("int",)),
 )
 

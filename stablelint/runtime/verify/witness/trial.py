@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
-from itertools import chain
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
@@ -25,8 +24,6 @@ from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 from stablelint.runtime.verify.witness.arguments import (
     Arguments,
-    candidates,
-    of_example,
     options,
     with_argument,
     written,
@@ -34,7 +31,7 @@ from stablelint.runtime.verify.witness.arguments import (
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.part import part_around
-from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.search import NO_GRADIENT, Failure, accepted, failure_of
 from stablelint.runtime.verify.witness.stand_in import is_absent, supplied
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
 from stablelint.runtime.verify.witness.uses import uses_of
@@ -46,7 +43,6 @@ _FAILING = 4  # statements of a part that are left out, for they raise
 _CALL_SECONDS = 2.0
 _TRIED = 120  # assignments that are tried for one that is accepted
 UNENDED = "no time was left"  # is said of a function for as long as it is tried
-_NO_GRADIENT = ("a leaf Variable that requires grad", "on Tensor that requires grad")
 _HEALTHY = 2  # healthy calls of a site that are kept
 
 
@@ -186,8 +182,7 @@ class _Trial:
         """Healthy calls and their variants; where a site lies in another branch, calls with another option."""
         uses = uses_of(subject.node, subject.takes_self)
         known = self._file.maker.known
-        examples = (of_example(each, uses) for each in self._file.maker.examples(subject.name))
-        guesses = chain((each for each in examples if each is not None), candidates(uses, known))
+        guesses = self._file.maker.guesses(subject.name, uses)
         tried = accepted(uses, guesses, lambda each: self._try_first(subject, each), _TRIED, known)
         first = next(tried, None)
         if first is None:
@@ -212,7 +207,7 @@ class _Trial:
         if self._is_over():
             return Failure("no time is left")
         failure = self._try(MadeCall(subject, arguments, self._grad))
-        if failure is not None and any(text in failure.message for text in _NO_GRADIENT):
+        if failure is not None and any(text in failure.message for text in NO_GRADIENT):
             self._grad = False  # it writes into its arguments, or leaves torch with them
             failure = self._try(MadeCall(subject, arguments, self._grad))
         if failure is not None and (not self._furthest.message or failure.rows > self._furthest.rows):

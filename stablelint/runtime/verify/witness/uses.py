@@ -157,6 +157,11 @@ def _notes(node: ast.AST) -> Iterator[tuple[str, Note]]:
             yield name, ("strings", text)
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
             yield name, ("keys", key)
+        case ast.Subscript(
+            value=ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int())),
+            slice=ast.Constant(value=int()),
+        ):
+            yield name, ("kinds", "shapes")
         case ast.Subscript(value=ast.Name(), slice=ast.Name(id=name)):
             yield name, ("kinds", "mask")
         case ast.UnaryOp(op=ast.Invert(), operand=ast.Name(id=name)):
