@@ -99,9 +99,7 @@ def _try_file(
 ) -> None:
     root = plan.definitions
     confine(os.getcwd(), plan.folder)
-    stand_in.stand_in_for_gpu()
-    stand_in.stand_in_for_old_names()
-    stand_in.stand_in_for_command_line()
+    stand_in.stand_in_for_all()
     try:
         with _linked_folder(root), OnCpu():
             module = load(path, root)

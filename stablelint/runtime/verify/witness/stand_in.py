@@ -176,6 +176,7 @@ def stand_in_for_absent(own: frozenset[str], root: str) -> None:
 
 
 _KINDS = "Float Double Half BFloat16 Int Long Short Byte Char Bool".split()
+_SCRIPTING = "script script_method script_if_tracing".split()
 _SPEAKING = "synchronize set_device init reset_peak_memory_stats".split()
 
 
@@ -212,6 +213,14 @@ def stand_in_for_gpu() -> None:
         setattr(torch.cuda, name, stand_in)
 
 
+def stand_in_for_compilers() -> None:
+    """What a program has compiled stays Python: it can be called as it is written, and watched."""
+    stand_ins: dict[str, Any] = {name: lambda made, *_, **__: made for name in _SCRIPTING}
+    for name, stand_in in stand_ins.items():
+        setattr(torch.jit, name, stand_in)
+    setattr(torch, "compile", lambda made=None, **_: made or (lambda each: each))  # noqa: B010
+
+
 def stand_in_for_command_line() -> None:
     """Positional arguments and required options of a command line have a value where nobody gives them."""
     original = argparse.ArgumentParser.add_argument
@@ -232,6 +241,14 @@ def stand_in_for_old_names() -> None:
     for kind in (int, float, bool, object, str, complex):
         if kind.__name__ not in vars(numpy):
             setattr(numpy, kind.__name__, kind)
+
+
+def stand_in_for_all() -> None:
+    """All of the above but for modules."""
+    stand_in_for_gpu()
+    stand_in_for_compilers()
+    stand_in_for_command_line()
+    stand_in_for_old_names()
 
 
 def supplied(message: str) -> bool:

@@ -103,6 +103,11 @@ def of_all_ranks(x):
     return x / total
 
 
+@torch.jit.script
+def compiled(x):
+    return x / torch.logsumexp(x, 0).sum()
+
+
 def listed(x):
     assert not len(absent_package.files("*.wav"))
     return x / x.prod()
@@ -223,8 +228,8 @@ def test_a_call_ends_where_it_would_do_more_than_compute(sites: dict[str, dict[s
     ("expression", "line"),
     [
         ("x / x.std()", "line 61 with x=torch.zeros(2, 4)"),
-        ("log_files.mean() / log_files.sum()", "line 135 with log_files=torch.zeros(2, 4)"),
-        ("self.x / self.x.mean()", "line 111 with self.x=torch.zeros(2, 4)"),
+        ("log_files.mean() / log_files.sum()", "line 140 with log_files=torch.zeros(2, 4)"),
+        ("self.x / self.x.mean()", "line 116 with self.x=torch.zeros(2, 4)"),
     ],
     ids=["a function in a function", "a script", "a method of an object that cannot be made"],
 )
@@ -275,6 +280,12 @@ def test_a_healthy_call_has_what_its_function_computes_with(
     function = _of(sites, expression)["function"]
     assert isinstance(function, dict)
     assert str(function["line"] or function["healthy_line"]).startswith(start)
+
+
+def test_a_scripted_function_is_called_as_it_is_written(sites: dict[str, dict[str, object]]) -> None:
+    function = _of(sites, "x / torch.logsumexp(x, 0).sum()")["function"]
+    assert isinstance(function, dict)
+    assert str(function["healthy_line"]).startswith("compiled(torch.rand(")
 
 
 def test_an_object_is_made_of_the_class_that_is_asked_for(sites: dict[str, dict[str, object]]) -> None:
