@@ -37,6 +37,7 @@ from stablelint.runtime.verify.witness.uses import Uses, uses_of
 
 _MADE = 80  # ways in which an object is tried to be made
 _SECONDS = 2.0  # for one of them
+_SUBCLASSES = 4  # of an abstract class, that are tried
 _DEPTH = 3  # objects that are made of objects
 _BUILT_IN = frozenset(sys.stdlib_module_names)
 # Objects that are asked for by a class that nobody makes any of.
@@ -84,8 +85,14 @@ class Maker:
                 yield _INSTANCES[name]
             elif _is_of_program(kind):
                 for concrete in self.concrete(kind):
-                    own = text if concrete is kind else concrete.__name__
+                    own = text if concrete is kind else self.spelled(concrete)
                     yield from (f"{own}({made})" for made in self.first(concrete))
+
+    def guesses(self, name: str, uses: Mapping[str, Uses]) -> Iterator[Arguments]:
+        """Arguments to try for what has this name: those of the project's calls, then made ones."""
+        shown = (of_example(each, uses) for each in self.examples(name))
+        yield from (each for each in shown if each is not None)
+        yield from candidates(uses, self.known)
 
     def examples(self, name: str) -> list[Example]:
         """How the project calls what has this name, where the names in these calls are known here."""
@@ -108,10 +115,18 @@ class Maker:
                     yield text, kind
 
     def concrete(self, kind: type) -> list[type]:
-        """The class, unless it is abstract, and those of its subclasses that the module knows by their names."""
-        below: list[type] = kind.__subclasses__()
-        own = [] if inspect.isabstract(kind) else [kind]
-        return own + [each for each in below if self.scope.get(each.__name__) is each]
+        """The class, unless it is abstract, and its subclasses: those first that the module knows by their names."""
+        below = [each for each in _below(kind) if not inspect.isabstract(each) and _is_of_program(each)]
+        known = [each for each in below if self.scope.get(each.__name__) is each]
+        if not inspect.isabstract(kind):
+            return [kind, *known]
+        return (known + [each for each in below if each not in known])[:_SUBCLASSES]
+
+    def spelled(self, kind: type) -> str:
+        """The text of a class: its name where the module knows it, or else with what imports it."""
+        if self.scope.get(kind.__name__) is kind:
+            return kind.__name__
+        return f"__import__({kind.__module__!r}, fromlist=['']).{kind.__qualname__}"
 
     def first(self, kind: type) -> list[str]:
         """Arguments for an object of the class, those found first; none where there are none, or while it is made."""
@@ -127,12 +142,10 @@ class Maker:
         """Arguments with which an object can be made: those of the project, made ones, and other values for its options."""
         self.error = ""
         uses = parameters_of(kind)
-        shown = [of_example(example, uses) for example in self.examples(kind.__name__)]
-        examples = [each for each in shown if each is not None]
-        guesses = chain(examples, candidates(uses, self.known))
+        guesses = self.guesses(kind.__name__, uses)
         made = accepted(uses, guesses, lambda guess: self._failure(kind, written(guess)), _MADE, self.known)
         first: Arguments | None = None
-        for each in islice(made, 2 + len(examples)):
+        for each in islice(made, 2 + len(self.examples(kind.__name__))):
             first = each if first is None else first
             yield written(each)
         for option in options(uses, self.known) if first is not None else ():
@@ -158,6 +171,17 @@ def _resolved(text: str, scope: Mapping[str, object]) -> object:
     found = scope.get(first)
     for name in rest:
         found = getattr(found, name, None)
+    return found
+
+
+def _below(kind: type) -> list[type]:
+    """The subclasses that are loaded, the nearest first."""
+    found: list[type] = []
+    level = [kind]
+    while level:
+        nested: list[list[type]] = [each.__subclasses__() for each in level]
+        level = list(dict.fromkeys(chain.from_iterable(nested)))
+        found += level
     return found
 
 

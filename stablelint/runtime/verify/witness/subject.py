@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from types import FunctionType, ModuleType
-from typing import Any
+from types import CellType, FunctionType, ModuleType
 
 import torch
 
@@ -19,6 +19,9 @@ from stablelint.syntax.names import called_name
 
 # Effects that cannot be stopped once they are called.
 _NATIVE = frozenset("imwrite save_file abort _exit".split())
+_HOLDING = ("__func__", "__wrapped__", "fget", "func")  # what a decorator keeps the function as
+_LAYERS = 64  # of decorators
+_INPUTS = 16  # of an autograd function, at most
 _OBJECTS = 10  # ways in which it was made, at most
 
 
@@ -92,7 +95,7 @@ def subjects(place: Around, module: ModuleType, maker: Maker) -> Iterator[Subjec
     if isinstance(place.function, ast.AsyncFunctionDef):
         raise UnmadeError("it is a coroutine")
     if place.owner is None:
-        function = _unwrapped(vars(module).get(place.function.name))
+        function = _own(vars(module).get(place.function.name), place.function)
         if function is None:
             raise UnmadeError("the module has no such function when it is loaded")
         yield Subject(place.function.name, function, place.function, name=place.function.name)
@@ -100,11 +103,13 @@ def subjects(place: Around, module: ModuleType, maker: Maker) -> Iterator[Subjec
     kind = vars(module).get(place.owner.name)
     # a decorator may have put a class of its own on top
     held = inspect.getattr_static(kind, place.function.name, None) if isinstance(kind, type) else None
-    function = _unwrapped(held)
+    function = _own(held, place.function)
     if not isinstance(kind, type) or function is None:
         raise UnmadeError("its class has no such method when it is loaded")
     name = f"{place.owner.name}.{place.function.name}"
-    if isinstance(held, staticmethod):
+    if issubclass(kind, torch.autograd.Function) and place.function.name == "forward":
+        yield Subject(f"{kind.__name__}.apply", function, place.function, _context)
+    elif isinstance(held, staticmethod):
         yield Subject(name, function, place.function)
     elif place.function.name == "__init__":
         yield Subject(place.owner.name, function, place.function, lambda: object.__new__(kind))
@@ -127,7 +132,7 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
         for index, text in enumerate(islice(maker.constructions(each), _OBJECTS)):
             none = False
             for state in ("", ".eval()") if index == 0 and issubclass(each, torch.nn.Module) else ("",):
-                head = f"{each.__name__}({text}){state}{dotted}"
+                head = f"{maker.spelled(each)}({text}){state}{dotted}"
                 owner = constructor(each, text, maker.scope, state)
                 name = f"{place.owner.name}.{place.function.name}"
                 yield Subject(head, function, place.function, owner, name)
@@ -136,7 +141,35 @@ def _methods(place: Around, kind: type, function: FunctionType, maker: Maker) ->
         raise UnmadeError(f"no object of {place.owner.name} could be made: {why}")
 
 
-def _unwrapped(found: Any) -> FunctionType | None:
-    """The function itself, below decorators that name what they wrap."""
-    found = inspect.unwrap(getattr(found, "__func__", found))
-    return found if isinstance(found, FunctionType) else None
+def _context() -> object:
+    """What the `forward` of an autograd function is handed first, all gradients being wanted."""
+    made = torch.autograd.function.FunctionCtx()
+    setattr(made, "needs_input_grad", (True,) * _INPUTS)  # noqa: B010
+    return made
+
+
+def _own(found: object, node: Function) -> FunctionType | None:
+    """The function of a node, wherever what decorates it keeps it: wrapped, as a property, in a closure."""
+    waiting, seen = deque([found]), set[int]()
+    rows = range(min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.lineno + 1)
+    while waiting and len(seen) < _LAYERS:
+        each = waiting.popleft()
+        seen.add(id(each))
+        if isinstance(each, FunctionType) and each.__code__.co_name == node.name:
+            if each.__code__.co_firstlineno in rows:
+                return each
+        cells = [cell.cell_contents for cell in getattr(each, "__closure__", None) or () if _is_full(cell)]
+        held = [getattr(each, name, None) for name in _HOLDING]
+        waiting += [one for one in (*held, *cells, *_fields(each)) if callable(one) and id(one) not in seen]
+    return None
+
+
+def _fields(value: object) -> list[object]:
+    return [] if isinstance(value, type) else list(getattr(value, "__dict__", {}).values())
+
+
+def _is_full(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:  # it is not bound yet
+        return False
