@@ -35,7 +35,7 @@ from page import fill, table
 from releases import CACHE, LIST, fetch
 
 from stablelint.codemod.text.diff import unified_diff
-from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent
+from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent, stand_in_for_all
 from tests.codemod.differential.tried import Tried, drawn, tried
 
 
@@ -96,6 +96,7 @@ def _one_package(tree: Path, table: Path) -> int:
     for root in (own, *others):
         if not root.name.startswith(_SELF_SUFFICIENT):
             stand_in_for_absent(frozenset(), str(root))
+    stand_in_for_all()
     with table.open("w", encoding="utf-8") as lines:
         for row in compare(tree.name, own):
             lines.write(json.dumps(asdict(row)) + "\n")

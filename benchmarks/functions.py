@@ -9,7 +9,6 @@ of tensors can be called without it.
 
 import ast
 import contextlib
-import importlib
 import io
 import json
 import os
@@ -31,10 +30,12 @@ from diffs import edit_of
 from stablelint.codemod.text.edits import apply_edits, select
 from stablelint.diagnostic import Applicability, Fix
 from stablelint.runtime.verify.replay.function import rebuilt
-from stablelint.runtime.verify.witness.arguments import Arguments, candidates, written
+from stablelint.runtime.verify.witness.__main__ import load
+from stablelint.runtime.verify.witness.arguments import Argument, Arguments, written
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.project import Project
-from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.search import NO_GRADIENT, Failure, accepted, failure_of
+from stablelint.runtime.verify.witness.stand_in import OnCpu, supplied
 from stablelint.runtime.verify.witness.subject import Around, Subject, UnmadeError, around, subjects
 from stablelint.runtime.verify.witness.uses import uses_of
 from tests.codemod.differential.judge import Case, Difference, compared, outcome
@@ -134,15 +135,16 @@ def compare(package: str, tree: Path) -> Iterator[Row]:
     files = sorted(tree.rglob("*.py"))[:400]
     project = Project({os.fspath(path): path.read_text("utf-8", "replace") for path in files})
     taken: set[tuple[str, str]] = set()
-    for safe, files in fixes(tree).items():
-        for name, (source, codes) in sorted(files.items()):
+    for safe, fixed in fixes(tree).items():
+        for name, (source, codes) in sorted(fixed.items()):
             places = changed((tree / name).read_text("utf-8"), source.decode("utf-8"))
             places = [place for place in places if (name, _name(place)) not in taken]
             taken.update((name, _name(place)) for place in places)
             if places:
                 with contextlib.suppress(BaseException), _limited(60.0):
-                    _imported(name)  # once for all children
-                yield from _apart(Trial(package, name, source, safe, tuple(sorted(codes)), places, project))
+                    _imported(tree / name, tree)  # once for all children
+                trial = Trial(package, name, tree, source, safe, tuple(sorted(codes)), places, project)
+                yield from _apart(trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ class Trial:
 
     package: str
     name: str
+    tree: Path
     source: bytes
     safe: bool
     codes: tuple[str, ...]
@@ -162,8 +165,9 @@ class Trial:
         return Row(self.package, self.name, _name(place), self.safe, self.codes, verdict, note=note[:120])
 
 
-def _imported(name: str) -> ModuleType:
-    return importlib.import_module(name.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+def _imported(path: Path, tree: Path) -> ModuleType:
+    with OnCpu():
+        return load(os.fspath(path), os.fspath(tree))
 
 
 def _apart(trial: Trial) -> Iterator[Row]:
@@ -194,13 +198,15 @@ def _rows(trial: Trial) -> Iterator[Row]:
     warnings.simplefilter("ignore")
     sys.stdout = sys.stderr = io.StringIO()
     try:
-        module = _imported(trial.name)
+        module = _imported(trial.tree / trial.name, trial.tree)
     except BaseException as error:
         yield from (trial.row(place, "unloadable", _said(error)) for place in trial.places)
         return
     for place in trial.places:
         try:
-            yield _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.project)
+            with OnCpu():
+                row = _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.project)
+            yield row
         except UnmadeError as error:
             yield trial.row(place, "uncalled", str(error))
         except Exception as error:
@@ -215,103 +221,141 @@ def _tried(row: Row, place: Around, module: ModuleType, source: bytes, project: 
     until = time.process_time() + _SECONDS
     maker = Maker(vars(module), project)
     calls = cases = 0
-    note = ""
+    failures: list[Failure] = []
     for subject in subjects(place, module, maker):
         new = rebuilt(subject.function, source)
         if new is None:
             return replace(row, verdict="unloadable", note="it cannot be built from the fixed text")
-        for arguments in _accepted(subject, maker, project, until):
+        for call in _accepted(subject, maker, until, failures):
             calls += 1
             for sort in _SORTS[row.safe]:
-                for found in _case(subject, new, arguments, sort):
+                for found in _case(call, new, sort):
                     cases += 1
                     if found is not None:
-                        text = f"{found.what} for {sort}: {subject.head}({written(arguments)}): {found.note}"
+                        text = f"{found.what} for {sort}: {call.line}: {found.note}"
                         verdict = (
                             "refuses" if found.what == "refuses integers" and not row.safe else "different"
                         )
                         return replace(row, verdict=verdict, calls=calls, cases=cases, note=text[:300])
-            if calls == _CALLS:
+            if cases and calls >= _CALLS:
                 break
-        if calls:
-            break
-        note = "no arguments were found that it takes"
-    return replace(row, verdict="equal" if cases else "uncalled", calls=calls, cases=cases, note=note)
+        if cases:
+            return replace(row, verdict="equal", calls=calls, cases=cases)
+    note = "no result was finite" if calls else _furthest(failures)
+    return replace(row, calls=calls, note=note[:120])
 
 
-def _accepted(subject: Subject, maker: Maker, project: Project, until: float) -> Iterator[Arguments]:
-    def attempt(arguments: Arguments) -> Failure | None:
-        if time.process_time() > until:
-            return Failure("no time is left")
-        call, given = _call(subject, arguments, "float32")
-        try:
-            with _limited(2.0):
-                call(subject.function, *given)
-        except Exception as error:  # a function may raise anything
-            return failure_of(error, project.lines)
-        return None
-
-    uses = uses_of(subject.node, subject.takes_self)
-    return accepted(uses, candidates(uses, maker.known), attempt, _TRIED, maker.known)
+def _furthest(failures: list[Failure]) -> str:
+    """What the call raised that came furthest."""
+    best = max(failures, key=lambda each: each.rows, default=None)
+    return best.message.partition("\n")[0] if best else "no arguments were found that it takes"
 
 
-def _call(subject: Subject, arguments: Arguments, sort: str) -> tuple[Callable[..., object], list[object]]:
-    """What calls a function with values for the arguments, and the values in an element type."""
-    scope = namespace(subject.function.__globals__)
-    torch.default_generator.manual_seed(0)
-    given = [_as_sort(eval(each.text, scope), sort) for each in arguments]
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function with arguments; `scaled` is what becomes of those that are drawn, `grad` whether they want one."""
 
-    def call(function: Callable[..., object], *values: object) -> object:
-        owner = [] if subject.owner is None else [subject.owner()]
+    subject: Subject
+    arguments: Arguments
+    scaled: str = "{0}"
+    grad: bool = True
+
+    @property
+    def line(self) -> str:
+        """The call as it can be pasted."""
+        return f"{self.subject.head}({written(tuple(map(self._drawn, self.arguments)))})"
+
+    def _drawn(self, one: Argument) -> Argument:
+        drawn = one.kind == "tensor" and one.floating and self.scaled != "{0}"
+        return replace(one, given=self.scaled.format(one.text)) if drawn else one
+
+    def given(self, sort: str) -> list[object]:
+        """The values of the arguments in an element type."""
+        scope = namespace(self.subject.function.__globals__)
+        torch.default_generator.manual_seed(0)
+        return [_as_sort(eval(self._drawn(each).text, scope), sort, self.grad) for each in self.arguments]
+
+    def __call__(self, function: Callable[..., object], sort: str, *values: object) -> object:
+        """What a function gives for the values, an object made anew in their element type."""
+        owner = [] if self.subject.owner is None else [self.subject.owner()]
         if owner and isinstance(owner[0], torch.nn.Module) and "float" in sort:
             owner[0].to(getattr(torch, sort))
-        pairs = list(zip(arguments, values, strict=True))
+        pairs = list(zip(self.arguments, values, strict=True))
         named = {each.name: value for each, value in pairs if each.keyword}
         return function(*owner, *(value for each, value in pairs if not each.keyword), **named)
 
-    return call, given
+
+# Where the result of numbers in [0, 1] is not finite, small, large and signed ones may be of the domain.
+_SCALED = ("{0}", "0.1 * {0}", "1 + {0}", "{0} - 0.5")
 
 
-def _as_sort(value: object, sort: str) -> object:
+def _accepted(subject: Subject, maker: Maker, until: float, failures: list[Failure]) -> Iterator[Call]:
+    grad = True
+
+    def attempt(arguments: Arguments) -> Failure | None:
+        nonlocal grad
+        if time.process_time() > until:
+            return Failure("no time is left")
+        call = Call(subject, arguments, grad=grad)
+        try:
+            with _limited(2.0):
+                call(subject.function, "float32", *map(_passed, call.given("float32")))
+        except Exception as error:  # a function may raise anything
+            failure = failure_of(error, maker.project.lines)
+            if supplied(failure.message):
+                return attempt(arguments)
+            if grad and any(text in failure.message for text in NO_GRADIENT):
+                grad = False
+                return attempt(arguments)
+            failures.append(failure)
+            return failure
+        return None
+
+    uses = uses_of(subject.node, subject.takes_self)
+    for taken in accepted(uses, maker.guesses(subject.name, uses), attempt, _TRIED, maker.known):
+        yield from (Call(subject, taken, scaled, grad) for scaled in _SCALED)
+
+
+def _passed(value: object) -> object:
+    """A tensor as the result of an operation, so that it may be written."""
+    return value * 1 if isinstance(value, torch.Tensor) and value.requires_grad else value
+
+
+def _as_sort(value: object, sort: str, grad: bool) -> object:
     match value:
         case torch.Tensor() if value.is_floating_point():
             if sort == "int64":
                 return (value * 4 + 1).long()
             if sort == "complex64":
                 return torch.complex(value, 0.5 * value)
-            return value.to(getattr(torch, sort)).requires_grad_()
+            return value.to(getattr(torch, sort)).requires_grad_(grad)
         case list():
-            return [_as_sort(item, sort) for item in value]
+            return [_as_sort(item, sort, grad) for item in value]
     return value
 
 
-def _case(
-    subject: Subject, new: Callable[..., object], arguments: Arguments, sort: str
-) -> Iterator[Difference | None]:
+def _case(call: Call, new: Callable[..., object], sort: str) -> Iterator[Difference | None]:
     """The comparison for one element type; nothing where the old function refuses it or is not the same twice."""
-    case = Case(sort, ())
+    case, old = Case(sort, ()), call.subject.function
 
     def run(function: Callable[..., object], double: bool = False) -> tuple[list[object], str | None]:
-        call, given = _call(subject, arguments, "float64" if double else sort)
+        kind = "float64" if double else sort
         with _limited(2.0), contextlib.redirect_stdout(io.StringIO()):
-            return outcome(lambda *values: call(function, *values), given)
+            return outcome(lambda *values: call(function, kind, *values), call.given(kind))
 
     try:
-        before, failed = run(subject.function)
-        again, _ = run(subject.function)
-    except TimeoutError:
-        return
-    if failed is not None or not all(map(_is_finite, before)):
-        return  # the operands are not healthy ones
-    if next(compared(before, again, before, case), None) is not None:
-        return
-    try:
+        before, failed = run(old)
+        if failed is not None or not all(map(_is_finite, before)):
+            return  # the operands are not healthy ones
+        again, _ = run(old)
+        if next(compared(before, again, before, case), None) is not None:
+            return
         after, failed = run(new)
-        exact = run(subject.function, double=True)[0] if "float" in sort else before
+        exact = run(old, double=True)[0] if "float" in sort else before
     except TimeoutError:
         return
     if failed is not None:
-        integers = any(each.kind == "labels" for each in arguments)
+        integers = any(each.kind == "labels" for each in call.arguments)
         # There is no `torch.finfo` of integers, and no softplus.
         refuses = integers and failed in ("TypeError", "NotImplementedError")
         yield Difference("refuses integers" if refuses else "raises", case, failed)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import torch
 
 from tests.codemod.differential.cores import Core
@@ -114,7 +115,7 @@ def outcome(call: Callable[..., Any], given: Sequence[Any]) -> tuple[list[Any], 
     except Exception as error:
         return [], type(error).__name__
     grads = [leaf.grad for leaf in leaves]
-    return [*result, "operands", *passed, "gradients", *grads, torch.is_grad_enabled()], None
+    return [*result, "operands", *_flat(passed), "gradients", *grads, torch.is_grad_enabled()], None
 
 
 def _weighed(tensors: list[torch.Tensor]) -> torch.Tensor:
@@ -127,16 +128,24 @@ def _weighed(tensors: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _flat(result: Any) -> Iterator[Any]:
-    if isinstance(result, torch.distributions.Distribution):
-        yield type(result).__name__
-        yield from (result.mean, result.logits)  # type: ignore[attr-defined]
-    elif isinstance(result, list | tuple | Mapping):
+    if isinstance(result, list | tuple | Mapping):
         for one in result.values() if isinstance(result, Mapping) else result:
             yield from _flat(one)
-    elif isinstance(result, torch.Tensor | str | int | float | complex | None) or hasattr(result, "shape"):
+    elif isinstance(
+        result, torch.Tensor | str | int | float | complex | numpy.ndarray | numpy.generic | None
+    ):
         yield result
     else:
         yield type(result).__name__
+        yield from _held(result)
+
+
+def _held(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors that an object holds, those of a distribution by their names alone: others are computed when asked."""
+    if isinstance(value, torch.distributions.Distribution):
+        yield from (getattr(value, name) for name in sorted(value.arg_constraints))
+    else:
+        yield from (one for one in getattr(value, "__dict__", {}).values() if isinstance(one, torch.Tensor))
 
 
 def differences(program: Program, fixed: str, core: Core, cases: Sequence[Case] = CASES) -> list[Difference]:
@@ -204,7 +213,7 @@ def _unlike(old: Any, new: Any, best: Any, tolerances: Mapping[Any, float]) -> s
     if type(old) is not type(new):
         return "type"
     if not isinstance(old, torch.Tensor):
-        if hasattr(old, "shape"):
+        if isinstance(old, numpy.ndarray | numpy.generic):
             return _unlike(torch.as_tensor(old), torch.as_tensor(new), torch.as_tensor(best), tolerances)
         same = old == new or (isinstance(old, float) and abs(old - new) < 1e-4 * max(1.0, abs(old)))
         return None if same else "value"
