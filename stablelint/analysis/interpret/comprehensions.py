@@ -99,7 +99,11 @@ def _collected(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame
     frame.state = saved.copy()
     filtered = _bind_generators(node.generators, frame)
     element = frame.session.interpreter.evaluate(node.elt, frame)
-    turns = _turns(node, frame)
+    if _looks_back(node):
+        element = frame.graph.unknown(node=node.elt)
+        turns = []
+    else:
+        turns = _turns(node, frame)
     elements = [_element_of_turn(node, turn, frame) for turn in turns]
     _leave_generators(node.generators, saved, frame)
     if elements:
@@ -109,6 +113,16 @@ def _collected(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame
         "list_of", key, Kind.UNKNOWN, {"element": element}, node=node, module=frame.module,
         zero=Attained.EXACT if filtered else Attained.COINCIDENCE,
     )  # fmt: skip
+
+
+def _looks_back(node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> bool:
+    """Whether an element may read what the comprehension loops over later, when that is its last: `lambda: i`."""
+    functions = [n for n in ast.walk(node.elt) if isinstance(n, ast.Lambda)]
+    if not functions:
+        return False
+    read = {n.id for f in functions for n in ast.walk(f.body) if isinstance(n, ast.Name)}
+    read -= {a.arg for f in functions for a in ast.walk(f.args) if isinstance(a, ast.arg)}
+    return any(n.id in read for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
 
 
 def _turns(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> list[Value]:

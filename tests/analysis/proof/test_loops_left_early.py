@@ -17,6 +17,8 @@ HEAD = "import torch\n\n\ndef f(v, c):\n"
         "    return 1 / w",
         "w = 1\n    for i in range(3):\n        try:\n            if c:\n                continue\n            w = 2\n"
         "        finally:\n            w = w - 1\n    return 1 / w",
+        "w = 1\n    try:\n        try:\n            raise ValueError\n        finally:\n            w = w - 1\n"
+        "    except ValueError:\n        pass\n    return 1 / w",
     ],
 )
 def test_a_break_passes_by_what_the_end_tells(body: str) -> None:

@@ -147,3 +147,10 @@ def test_what_a_cache_hands_out_is_assumed_to_be_left_alone() -> None:
             return torch.log(table(3))
         """
     assert "SL101" in {rule for _, rule in assumed(code)}
+
+
+@pytest.mark.parametrize("kept", ["[lambda: e for e in (1, 0)]", "tuple((e, lambda: e) for e in (1, 0))[0]"])
+def test_functions_of_a_comprehension_share_what_it_loops_over(kept: str) -> None:
+    code = "def f(x):\n    e = 1\n    g = {}\n    return 1 / (x.abs() + g[-1]())\n"
+    assert proved(code.format(kept)) == []
+    assert proved(code.format("[lambda e=1: e]")) == [(4, "SL102")]

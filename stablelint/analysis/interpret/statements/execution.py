@@ -284,6 +284,8 @@ def _clean_up(body: Sequence[ast.stmt], raised: State, returned: int, frame: Fra
     execute(body, frame)
     left = [frame.state.names.pop(name, value) for name, value in kept.items()]
     frame.returns[returned : returned + len(kept)] = left
+    if frame.raised is not None:
+        frame.raised = merge(frame.graph, frame.raised, frame.state.copy(), id(frame.function))
     if after.dead or frame.state.dead:
         frame.state.dead = True
         return
