@@ -148,8 +148,9 @@ def _quotient(x: End, y: End, side: float, fmt: FloatFormat) -> list[End]:
         return [(0.0, bottom_open and (top_open or top != 0))]  # beyond an open 0 there are members
     if top == 0:
         return [] if top_open and bottom == 0 else [(0.0, top_open and not _is_vast(bottom, fmt))]
-    if bottom == 0:
-        return [(math.copysign(math.inf, top) * side, True)]
+    if bottom == 0:  # float16 has numbers by which ordinary ones are divided to infinities
+        overflows = fmt.is_narrow and abs(top) > fmt.max * fmt.smallest_subnormal
+        return [(math.copysign(math.inf, top) * side, not overflows)]
     value = top / bottom
     return [(value, (top_open or bottom_open) and value != 0 and math.isfinite(value))]
 

@@ -57,7 +57,7 @@ def _power_to(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
     def function(x: float) -> float:
         return real_power(x, exponent)
 
-    attains = (0.0,) if exponent > (1 if fmt.is_narrow else _GENTLEST) else NEVER
+    attains = _attained(exponent, fmt)
     if exponent % 1 != 0:
         image = Monotone(function, domain=(0.0, math.inf), attains=attains).image(base, fmt)
         # IEEE 754: the sign of an infinite base counts for odd whole powers alone.
@@ -72,6 +72,15 @@ def _power_to(base: Interval, exponent: float, fmt: FloatFormat) -> Interval:
     return result if not base.integral else _integral(result)
 
 
+def _attained(exponent: float, fmt: FloatFormat) -> tuple[float, ...]:
+    """Where bases near 0 have the power of 0 by rounding: 0 itself, and infinities in float16."""
+    if exponent < 0:
+        rounds = fmt.is_narrow and real_power(fmt.smallest_subnormal, exponent) > fmt.max
+    else:
+        rounds = exponent > (1 if fmt.is_narrow else _GENTLEST)
+    return (0.0,) if rounds else NEVER
+
+
 def _integral(x: Interval) -> Interval:
     return Interval(x.lo, x.hi, x.lo_open, x.hi_open, x.nonzero, x.nan, integral=True)
 
@@ -82,7 +91,7 @@ def _negative_whole_power(base: Interval, exponent: float, fmt: FloatFormat) -> 
     for low, high in _sides(base):
         part = base.without_nan().meet(Interval(low, high))
         for end in () if part is None else (part.low_end, part.high_end):
-            value, is_open = end_image(lambda x: real_power(x, exponent), end, NEVER)
+            value, is_open = end_image(lambda x: real_power(x, exponent), end, _attained(exponent, fmt))
             ends.append((-abs(value) if odd and high == 0 else abs(value), is_open))
     if odd and base.contains(0.0) and base.is_point:
         return Interval(-math.inf, math.inf)

@@ -24,7 +24,6 @@ from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value, join
-from stablelint.numerics.formats import INTEGERS
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.joins import joined_paths
 from stablelint.syntax.swap import ordered_pair
@@ -38,8 +37,8 @@ _BINARY: dict[type[ast.operator], str] = {
     ast.MatMult: "matmul",
     ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder",
-    ast.BitAnd: "logical_and",
-    ast.BitOr: "logical_or",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
 }
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "eq",
@@ -125,11 +124,8 @@ def _unary(node: ast.UnaryOp, frame: Frame) -> Value:
         return apply("neg", {"input": operand}, node, frame)
     if isinstance(node.op, ast.Not) and operand.op == "const":
         return frame.graph.constant(not operand.data, node)
-    if isinstance(node.op, ast.Invert) and (operand.kind is Kind.NUMBER or operand.dtype in INTEGERS):
-        if operand.dtype != "bool":  # the bits of a whole number: `~n` is `-n - 1`
-            less = {"input": apply("neg", {"input": operand}, node, frame), "other": frame.graph.constant(1)}
-            return apply("sub", less, node, frame)
-    return apply("logical_not", {"input": operand}, node, frame)
+    inverts = isinstance(node.op, ast.Invert)
+    return apply("bitwise_not" if inverts else "logical_not", {"input": operand}, node, frame)
 
 
 def _compare(node: ast.Compare, frame: Frame) -> Value:

@@ -52,7 +52,7 @@ def _root_of_power(value: Value) -> int:
 def _conjuncts(test: Value, depth: int) -> list[Value]:
     """The tests that all hold where `test` does."""
     inner = stripped(test)
-    if inner.op not in ("logical_and", "bitwise_and") or not depth:
+    if inner.op != "logical_and" or not depth:
         return [inner]
     return [part for v in inner.operands.values() for part in _conjuncts(v, depth - 1)]
 

@@ -112,6 +112,9 @@ def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: in
     whole = _as_large(value)
     if whole is not None:
         return _selected_by(whole, picks, depth - 1)
+    if value.op == "cat" and "tensor0" in value.operands:
+        parts = [_selected_by(v, picks, depth - 1) for v in value.operands.values()]
+        return parts[0] if None not in parts else None
     if value.op not in _OF_PATHS and not _is_unreduced(value):
         return None
     tensors = [v for v in _elements(value) if v.kind in _TENSORS]

@@ -23,7 +23,7 @@ neg             input                     torch.neg torch.negative .neg .negativ
 sign            input                     torch.sign torch.sgn .sign .sgn
 add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays +grow
 sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays +grow
-rsub            input,other               torch.rsub .rsub +keep-sort +linear +promote +grow
+rsub            input,other,alpha         torch.rsub .rsub +keep-sort +linear +promote +grow
 mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays +grow
 div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
 floor_divide    input,other               torch.floor_divide .floor_divide +promote
@@ -98,7 +98,10 @@ gt              input,other               torch.gt .gt torch.greater .greater +c
 ge              input,other               torch.ge .ge torch.greater_equal .greater_equal +compare +exact
 lt              input,other               torch.lt .lt torch.less .less +compare +exact
 le              input,other               torch.le .le torch.less_equal .less_equal +compare +exact
-logical_not     input                     torch.logical_not .logical_not torch.bitwise_not .bitwise_not +logic +exact
-logical_and     input,other               torch.logical_and .logical_and torch.bitwise_and .bitwise_and +logic +commute +exact
-logical_or      input,other               torch.logical_or .logical_or torch.bitwise_or .bitwise_or +logic +commute +exact
+logical_not     input                     torch.logical_not .logical_not +logic +exact
+logical_and     input,other               torch.logical_and .logical_and +logic +commute +exact
+logical_or      input,other               torch.logical_or .logical_or +logic +commute +exact
+bitwise_not     input                     torch.bitwise_not .bitwise_not +whole
+bitwise_and     input,other               torch.bitwise_and .bitwise_and +whole
+bitwise_or      input,other               torch.bitwise_or .bitwise_or +whole
 """

@@ -132,3 +132,16 @@ def test_a_tensor_with_dimensions_widens_the_one_that_it_meets() -> None:
 def test_a_class_may_say_what_its_absolute_value_is() -> None:
     code = "class C:\n    def __abs__(self):\n        return x\n\ndef f():\n    return 1 / (abs(C()) + 1)\n"
     assert proved(code) == []
+
+
+TESTED = {
+    "a quotient": "1 / v",
+    "a power": "v ** -1.5",
+}
+
+
+@pytest.mark.parametrize("made", TESTED.values(), ids=TESTED)
+def test_a_number_of_float16_that_is_not_0_may_be_divided_to_infinity(made: str) -> None:
+    code = f"@torch.no_grad()\ndef f(x):\n    v = x.half().abs()\n    v = v[v > 0]\n    return {made}\n"
+    assert proved(code) == []
+    assert proved(code.replace("half", "float")) != []

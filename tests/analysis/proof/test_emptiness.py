@@ -369,3 +369,9 @@ def test_a_selection_that_is_filled_may_be_empty_all_the_same(filled: str, picke
     code = f"def f(x: torch.Tensor, n):\n    {picked}\n    {filled}\n    return 1 / v.sum()\n"
     assert (4, "SL102") in open_(code)
     assert open_(code.replace(picked, "v = x.abs() + 1")) == []
+
+
+def test_what_is_computed_of_joined_selections_may_be_empty() -> None:
+    code = "def f(x: torch.Tensor, y: torch.Tensor):\n    v = torch.cat([x[x > 3], {}]).abs() + 1\n    return 1 / v.sum()\n"
+    assert (3, "SL102") in open_(code.format("y[y > 3]"))
+    assert open_(code.format("y")) == []

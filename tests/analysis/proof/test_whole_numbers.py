@@ -53,3 +53,29 @@ def test_a_mean_of_whole_numbers_and_padding_is_cut_to_a_whole_number(cast: str,
     code = f"def f(x: torch.Tensor):\n    return 1 / {pooled}"
     assert ((2, "SL102") in proved(code)) is is_safe
     assert (2, "SL101") in open_(f"def f(x: torch.Tensor):\n    return torch.log({pooled} - 0.75)")
+
+
+BITS = {
+    "the bits of integers": "torch.bitwise_not(x.int()) + 3",
+    "a method": "x.int().bitwise_not() + 3",
+    "bits of both": "(x.int() | 2) - 1.5",
+    "a bit": "(x.int() & 6) + 0.5 - 2",
+    "bits of Python's": "2 - (len(x) & 6)",
+}
+
+
+@pytest.mark.parametrize("divisor", BITS.values(), ids=BITS)
+def test_bits_of_whole_numbers_are_no_truth_values(divisor: str) -> None:
+    assert proved(f"@torch.no_grad()\ndef f(x: torch.Tensor):\n    return 1 / ({divisor})\n") == []
+
+
+@pytest.mark.parametrize("test", ["(x > 0) & (y > 0)", "torch.bitwise_and(x > 0, y > 0)", "~(x <= 0)"])
+def test_bits_of_truth_values_are_their_logic(test: str) -> None:
+    code = f"@torch.no_grad()\ndef f(x: torch.Tensor, y):\n    return 1 / torch.where({test}, x, 1.0)\n"
+    assert proved(code) == [(3, "SL102")]
+
+
+def test_a_difference_the_other_way_round_scales_what_is_taken_away() -> None:
+    code = "def f(x: torch.Tensor):\n    return torch.log(torch.rsub(x.sigmoid(), {}, alpha=2))\n"
+    assert proved(code.format(1)) == []
+    assert proved(code.format(2.5)) == [(2, "SL101")]

@@ -31,7 +31,7 @@ from stablelint.analysis.values.value import (
     unassumed,
 )
 from stablelint.analysis.values.views import is_same, stripped
-from stablelint.numerics.formats import FORMATS, FloatFormat
+from stablelint.numerics.formats import FORMATS, INTEGERS, FloatFormat
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
 
@@ -66,8 +66,9 @@ _MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compu
 _ADDING, _PRODUCTS = having("add-up"), having("product")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
+_BITWISE = {"bitwise_not": "logical_not", "bitwise_and": "logical_and", "bitwise_or": "logical_or"}
 # Operations that `canonical` may say otherwise.
-_SPELLINGS = frozenset(
+_SPELLINGS = _BITWISE.keys() | frozenset(
     "square add sub mul reciprocal rsub pow clamp clamp_min clamp_max max min vector_norm randint".split()
 )
 # That an array of numpy has, too.
@@ -137,7 +138,11 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
         scaled = apply("mul", {"input": operands["other"], "other": operands["alpha"]}, None, frame)
         return op, {"input": operands["input"], "other": scaled}
     if op == "rsub" and "other" in operands:
-        return "sub", {"input": operands["other"], "other": operands["input"]}
+        turned = {"input": operands["other"], "other": operands["input"]}
+        scale = {"alpha": operands["alpha"]} if "alpha" in operands else {}
+        return canonical("sub", turned | scale, frame)
+    if op in _BITWISE:
+        return _canonical_bits(op, operands, frame)
     if op == "pow" and "exponent" in operands:
         return _canonical_power(operands, frame)
     if op in ("clamp_min", "clamp_max"):
@@ -167,6 +172,22 @@ def _is_operand(second: Value) -> bool:
     if second.kind is Kind.UNKNOWN and second.op == "argument":
         return True  # of two tensors the result lies where a reduction's would, too
     return second.kind is Kind.TENSOR
+
+
+def _canonical_bits(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:
+    """What `&`, `|` and `~` are of truth values, which operands are where nothing speaks against it."""
+    if not any(map(_is_whole, operands.values())):
+        return _BITWISE[op], operands
+    if op == "bitwise_not":  # `~n` is `-n - 1`
+        return "sub", {"input": apply("neg", operands, None, frame), "other": frame.graph.constant(1)}
+    return op, operands
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a value is known to hold whole numbers that are no truth values."""
+    if isinstance(value.default(), bool):
+        return False
+    return value.dtype in INTEGERS or (value.kind is Kind.NUMBER and value.dtype != "bool")
 
 
 def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:

@@ -129,7 +129,7 @@ def _negates(mask: Value) -> bool:
         return other.constant() in (0, False)
     if mask.op == "ne" and other is not None:
         return other.constant() in (1, True)
-    return mask.op in ("logical_not", "bitwise_not", "lt", "le")
+    return mask.op in ("logical_not", "lt", "le")
 
 
 def _is_lifted_where_whole(mask: Value) -> bool:
