@@ -38,5 +38,7 @@ def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[P
         if one["made_at"] and made[one["made_at"]["expression"]] is one:
             text = one["made_at"]["expression"]
             yield Note(f"{plain(one['name'])} comes from", f"{at(one['made_at'], context)}: {text}")
-        elif one["origin"] and not one["made_at"]:
-            yield Note(f"{plain(one['name'])} is", one["origin"])
+            if one["source"]:
+                yield Note(
+                    "which is made here", f"{at(one['source'], context)}: {one['source']['expression']}"
+                )

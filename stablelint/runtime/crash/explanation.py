@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -23,8 +24,8 @@ class Operand:
     shape: tuple[int, ...]
     dtype: str
     device: str
-    origin: str | None = None
     made_at: Location | None = None  # the statement that made it
+    source: Location | None = None  # what stands behind that, in another function
     held: bool = False  # by the module that failed: a parameter or a buffer
     odd: str = ""  # the NaN that it holds
 
@@ -43,14 +44,14 @@ class Operand:
         cls,
         tensor: torch.Tensor,
         name: str,
-        origin: str | None = None,
-        made_at: Location | None = None,
+        places: Sequence[Location] = (),
         held: bool = False,
     ) -> Operand:
-        """The operand that `tensor` is."""
+        """The operand that `tensor` is, with the places that made it, the nearest first."""
         dtype, device = dtype_name(tensor.dtype), str(tensor.device)
         shape = tuple(tensor.shape)
-        return cls(name, shape, dtype, device, origin, made_at, held, _odd(tensor))
+        made_at, source = (places[0] if places else None), (places[-1] if len(places) > 1 else None)
+        return cls(name, shape, dtype, device, made_at, source, held, _odd(tensor))
 
 
 def _odd(tensor: torch.Tensor) -> str:

@@ -20,7 +20,7 @@ _NUMBERS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "len": 
 _MOST_ENTRIES = 64  # of a list that a comprehension goes through
 _MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
 _PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
-_CONTAINERS = (list, tuple, dict, nn.Sequential, nn.ModuleList, nn.ModuleDict)
+_CONTAINERS = (list, tuple, dict, torch.Size, nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Methods of tensors that compute hardly more than a view.
 _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
     "cpu", "long", "int", "bool", "mean", "sum", "abs",
@@ -123,10 +123,10 @@ def bound(target: ast.expr, value: Any) -> dict[str, Any]:
     return {}
 
 
-def given_by_name(call: ast.Call, names: dict[str, Any]) -> dict[str, ast.expr]:
-    """What a call gives for each argument of what it calls."""
+def given_by_name(call: ast.Call, names: dict[str, Any], called: Any = UNKNOWN) -> dict[str, ast.expr]:
+    """What a call gives for each argument of what it calls, which may be known already."""
     named = {one.arg: one.value for one in call.keywords if one.arg}
-    called = value_of(call.func, names)
+    called = value_of(call.func, names) if called is UNKNOWN else called
     try:
         taken = inspect.signature(
             called.forward if isinstance(called, nn.Module) else called

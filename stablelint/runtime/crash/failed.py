@@ -87,7 +87,7 @@ class Failed:
         for one in self.parts(self.node):
             value = value_of(one, self.names)
             if value is not UNKNOWN and not isinstance(value, torch.Tensor | int | float | str):
-                _, at = self.scene.made(one)
+                at = self.scene.made(one)
                 if at is not None:
                     yield f"{ast.unparse(one)} gets its value here", at
 

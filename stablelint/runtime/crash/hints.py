@@ -18,7 +18,7 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.provenance.origins import assigned
+from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
 
@@ -205,7 +205,7 @@ def _fields(value: Any) -> int:
 
 def _whole(node: ast.expr, scene: Scene) -> str:
     """How a float becomes a whole number: by `//` where a quotient made it."""
-    _, at = scene.made(node)
+    at = scene.made(node)
     made = at.parsed() if at is not None else node
     divided = any(isinstance(one, ast.Div) for one in ast.walk(made))
     return (

@@ -16,7 +16,8 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
 from stablelint.runtime.crash.frame import Frame, frames_of
-from stablelint.runtime.crash.provenance.origins import Origins, in_class, located
+from stablelint.runtime.crash.provenance.origins import Origins
+from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
@@ -135,12 +136,12 @@ class Scene:
             for name, one in (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)):
                 if one is tensor:
                     path, made = self.module_path(), self.origins.of_module(module)
-                    return Operand.of(tensor, f"{name} of {path}", *made, held=True)
+                    return Operand.of(tensor, f"{name} of {path}", made, held=True)
         if user is None:
             return Operand.of(tensor, text)
         for name, value in user.frame.f_locals.items():
             if value is tensor:
-                return Operand.of(tensor, name, *self.origins.of_name(user, name))
+                return Operand.of(tensor, name, self.origins.of(user, ast.Name(name, ast.Load())))
         if isinstance(tensor, nn.Parameter) and (found := self._path(tensor)) is not None:
             held = module is not None and any(one is tensor for one in module.parameters())
             return Operand.of(tensor, *found, held=held)
@@ -149,9 +150,9 @@ class Scene:
         shown = operands(node, user.names)
         named = next((name for name, value in shown if _same(value, tensor)), named)
         if named is not None:
-            return Operand.of(tensor, named, *self.origins.of(user, ast.parse(named, mode="eval").body))
+            return Operand.of(tensor, named, self.origins.of(user, ast.parse(named, mode="eval").body))
         if (given := self._given(user, node, tensor)) is not None:
-            return Operand.of(tensor, ast.unparse(given), *self.origins.of(user, given))
+            return Operand.of(tensor, ast.unparse(given), self.origins.of(user, given))
         called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
         if module is not None and isinstance(called, nn.Module) and called is not module:
             return Operand.of(
@@ -164,19 +165,21 @@ class Scene:
             other = isinstance(known, torch.Tensor) and not _same(known, tensor)
             if not other and not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
                 return Operand.of(
-                    tensor, ast.unparse(node.args[place]), *self.origins.of(user, node.args[place])
+                    tensor, ast.unparse(node.args[place]), self.origins.of(user, node.args[place])
                 )
         if module is None and (alike := _alike(node, user, tensor)) is not None:
-            return Operand.of(tensor, alike, *self.origins.of(user, ast.parse(alike, mode="eval").body))
+            return Operand.of(tensor, alike, self.origins.of(user, ast.parse(alike, mode="eval").body))
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
 
-    def _path(self, parameter: nn.Parameter) -> tuple[str, str | None, Location | None] | None:
+    def _path(self, parameter: nn.Parameter) -> tuple[str, tuple[Location, ...]] | None:
         """The path of a parameter from a name of the program, and the statement that made it."""
         for name, value in self._models():
             for path, one in value.named_parameters():
                 if one is parameter:
                     owner, _, attribute = path.rpartition(".")
-                    return f"{name}.{path}", *in_class(value.get_submodule(owner), attribute)
+                    module = value.get_submodule(owner)
+                    made = self.origins.of_attribute(module, attribute) or self.origins.of_module(module)
+                    return f"{name}.{path}", made
         return None
 
     def parameter_name(self, parameter: torch.Tensor) -> str | None:
@@ -208,9 +211,10 @@ class Scene:
         received.extend(values[more] if more else ())
         return next((one for one, value in zip(node.args, received, strict=False) if value is tensor), None)
 
-    def made(self, whole: ast.expr) -> tuple[str | None, Location | None]:
+    def made(self, whole: ast.expr) -> Location | None:
         """The last statement that gave a name within an expression of the program its value."""
-        return self.origins.of(self.user, whole) if self.user is not None else (None, None)
+        found = self.origins.of(self.user, whole) if self.user is not None else ()
+        return next(iter(found), None)
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -16,7 +16,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.provenance.cuts import cut_in
-from stablelint.runtime.crash.provenance.origins import assigned
+from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
     FLAT,
@@ -188,7 +188,7 @@ def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if gradient is None:
         return None
     leaf, text = value_of(gradient.value, user.names), ast.unparse(gradient.value)
-    made = scene.made(gradient.value)[1]
+    made = scene.made(gradient.value)
     kept = isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad
     if made is not None and not kept:
         what = ", which is none that gradients are kept for"

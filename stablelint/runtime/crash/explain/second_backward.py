@@ -13,7 +13,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.graphs import losses, lost_a_value
-from stablelint.runtime.crash.provenance.origins import assigned
+from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import carried_name, function_at, loop_around
 from stablelint.runtime.program.frames import Site, resolve

@@ -29,7 +29,7 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
 from stablelint.runtime.crash.general import facts, operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.provenance.origins import assigned
+from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import parse_file
 

@@ -35,6 +35,6 @@ def _sources(scene: Scene, at: Location, dtype: str, seen: set[str]) -> Iterator
         for frame in reversed(scene.frames) if text and text not in seen else ():
             value = value_of(node, frame.names) if frame.mine and isinstance(node, ast.expr) else None
             if isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype:
-                made = scene.origins.of(frame, node)[1] if isinstance(node, ast.expr) else None
-                if made is not None and made != at:
-                    yield text, made
+                made = scene.origins.of(frame, node)[:1] if isinstance(node, ast.expr) else ()
+                if made and made[0] != at:
+                    yield text, made[0]

@@ -1,26 +1,62 @@
-"""Where the values of names and attributes came from: the statements of the program that gave them."""
+"""Where values came from: back through statements, arguments, and what functions of the program return."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from types import CodeType
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import CodeType, FunctionType
+from typing import Any
 
 from torch import nn
+from torch.utils.data import DataLoader, Subset, TensorDataset
 
-from stablelint.diagnostic import Span
-from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.program.frames import parse_file, resolve
+from stablelint.runtime.crash.provenance.statements import (
+    END,
+    assignment,
+    callee,
+    in_class,
+    inside,
+    last_in,
+    located,
+    path_in,
+    scope_of,
+)
+from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.program.nodes import FUNCTIONS, SCOPES, owner_of
 
-Origin = tuple[str | None, Location | None]  # in words, and the statement
+_MOST = 8  # places on one way
+_Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
+_Picks = tuple[int | str, ...]  # which part of a tuple or a dict is meant, the outermost first
 
-_NOWHERE: Origin = (None, None)
-_REGISTERS = ("register_buffer", "register_parameter", "add_module")
+
+def _none_given(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an expression stands: its code, the values of names there as far as they are known, and what it was given."""
+
+    code: CodeType
+    names: dict[str, Any]
+    before: int = END  # the row above which assignments count
+    argument: _Argument = field(default=_none_given)
+
+    def at(self, node: ast.expr) -> Location:
+        """The place of an expression."""
+        return Location.of(node, self.code.co_filename)
+
+    def whole(self, node: ast.expr) -> Location:
+        """The place of the assignment whose value an expression is, or else its own."""
+        tree = parse_file(self.code.co_filename)
+        found = (one for one in ast.walk(tree or node) if isinstance(one, ast.Assign) and one.value is node)
+        statement = next(found, None)
+        return self.at(node) if statement is None else located(statement, self.code.co_filename)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,158 +65,258 @@ class Origins:
 
     frames: list[Frame]  # outermost first
 
-    def of(self, frame: Frame, whole: ast.expr) -> Origin:
-        """The last statement that gave a name, or an attribute of `self`, within an expression its value."""
+    def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
+        """The places that gave an expression of a frame its value, the nearest first."""
         match whole:
-            case ast.Name(name):
-                return self.of_name(frame, name)
-            case ast.Attribute(ast.Name("self"), name):
-                return in_class(frame.names.get("self"), name)
-            case ast.Attribute(inner) | ast.Subscript(inner) | ast.UnaryOp(_, inner):
+            case ast.UnaryOp(_, inner):
                 return self.of(frame, inner)
-            case ast.Call(inner) if not callable(value_of(inner, frame.names)):
-                return self.of(frame, inner)
+            case ast.Call(ast.Attribute(inner) as function) if not callable(value_of(function, frame.names)):
+                found = callee(function, frame.names)
+                return (
+                    self.of(frame, inner) if found is None else _told(self._behind(whole, self._scope(frame)))
+                )
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
-                found = (self.of(frame, one) for one in (left, right) if not isinstance(one, ast.Constant))
-                return next((one for one in found if one[1] is not None), _NOWHERE)
-        return _NOWHERE  # made by the call itself
+                return next(filter(None, (self.of(frame, one) for one in (left, right))), ())
+        return _told(self._behind(whole, self._scope(frame)))
 
-    def of_name(self, frame: Frame, name: str) -> Origin:
-        """The last statement before the failing line that gives a name of a frame its value."""
-        code = frame.site.code
-        found = assigned(code, name, resolve(frame.site).row)
-        if found is not None:
-            return f"{name} = …", found
-        if name in inspect.getargs(code).args:
-            return f"argument of {code.co_name}", self._passed(frame, name)
-        outer = self._outer(frame)
-        if name in code.co_freevars and outer is not None:
-            return self.of_name(outer, name)
-        tree = parse_file(code.co_filename)
-        if tree is not None and name not in frame.frame.f_locals and name in frame.frame.f_globals:
-            found = _last(tree, code.co_filename, name, 1 << 30)
-        return (f"{name} = …", found) if found is not None else _NOWHERE
+    def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
+        """The places that gave an attribute of an object its value."""
+        found = in_class(owner, name)
+        return _told(self._from(found[0], self._method(owner, found[1]), name)) if found is not None else ()
 
-    def of_module(self, module: nn.Module) -> Origin:
-        """The statement `self.name = …` in the class of the module that holds `module`, or that made the whole model."""
-        for one in self.frames:
-            owner = one.frame.f_locals.get("self")
-            for name, child in owner._modules.items() if isinstance(owner, nn.Module) else ():
-                if child is module:
-                    return in_class(owner, name)
-        held = [
-            (frame, *each) for frame in reversed(self.frames) if frame.mine for each in frame.names.items()
-        ]
-        for frame, name, value in held:
-            if (
-                isinstance(value, nn.Module)
-                and name != "self"
-                and any(one is module for one in value.modules())
-            ):
-                return self.of_name(frame, name)
-        return _NOWHERE
+    def of_module(self, module: nn.Module) -> tuple[Location, ...]:
+        """The call that made a module of a model, and the places of what it was made of; or the statement that made all."""
+        call, scope = self._made(module) or (None, None)
+        return (scope.whole(call),) if call is not None and scope is not None else ()
 
-    def _outer(self, frame: Frame) -> Frame | None:
-        """The innermost frame of the program around another."""
-        return next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)
+    def of_setting(self, module: nn.Module, name: str) -> tuple[Location, ...]:
+        """The places that gave a module what it was made with under a name; nothing where it is written out there."""
+        call, scope = self._made(module) or (None, None)
+        if not isinstance(call, ast.Call) or scope is None:
+            return ()
+        given = given_by_name(call, {**scope.names, ast.unparse(call.func): type(module)}, type(module)).get(
+            name
+        )
+        return _told(self._behind(given, scope)) if given is not None else ()
 
-    def _passed(self, frame: Frame, name: str) -> Location | None:
-        """The statement that gave its value to what a caller of a frame passed as its argument `name`."""
-        value, outer = frame.frame.f_locals.get(name), self._outer(frame)
+    def _made(self, module: object) -> tuple[ast.expr, Scope] | None:
+        """The expression that made an object that a model or a name of the program holds, and where it stands."""
+        for owner in (value for one in reversed(self.frames) for value in _modules_of(one)):
+            for path, one in owner.named_modules() if owner is not module else ():
+                if one is module and (found := self._on_path(owner, path.split("."))) is not None:
+                    return found
+        for frame in reversed(self.frames):
+            names = frame.frame.f_locals.items() if frame.mine else ()
+            for key in (key for key, value in names if value is module and key != "self"):
+                statement = assignment(frame.site.code, key)
+                value = getattr(statement, "value", None)
+                if isinstance(value, ast.expr):
+                    return _innermost(value, self._scope(frame), type(module))
+        return None
+
+    def _on_path(self, owner: nn.Module, steps: list[str]) -> tuple[ast.expr, Scope] | None:
+        """The expression that made the module at a path, in the innermost class of the program that names it."""
+        best: tuple[ast.expr, Scope] | None = None
+        for place, step in enumerate(steps):
+            child = getattr(owner, step)
+            found = in_class(owner, step)
+            value = getattr(found[0], "value", None) if found is not None else None
+            if found is not None and isinstance(value, ast.expr):
+                best = value, self._method(owner, found[1])
+            elif best is not None and (part := _part_of(best[0], step)) is not None:
+                best = part, best[1]
+            elif best is not None and place == len(steps) - 1:
+                best = _innermost(*best, type(child))
+            owner = child
+        return best
+
+    def _behind(self, node: ast.expr, scope: Scope, picks: _Picks = ()) -> Iterator[Location]:
+        """The places on the way of a value back to what made it."""
+        match node:
+            case ast.Name(name):
+                yield from self._behind_name(name, scope, picks)
+            case ast.Attribute(inner, name) if (found := _field(inner, name, scope)) is not None:
+                owner, statement, code = found
+                yield from self._from(statement, self._method(owner, code), name, picks)
+            case ast.Subscript(inner, ast.Constant(int() | str() as key)):
+                yield from self._behind(inner, scope, (key, *picks))
+            case ast.Attribute(inner, "T" | "mT" | "data") | ast.Subscript(inner):
+                yield from self._behind(inner, scope)
+            case ast.Tuple(parts) | ast.List(parts) if picks and picks[0] in range(len(parts)):
+                yield from self._part(parts[int(picks[0])], scope, picks[1:])
+            case ast.Dict(keys, values) if picks:
+                for text, entry in zip(keys, values, strict=True):
+                    if isinstance(text, ast.Constant) and text.value == picks[0]:
+                        yield from self._part(entry, scope, picks[1:])
+            case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
+                yield from self._behind(inner, scope, picks)
+            case ast.Call(function) if (called := callee(function, scope.names)) is not None:
+                yield from self._returned(*called, picks, _given(node, called, scope))
+
+    def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Location]:
+        """An expression, where it says more than a name, and what is behind it."""
+        if not isinstance(node, ast.Name):
+            yield scope.at(node)
+        yield from self._behind(node, scope, picks)
+
+    def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Location]:
+        statement = assignment(scope.code, name, scope.before)
+        if statement is None and (given := scope.argument(name)) is not None:
+            yield from self._part(*given, picks)
+            return
+        tree = parse_file(scope.code.co_filename)
+        if statement is None and tree is not None and name not in inspect.getargs(scope.code).args:
+            statement, scope = last_in(tree, name), replace(scope, argument=_none_given)
+        if statement is not None:
+            yield from self._from(statement, scope, name, picks)
+
+    def _from(self, statement: ast.AST, scope: Scope, name: str, picks: _Picks = ()) -> Iterator[Location]:
+        """A statement that gives a name its value, and what is behind it."""
+        yield located(statement, scope.code.co_filename)
+        scope = replace(scope, before=getattr(statement, "lineno", scope.before))
+        match statement:
+            case ast.Assign(targets, value):
+                path = next((found for one in targets if (found := path_in(one, name)) is not None), ())
+                yield from self._behind(value, scope, (*path, *picks))
+            case ast.AugAssign():  # of what had its shape before
+                yield from self._behind_name(name, scope, picks)
+            case ast.AnnAssign(value=ast.expr() as value) | ast.Expr(ast.Call(_, [_, value, *_])):
+                yield from self._behind(value, scope, picks)
+            case ast.For(target, source) | ast.comprehension(target, source):
+                yield from self._behind_item(source, scope, (*(path_in(target, name) or ()), *picks))
+
+    def _behind_item(self, source: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Location]:
+        """What is behind a part of an item of what a loop goes over."""
+        match source:
+            case ast.Call(ast.Name("enumerate"), [inner, *_]) if picks[:1] == (1,):
+                yield from self._behind_item(inner, scope, picks[1:])
+                return
+            case ast.Call(ast.Name("zip"), parts) if picks and picks[0] in range(len(parts)):
+                yield from self._behind_item(parts[int(picks[0])], scope, picks[1:])
+                return
+        data, collate = _loaded(source, scope.names)
+        if isinstance(collate, FunctionType) and not is_library(collate.__code__.co_filename):
+            yield from self._returned(collate, None, picks)
+        elif isinstance(data, TensorDataset) and picks and picks[0] in range(len(data.tensors)):
+            tensor = data.tensors[int(picks[0])]
+            name = next((key for key, value in scope.names.items() if value is tensor), None)
+            yield from self._behind_name(name, replace(scope, before=END), picks[1:]) if name else ()
+        elif (item := callee(ast.Attribute(ast.Name("data"), "__getitem__"), {"data": data})) is not None:
+            yield from self._returned(*item, picks)
+        elif isinstance(source, ast.Call):
+            yield from self._behind(source, scope, picks)
+
+    def _returned(
+        self, function: FunctionType, owner: object, picks: _Picks, argument: _Argument = _none_given
+    ) -> Iterator[Location]:
+        """What a function of the program returns or yields, and what is behind that."""
+        tree, code = parse_file(function.__code__.co_filename), function.__code__
+        given = [one for one in inside(scope_of(tree, code)) if _gives(one)] if tree is not None else []
+        last = max(given, key=lambda one: getattr(one, "lineno", 0), default=None)
+        if isinstance(last, ast.Return | ast.Yield) and last.value is not None:
+            names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+            names |= {code.co_varnames[0]: owner} if owner is not None else {}
+            yield from self._part(last.value, Scope(code, names, last.lineno, argument), picks)
+
+    def _scope(self, frame: Frame) -> Scope:
+        def argument(name: str) -> tuple[ast.expr, Scope] | None:
+            return self._passed(frame, name)
+
+        return Scope(frame.site.code, frame.names, resolve(frame.site).row, argument)
+
+    def _method(self, owner: object, code: CodeType) -> Scope:
+        """The scope of a method of an object, of which its constructor knows what it was given."""
+
+        def argument(name: str) -> tuple[ast.expr, Scope] | None:
+            call, scope = (code.co_name == "__init__" and self._made(owner)) or (None, None)
+            if not isinstance(call, ast.Call) or scope is None:
+                return None
+            made = inspect.getattr_static(type(owner), "__init__", None)
+            return _given(call, (made, owner), scope)(name) if isinstance(made, FunctionType) else None
+
+        kind = owner if isinstance(owner, type) else type(owner)
+        defined = inspect.getattr_static(kind, code.co_name, None)
+        names = getattr(defined, "__globals__", {})
+        return Scope(code, {**names, "self": owner}, END, argument)
+
+    def _passed(self, frame: Frame, name: str) -> tuple[ast.expr, Scope] | None:
+        """What a caller of a frame passed as its argument `name`, or what the frame around it has under a free name."""
+        outer = next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)
         if outer is None:
             return None
+        if name in frame.site.code.co_freevars:
+            return ast.Name(name, ast.Load()), self._scope(outer)
+        node, value = node_at(outer.site), frame.frame.f_locals.get(name)
+        called = callee(node.func, outer.names) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and called is not None and called[0].__code__ is frame.site.code:
+            found = _given(node, called, self._scope(outer))(name)
+            if found is not None:
+                return found
         same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
-        if same is not None:
-            return self.of_name(outer, same)[1]
-        node = node_at(outer.site)
-        given = given_by_name(node, outer.names).get(name) if isinstance(node, ast.Call) else None
-        return self.of(outer, given)[1] if given is not None else None
+        return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
 
 
-def in_class(owner: object, name: str) -> Origin:
-    """The statement `self.name = …` in the class of an object."""
-    code = getattr(type(owner).__init__, "__code__", None)
-    at = assigned(code, name, 1 << 30) if code else None
-    return (f"made in {type(owner).__name__}", at) if at is not None else _NOWHERE
+def _told(places: Iterator[Location]) -> tuple[Location, ...]:
+    return tuple(dict.fromkeys(islice(places, _MOST)))
 
 
-def assigned(code: CodeType, name: str, before: int) -> Location | None:
-    """The last assignment to `name` or `self.name` in a function (or module) above row `before`."""
-    tree = parse_file(code.co_filename)
-    scope = _scope_of(tree, code) if tree is not None else None
-    return _last(scope, code.co_filename, name, before) if scope is not None else None
+def _gives(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return | ast.Yield) and node.value is not None
 
 
-def _last(scope: ast.AST, filename: str, name: str, before: int) -> Location | None:
-    """The last assignment to a name in a scope, and not in a function or a class within it."""
-    best: tuple[int, ast.AST] | None = None
-    waiting = list(ast.iter_child_nodes(scope))
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, SCOPES):
-            waiting.extend(ast.iter_child_nodes(node))
-        for row in _rows_of(node, name, before):
-            if best is None or row > best[0]:
-                best = row, node
-    return located(best[1], filename) if best is not None else None
+def _modules_of(frame: Frame) -> Iterator[nn.Module]:
+    yield from (one for one in frame.frame.f_locals.values() if isinstance(one, nn.Module))
 
 
-def _scope_of(tree: ast.Module, code: CodeType) -> ast.AST:
-    """The function that `code` is that of; of a comprehension or a lambda what it stands in."""
-    owner = owner_of(tree, code)
-    if owner is not None:
-        return owner[0]
-    first = code.co_firstlineno
-    around = [
+def _field(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST, CodeType] | None:
+    """The object of an attribute, and the statement of its class that gave it."""
+    owner = value_of(inner, scope.names)
+    found = in_class(owner, name) if owner is not UNKNOWN else None
+    return (owner, *found) if found is not None else None
+
+
+def _given(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> _Argument:
+    """What a call gives for each argument."""
+    function, owner = called
+    bound = function if owner is None or isinstance(owner, type) else function.__get__(owner)
+    given = given_by_name(call, scope.names, bound)
+
+    def argument(name: str) -> tuple[ast.expr, Scope] | None:
+        return (given[name], scope) if name in given and not isinstance(given[name], ast.Starred) else None
+
+    return argument
+
+
+def _part_of(value: ast.expr, step: str) -> ast.expr | None:
+    """The argument of a written-out call or list that holds layers in a row."""
+    match value:
+        case ast.Call(_, [ast.List(parts)]) | ast.Call(_, parts) if step.isdigit() and int(step) < len(parts):
+            plain = not any(isinstance(one, ast.Starred) for one in parts)
+            return parts[int(step)] if plain and isinstance(parts[int(step)], ast.Call) else None
+    return None
+
+
+def _innermost(value: ast.expr, scope: Scope, kind: type) -> tuple[ast.expr, Scope]:
+    """The one call of a class within an expression, or all of it."""
+    calls = [
         one
-        for one in ast.walk(tree)
-        if isinstance(one, FUNCTIONS) and one.lineno <= first <= (one.end_lineno or 0)
+        for one in ast.walk(value)
+        if isinstance(one, ast.Call) and value_of(one.func, scope.names) is kind
     ]
-    return max(around, key=lambda one: one.lineno, default=tree)
+    return (calls[0] if len(calls) == 1 else value), scope
 
 
-def _rows_of(node: ast.AST, name: str, before: int) -> Iterator[int]:
-    """The row of a statement above another row that gives a name its value."""
-    match node:
-        case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.For():
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if node.lineno < before and any(_is(one, name) for one in _flat(targets)):
-                yield node.lineno
-        case ast.comprehension(target, source):
-            if source.lineno <= before <= (source.end_lineno or 0) and any(
-                _is(one, name) for one in _flat([target])
-            ):
-                yield source.lineno
-        case ast.Expr(ast.Call(ast.Attribute(ast.Name("self"), method), [ast.Constant(given), *_])):
-            if method in _REGISTERS and given == name and node.lineno < before:
-                yield node.lineno
-
-
-def located(node: ast.AST, filename: str) -> Location:
-    """The place of a statement; of a loop what it goes over, without its body."""
-    if isinstance(node, ast.For | ast.comprehension):
-        start, end = Location.of(node.target, filename), Location.of(node.iter, filename)
-        if isinstance(node, ast.For):
-            start = Location.of(node, filename)
-        span = Span(start.span.start, end.span.end) if start.span and end.span else None
-        text = f"for {ast.unparse(node.target)} in {end.expression}"
-        return replace(start, span=span, expression=text)
-    assert isinstance(node, ast.stmt)
-    return Location.of(node, filename)
-
-
-def _flat(targets: list[ast.expr]) -> Iterator[ast.expr]:
-    waiting = list(targets)
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, (ast.Tuple, ast.List)):
-            waiting.extend(one.elts)
-        else:
-            yield one.value if isinstance(one, ast.Starred) else one
-
-
-def _is(target: ast.expr, name: str) -> bool:
-    match target:
-        case ast.Name(found) | ast.Attribute(ast.Name("self"), found):
-            return found == name
-    return False
+def _loaded(source: ast.expr, names: dict[str, Any]) -> tuple[Any, Any]:
+    """The data set of a loader, or its class, and what collates its samples."""
+    loader, data, collate = value_of(source, names), None, None
+    if isinstance(loader, DataLoader):
+        data, collate = loader.dataset, loader.collate_fn
+    elif isinstance(source, ast.Call) and value_of(source.func, names) is DataLoader and source.args:
+        given = {one.arg: value_of(one.value, names) for one in source.keywords}
+        first = source.args[0]
+        data, collate = value_of(first, names), given.get("collate_fn")
+        if data is UNKNOWN and isinstance(first, ast.Call):
+            data = value_of(first.func, names)
+    while isinstance(data, Subset):
+        data = data.dataset
+    return data, collate

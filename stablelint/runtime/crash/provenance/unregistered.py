@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.provenance.origins import in_class
+from stablelint.runtime.crash.provenance.statements import made_in_class
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
@@ -39,7 +39,7 @@ class Unregistered:
     @property
     def made_at(self) -> Location | None:
         """Where the attribute is made."""
-        return in_class(self.owner, self.attribute)[1]
+        return made_in_class(self.owner, self.attribute)
 
     def tensors(self) -> Iterator[torch.Tensor]:
         """The tensors that it holds."""

@@ -39,7 +39,7 @@ def _made_by(scene: Scene, text: str) -> tuple[nn.Module, list[Any], str] | None
         return None
     if scene.user is None:
         return None
-    statement = scene.made(node)[1] if isinstance(node, ast.Name) else None
+    statement = scene.made(node) if isinstance(node, ast.Name) else None
     match statement.parsed().body if statement is not None else []:
         case [ast.Assign([ast.Name()], value)]:
             node = value

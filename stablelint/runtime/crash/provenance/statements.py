@@ -1,0 +1,170 @@
+"""The statements that give names and attributes their values, found in the source."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from types import CodeType, FunctionType
+from typing import Any
+
+from stablelint.diagnostic import Span
+from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.program.frames import is_library, parse_file
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import FUNCTIONS, SCOPES, owner_of
+
+END = 1 << 30  # a row behind all others
+_REGISTERS = ("register_buffer", "register_parameter", "add_module")
+
+
+def assigned(code: CodeType, name: str, before: int) -> Location | None:
+    """The last assignment to `name` or `self.name` in a function (or module) above row `before`."""
+    found = assignment(code, name, before)
+    return located(found, code.co_filename) if found is not None else None
+
+
+def assignment(code: CodeType, name: str, before: int = END) -> ast.AST | None:
+    """The same as syntax."""
+    tree = parse_file(code.co_filename)
+    return last_in(scope_of(tree, code), name, before) if tree is not None else None
+
+
+def last_in(scope: ast.AST, name: str, before: int = END) -> ast.AST | None:
+    """The last assignment to a name in a scope, and not in a function or a class within it."""
+    best: tuple[int, ast.AST] | None = None
+    for node in inside(scope):
+        for row in _rows_of(node, name, before):
+            if best is None or row > best[0]:
+                best = row, node
+    return best[1] if best is not None else None
+
+
+def inside(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope without those of the functions and classes within it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, SCOPES):
+            waiting.extend(ast.iter_child_nodes(node))
+        yield node
+
+
+def scope_of(tree: ast.Module, code: CodeType) -> ast.AST:
+    """The function that `code` is that of; of a comprehension or a lambda what it stands in."""
+    owner = owner_of(tree, code)
+    if owner is not None:
+        return owner[0]
+    first = code.co_firstlineno
+    around = [
+        one
+        for one in ast.walk(tree)
+        if isinstance(one, FUNCTIONS) and one.lineno <= first <= (one.end_lineno or 0)
+    ]
+    return max(around, key=lambda one: one.lineno, default=tree)
+
+
+def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
+    """The last statement `self.name = …` in the methods of an object's class, or of the class that it is."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    for one in kind.__mro__:
+        methods = sorted(vars(one).items(), key=lambda item: item[0] != "__init__")
+        for _, method in methods:
+            if isinstance(method, FunctionType) and not is_library(method.__code__.co_filename):
+                found = assignment(method.__code__, name)
+                if found is not None and _of_self(found, name):
+                    return found, method.__code__
+    return None
+
+
+def made_in_class(owner: object, name: str) -> Location | None:
+    """Where that statement stands."""
+    found = in_class(owner, name)
+    return located(found[0], found[1].co_filename) if found is not None else None
+
+
+def callee(node: ast.expr, names: dict[str, Any]) -> tuple[FunctionType, object] | None:
+    """The function of the program that a call of this expression runs, and the object whose method it is."""
+    called, owner = value_of(node, names), None
+    if called is UNKNOWN and isinstance(node, ast.Attribute):
+        owner = value_of(node.value, names)
+        kind = owner if isinstance(owner, type) else type(owner)
+        called = inspect.getattr_static(kind, node.attr, None) if owner is not UNKNOWN else None
+    if isinstance(called, staticmethod | classmethod):
+        called = called.__func__
+    if not isinstance(called, FunctionType | type) and callable(called):
+        found = inspect.getattr_static(type(called), "forward", None)
+        owner, called = called, found or inspect.getattr_static(type(called), "__call__", None)
+    called = inspect.unwrap(called) if isinstance(called, FunctionType) else called
+    if isinstance(called, FunctionType) and not is_library(called.__code__.co_filename):
+        return called, owner
+    return None
+
+
+def located(node: ast.AST, filename: str) -> Location:
+    """The place of a statement; of a loop what it goes over, without its body."""
+    if isinstance(node, ast.For | ast.comprehension):
+        start, end = Location.of(node.target, filename), Location.of(node.iter, filename)
+        if isinstance(node, ast.For):
+            start = Location.of(node, filename)
+        span = Span(start.span.start, end.span.end) if start.span and end.span else None
+        text = f"for {ast.unparse(node.target)} in {end.expression}"
+        return replace(start, span=span, expression=text)
+    assert isinstance(node, ast.stmt)
+    return Location.of(node, filename)
+
+
+def path_in(target: ast.expr, name: str) -> tuple[int, ...] | None:
+    """At which places of nested tuples a name stands in the target of an assignment; None where it does not."""
+    if _is(target, name):
+        return ()
+    for place, part in enumerate(target.elts if isinstance(target, ast.Tuple | ast.List) else ()):
+        if (rest := path_in(part, name)) is not None:
+            return (place, *rest)
+    return None
+
+
+def _rows_of(node: ast.AST, name: str, before: int) -> Iterator[int]:
+    """The row of a statement above another row that gives a name its value."""
+    match node:
+        case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.For():
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if node.lineno < before and any(_is(one, name) for one in _flat(targets)):
+                yield node.lineno
+        case ast.comprehension(target, source):
+            if source.lineno <= before <= (source.end_lineno or 0) and any(
+                _is(one, name) for one in _flat([target])
+            ):
+                yield source.lineno
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name("self"), method), [ast.Constant(given), *_])):
+            if method in _REGISTERS and given == name and node.lineno < before:
+                yield node.lineno
+
+
+def _of_self(statement: ast.AST, name: str) -> bool:
+    """Whether a statement gives an attribute of `self` its value, and no name alone."""
+    match statement:
+        case ast.Expr():
+            return True
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.For():
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            return any(isinstance(one, ast.Attribute) and _is(one, name) for one in _flat(targets))
+    return False
+
+
+def _flat(targets: list[ast.expr]) -> Iterator[ast.expr]:
+    waiting = list(targets)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (ast.Tuple, ast.List)):
+            waiting.extend(one.elts)
+        else:
+            yield one.value if isinstance(one, ast.Starred) else one
+
+
+def _is(target: ast.expr, name: str) -> bool:
+    match target:
+        case ast.Name(found) | ast.Attribute(ast.Name("self"), found):
+            return found == name
+    return False

@@ -1,0 +1,89 @@
+"""Where an operand came from: the statement in sight, and what made the value in another function."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.runtime.crash.crashes import HEAD
+from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+
+DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset\n"
+NET = "class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+LOOP = "for x, y in loader:\n    nn.Linear(5, 2)(x)"
+
+CASES = {
+    "what a caller passed": (
+        HEAD + "def mean(values):\n    return values.sum() + torch.ones(3)[values]\n"
+        "def shifted(x):\n    return mean(x.clone())\nshifted(torch.ones(2))",
+        "values",
+        ("x.clone()", None),
+    ),
+    "what a function returned, as a part of a tuple": (
+        HEAD + "def mask(n):\n    kept = torch.ones(n, n)\n    return kept\n"
+        "def made():\n    return torch.ones(3), mask(4)\nx, seen = made()\nx + seen",
+        "seen",
+        ("x, seen = made()", "kept = torch.ones(n, n)"),
+    ),
+    "what a function of a function returned": (
+        HEAD + "def inner(n):\n    return torch.ones(n)\ndef outer(n):\n    return inner(n + 1)\n"
+        "x = torch.ones(3)\nx + outer(4)",
+        "outer(4)",
+        ("inner(n + 1)", "torch.ones(n)"),
+    ),
+    "an item of a data set": (
+        DATA + "class Rows(Dataset):\n    def __len__(self):\n        return 4\n"
+        "    def __getitem__(self, i):\n        row = torch.ones(3)\n        return row, i\n"
+        f"loader = DataLoader(Rows(), 2)\n{LOOP}",
+        "x",
+        ("for (x, y) in loader", "row = torch.ones(3)"),
+    ),
+    "what a batch was put together by": (
+        DATA + "def gather(rows):\n    return torch.stack(rows), len(rows)\n"
+        f"loader = DataLoader([torch.ones(3)] * 4, 2, collate_fn=gather)\n{LOOP}",
+        "x",
+        ("for (x, y) in loader", "torch.stack(rows)"),
+    ),
+    "a tensor of a data set of tensors": (
+        DATA + "rows, marks = torch.ones(4, 3), torch.ones(4)\n"
+        f"loader = DataLoader(TensorDataset(rows, marks), 2)\n{LOOP}",
+        "x",
+        ("for (x, y) in loader", "torch.ones(4, 3)"),
+    ),
+    "an entry of a dict that a generator yields": (
+        HEAD + "def batches():\n    yield {'x': torch.ones(2, 3)}\n"
+        "for batch in batches():\n    nn.Linear(5, 2)(batch['x'])",
+        "batch['x']",
+        ("for batch in batches()", "torch.ones(2, 3)"),
+    ),
+    "a layer that is written out in a row of layers": (
+        HEAD + NET + "        self.row = nn.Sequential(nn.ReLU(), nn.Linear(n, 2))\n"
+        "    def forward(self, x):\n        return self.row(x)\nNet(5)(torch.ones(2, 3))",
+        "weight of row.1",
+        ("nn.Linear(n, 2)", None),
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "name", "places"), CASES.values(), ids=CASES)
+def test_an_operand_is_followed_to_what_made_it(
+    source: str, name: str, places: tuple[str, str | None], tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source + "\n")
+    found, _ = explained(path)
+    assert found is not None
+    operand = next(one for one in found.operands if one.name == name)
+    told = [one and one.expression for one in (operand.made_at, operand.source)]
+    assert told == list(places)
+
+
+def test_no_operation_is_taken_for_what_made_its_result(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + "table = torch.ones(3)\nx = torch.ones(4, 1) + table\nx + torch.ones(5)\n")
+    found, _ = explained(path)
+    assert found is not None
+    assert found.operands[0].made_at is not None
+    assert found.operands[0].made_at.expression == "x = torch.ones(4, 1) + table"
+    assert found.operands[0].source is None
