@@ -125,14 +125,21 @@ class Hints(Failed):
 
     def _key(self, key: object) -> Iterator[str]:
         """The entries whose keys look much like one that is not there."""
-        if isinstance(self.node, ast.Subscript):
-            held, text = value_of(self.node.value, self.names), ast.unparse(self.node.value)
-            if isinstance(held, dict):
-                near = difflib.get_close_matches(str(key), list(map(str, held)), 2, 0.8)
-                index = ast.unparse(self.node.slice)
-                if isinstance(key, str) and key.lower() in held:
-                    yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
-                yield from (f"{text}[{one!r}]" for one in held if str(one) in near)
+        match self.node:
+            case ast.Subscript(owner, asked):
+                call = None
+            case ast.Call(ast.Attribute(owner, _) as call, [asked, *_]):
+                pass
+            case _:
+                return
+        held, text, index = value_of(owner, self.names), ast.unparse(owner), ast.unparse(asked)
+        if isinstance(held, dict):
+            near = difflib.get_close_matches(str(key), list(map(str, held)), 2, 0.8)
+            if isinstance(key, str) and key != key.lower() in held:
+                yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
+            written = f"{text}[%r]" if call is None else f"{ast.unparse(call)}(%r)"
+            yield from (written % one for one in held if str(one) in near)
+            if not isinstance(asked, ast.Constant):
                 yield f"leave out what has no entry: if {index} in {text}"
 
     def _signature(self) -> Iterator[str]:

@@ -43,18 +43,6 @@ def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
     return max(loops, key=lambda one: one.lineno, default=None)
 
 
-def frozen_at(filename: str) -> Location | None:
-    """The first statement of a file that takes parameters out of training."""
-    tree = parse_file(filename)
-    for node in ast.walk(tree) if tree is not None else ():
-        match node:
-            case ast.Assign([ast.Attribute(_, "requires_grad")], ast.Constant(False)):
-                return Location.of(node, filename)
-            case ast.Expr(ast.Call(ast.Attribute(_, "requires_grad_"), [ast.Constant(False)])):
-                return Location.of(node, filename)
-    return None
-
-
 def function_at(at: Location) -> ast.AST | None:
     """The innermost function around a line; None outside of all."""
     tree = parse_file(at.filename)

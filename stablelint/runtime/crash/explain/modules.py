@@ -15,9 +15,9 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.unregistered import unregistered
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import frozen_at
 
 _PARAMETERS = ("parameters", "named_parameters")
 
@@ -169,27 +169,17 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
     model = value_of(given, names) if given is not None else None
     if given is None:
         return None
-    if isinstance(model, nn.Module) and any(True for _ in model.parameters()):
-        return _frozen(scene, ast.unparse(given), model)
+    if scene.user is not None and (found := frozen(model, ast.unparse(given))) is not None:
+        places = found.places(scene.user.site.code.co_filename)
+        advice = found.advice, "make the optimizer after that"
+        return Explanation("module", found.told, advice=advice, other=places)
     if not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
-        advice = ("layers in a plain list are not registered: nn.ModuleList",)
-        return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=advice)
+        plain = ("layers in a plain list are not registered: nn.ModuleList",)
+        return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=plain)
     hidden = list(unregistered(model))
     summary = f"{ast.unparse(given)} ({type(model).__name__}) has no parameters"
     told, fixes = tuple(one.told for one in hidden), tuple(one.advice for one in hidden)
     return Explanation("module", summary, told, fixes)
-
-
-def _frozen(scene: Scene, name: str, model: nn.Module) -> Explanation | None:
-    """A model of which nothing is left to train."""
-    held = list(model.parameters())
-    if scene.user is None or any(one.requires_grad for one in held):
-        return None
-    at = frozen_at(scene.user.site.code.co_filename)
-    other = (("parameters are taken out of training here", at),) if at is not None else ()
-    summary = f"none of the {len(held)} parameters of {name} ({type(model).__name__}) asks for gradients"
-    advice = "requires_grad_(True) for what is to be trained, or make that after the rest is frozen"
-    return Explanation("module", summary, advice=(advice,), other=other)
 
 
 @explains(r"appear in more than one parameter group|parameters? group with duplicate parameters")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
@@ -16,6 +17,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.provenance.cuts import cut_in
+from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
@@ -42,8 +44,11 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     made = assigned(user.site.code, name, at.row) if name is not None else None
     other = [("the loss was made here", made)] if made is not None else []
     summary = f"{name or 'what went backward'} has no graph: nothing it was computed from asks for gradients"
-    why = _frozen(user)
-    if why is None and is_without_gradients(user.site.code.co_filename, (made or at).row):
+    why: _Why | None = None
+    if (found := _frozen(made, user)) is not None:
+        why = found.told, found.advice
+        other += found.places(user.site.code.co_filename)
+    elif is_without_gradients(user.site.code.co_filename, (made or at).row):
         because = "gradients are disabled where it is made: it stands under no_grad, or something like it"
         why = because, "leave that block before the loss is computed"
     for one in _behind(made, user) if why is None else ():
@@ -54,15 +59,34 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("no-graph", summary, (because,) * bool(because), (advice,), other=tuple(other))
 
 
-def _frozen(user: Frame) -> _Why | None:
-    """Where no model there has a parameter that asks for gradients."""
-    models = [one for one in user.names.values() if isinstance(one, torch.nn.Module)]
-    held = [(one, list(one.parameters())) for one in models]
-    known = [(one, given) for one, given in held if given]
-    if not known or any(each.requires_grad for _, given in known for each in given):
+def _frozen(made: Location | None, user: Frame) -> Frozen | None:
+    """The model in the statement that made a loss, or else among the names there, that trains nothing."""
+    named = [one for one in ast.walk(made.parsed()) if isinstance(one, ast.expr)] if made is not None else []
+    models = {
+        ast.unparse(one): value_of(one, user.names)
+        for one in named
+        if isinstance(one, ast.Name | ast.Attribute)
+    }
+    held = {
+        name: one
+        for name, one in models.items()
+        if isinstance(one, nn.Module) and _is_trained(one) is not None
+    }
+    if not held:
+        held = {
+            name: one
+            for name, one in user.names.items()
+            if isinstance(one, nn.Module) and _is_trained(one) is not None
+        }
+    if any(map(_is_trained, held.values())):
         return None
-    because = f"no parameter of {type(known[0][0]).__name__} asks for gradients"
-    return because, "requires_grad_(True) for what is to be trained"
+    return next((frozen(one, name) for name, one in held.items()), None)
+
+
+def _is_trained(model: nn.Module) -> bool | None:
+    """Whether a parameter asks for gradients; None where there is none."""
+    asked = [one.requires_grad for one in model.parameters()]
+    return any(asked) if asked else None
 
 
 def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> _Why | None:

@@ -52,7 +52,7 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     if len(odd) == 1 and (high > count or low < 0):
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
         advice = [f"ignore_index={int(odd)}, if it marks what has no label", *kept]
-    advice[:0] = _begin_at_one(labels.name, target[target != -100], count)
+    advice = _begin_at_one(labels.name, target[target != -100], count) or advice
     return loss.explained("target", summary, *advice)
 
 

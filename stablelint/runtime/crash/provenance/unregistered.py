@@ -26,15 +26,22 @@ class Unregistered:
     @property
     def told(self) -> str:
         """What it is."""
-        kind = "tensor" if isinstance(self.value, torch.Tensor) else f"{type(self.value).__name__} of modules"
-        return f"self.{self.attribute} of {type(self.owner).__name__} is a plain {kind}"
+        kind, plain = type(self.value).__name__, _plain_kinds(self.value)
+        told = f"self.{self.attribute} of {type(self.owner).__name__} is "
+        if plain:
+            several = f"a plain {kind} of " if type(self.value) in _CONTAINERS else ""
+            return f"{told}{several}{', '.join(plain)}, which is no nn.Module and holds modules"
+        return f"{told}a plain {'tensor' if isinstance(self.value, torch.Tensor) else f'{kind} of modules'}"
 
     @property
     def advice(self) -> str:
         """How the module knows of it."""
         if isinstance(self.value, torch.Tensor):
             return f"self.register_buffer({self.attribute!r}, …)"
-        return f"self.{self.attribute} = {_CONTAINERS[type(self.value)]}(…)"
+        classes = "".join(f"class {one}(nn.Module), and " for one in _plain_kinds(self.value))
+        if type(self.value) not in _CONTAINERS:
+            return classes.removesuffix(", and ")
+        return f"{classes}self.{self.attribute} = {_CONTAINERS[type(self.value)]}(…)"
 
     @property
     def made_at(self) -> Location | None:
@@ -45,15 +52,15 @@ class Unregistered:
         """The tensors that it holds."""
         if isinstance(self.value, torch.Tensor):
             yield self.value
-        for part in _parts(self.value):
-            yield from part.parameters() if isinstance(part, nn.Module) else ()
+        for module in (one for part in _parts(self.value) for one in _modules(part)):
+            yield from module.parameters()
 
 
 def unregistered(model: nn.Module) -> Iterator[Unregistered]:
     """The tensors and the lists of modules that the modules of a model keep as plain attributes."""
     for owner in model.modules():
         for name, value in vars(owner).items():
-            modules = type(value) in _CONTAINERS and any(isinstance(one, nn.Module) for one in _parts(value))
+            modules = any(True for part in _parts(value) for _ in _modules(part))
             if name[:1] != "_" and (modules or isinstance(value, torch.Tensor)):
                 yield Unregistered(owner, name, value)
 
@@ -68,10 +75,26 @@ def left_behind(scene: Scene, is_stray: Callable[[torch.Tensor], bool]) -> list[
 
 
 def _parts(value: object) -> list[object]:
-    return (
-        list(value.values())
-        if isinstance(value, dict)
-        else list(value)
-        if isinstance(value, list | tuple)
-        else []
+    """What a container holds, or the object itself."""
+    held = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
     )
+    return list(held)
+
+
+def _modules(part: object) -> list[nn.Module]:
+    """A module, or those that an object of the program has as attributes."""
+    if isinstance(part, nn.Module):
+        return [part]
+    held = vars(part).values() if _is_plain(part) else ()
+    return [one for one in held if isinstance(one, nn.Module)]
+
+
+def _is_plain(part: object) -> bool:
+    own = not isinstance(part, nn.Module | torch.Tensor | type) and hasattr(part, "__dict__")
+    return own and any(isinstance(one, nn.Module) for one in vars(part).values())
+
+
+def _plain_kinds(value: object) -> list[str]:
+    """The classes of the program, not modules themselves, that hold modules."""
+    return list(dict.fromkeys(type(one).__name__ for one in _parts(value) if _is_plain(one)))
