@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -45,8 +46,9 @@ _SORTS = {
     True: ("float32", "float64", "float16", "bfloat16", "int64", "complex64"),
     False: ("float32", "float64", "bfloat16"),
 }
-_SECONDS = 4.0  # of a function, for finding arguments that it takes and for all comparisons
-_FILE_SECONDS = 90.0
+_SECONDS = 3.0  # of a function, for finding arguments that it takes and for all comparisons
+_FILE_SECONDS = 90.0  # of the processor
+_WAITING = 8  # times as long may a file take, for the machine may be busy
 _TRIED = 60
 _CALLS = 2
 
@@ -177,14 +179,14 @@ def _apart(trial: Trial) -> Iterator[Row]:
     if child == 0:
         os.close(reading)
         with contextlib.suppress(BaseException), os.fdopen(writing, "w") as pipe:
-            signal.alarm(int(_FILE_SECONDS))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + _FILE_SECONDS),) * 2)
             for row in _rows(trial):
                 pipe.write(json.dumps(asdict(row)) + "\n")
                 pipe.flush()
         os._exit(0)
     os.close(writing)
-    # What is called may set the alarm off.
-    end = threading.Timer(2 * _FILE_SECONDS, os.kill, (child, signal.SIGKILL))
+    # What is called may wait for ever.
+    end = threading.Timer(_WAITING * _FILE_SECONDS, os.kill, (child, signal.SIGKILL))
     end.start()
     with os.fdopen(reading) as pipe:
         told = [Row(**json.loads(line)) for line in pipe]
@@ -202,10 +204,11 @@ def _rows(trial: Trial) -> Iterator[Row]:
     except BaseException as error:
         yield from (trial.row(place, "unloadable", _said(error)) for place in trial.places)
         return
+    maker = Maker(vars(module), trial.project)
     for place in trial.places:
         try:
             with OnCpu():
-                row = _tried(trial.row(place, "uncalled"), place, module, trial.source, trial.project)
+                row = _tried(trial.row(place, "uncalled"), place, module, trial.source, maker)
             yield row
         except UnmadeError as error:
             yield trial.row(place, "uncalled", str(error))
@@ -217,9 +220,8 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def _tried(row: Row, place: Around, module: ModuleType, source: bytes, project: Project) -> Row:
+def _tried(row: Row, place: Around, module: ModuleType, source: bytes, maker: Maker) -> Row:
     until = time.process_time() + _SECONDS
-    maker = Maker(vars(module), project)
     calls = cases = 0
     failures: list[Failure] = []
     for subject in subjects(place, module, maker):
