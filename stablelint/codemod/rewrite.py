@@ -35,6 +35,7 @@ class Rewriter:
         self._bytes = source
         self._read = read
         self._others: dict[str, Rewriter] = {}
+        self._believed: tuple[str, ...] = ()  # of names, by the edits that were made last
 
     @cached_property
     def _file(self) -> File:
@@ -64,6 +65,7 @@ class Rewriter:
         """
         edits: list[Edit] = []
         elsewhere: str | None = None
+        self._believed = ()
         try:
             takers = [one.anchor for one in proposal.also if one.anchor is not None]
             for part in (proposal, *proposal.also):
@@ -86,7 +88,7 @@ class Rewriter:
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
-        doubt = elsewhere or caution(self._file, proposal)
+        doubt = elsewhere or caution(self._file, proposal) or next(iter(self._believed), None)
         trust = proposal.applicability if doubt is None else Applicability.UNSAFE
         if bound.REPLACED.match(proposal.template) and any(bound.FILLED in edit.content for edit in edits):
             trust = Applicability.DISPLAY  # which side of 0 is meant, its author knows
@@ -127,6 +129,11 @@ class Rewriter:
                 return calls.set_keywords(self._file, proposal)
         raise Withheld(f"no rewrite is called `{proposal.kind}`")
 
+    def _believe(self, before: Proposal, after: Proposal) -> None:
+        """Remember what a proposal that was bounded otherwise takes on the word of a name."""
+        if after.doubts != before.doubts:
+            self._believed += after.doubts
+
     def _replacement(self, proposal: Proposal) -> list[Edit]:
         node = self._file.tree.find(proposal.span)
         if node is None:
@@ -135,7 +142,9 @@ class Rewriter:
             check_unguarded(self._file.tree, proposal, node)
             handled.check(self._file.tree, proposal, node)
             spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]
-            proposal, changes = named(self._file, bound.of_count(self._file.tree, proposal, node), node)
+            counted = bound.of_count(self._file.tree, proposal, node)
+            self._believe(proposal, counted)
+            proposal, changes = named(self._file, counted, node)
             if changes:
                 naming = draft.edits(self._file.tree, changes)
                 origins = map(self._file.tree.find, spans)
@@ -158,7 +167,9 @@ class Rewriter:
             apart = beside.attribute_beside(self._file, proposal, node)
             if apart is not None:
                 return draft.edits(self._file.tree, apart)
-            proposal, node = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
+            scaled = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
+            self._believe(proposal, scaled[0])
+            proposal, node = scaled
             for within in (bound.within_guard, bound.within_cap):
                 single = within(self._file.tree, proposal, node)
                 if single is None:

@@ -33,6 +33,9 @@ _TENSOR_ATTRIBUTES = frozenset("dtype device requires_grad grad is_cuda is_float
 _ASKED = _TENSOR_ATTRIBUTES | frozenset("shape numel size".split())
 # First words of an operation's name that are no package: "call" is what an instance yields when it is called.
 _NO_PACKAGES = frozenset("torch call method python math".split())
+_OF_COMPLEX = frozenset(
+    "complex complex32 complex64 complex128 cfloat cdouble is_complex view_as_complex polar".split()
+)
 _COMPLEX = re.compile(r"complex[- ](tensor|number|valued|dtype|matri|eigen)", re.I)
 _ARRAYS = ("numpy", "jax", "cupy")
 _TABLES = ("pandas", "polars")
@@ -173,10 +176,10 @@ def _receiver(value: Value) -> str:
 
 @remembered
 def _speaks_of_complex(function: ast.AST) -> bool:
-    """Whether a function names what is called complex, or its docstring says that of tensors."""
+    """Whether a function takes torch's or Python's words for complex numbers, or its docstring says that of tensors."""
     names = (getattr(one, "id", getattr(one, "attr", "")) for one in descendants(function))
     documented = (ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else None) or ""
-    return any("complex" in name.lower() for name in names) or _COMPLEX.search(documented) is not None
+    return not _OF_COMPLEX.isdisjoint(names) or _COMPLEX.search(documented) is not None
 
 
 def _is_conjugated(value: Value) -> bool:

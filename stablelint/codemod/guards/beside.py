@@ -17,7 +17,7 @@ from stablelint.codemod.guards.scales import (
     exponent_of,
     halved,
     is_product,
-    limits_of_name,
+    limits_of,
     makes_scale,
     of_logarithm,
 )
@@ -49,7 +49,8 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
         anchor = min((place[1] for place in places if place is not None), key=lambda one: one.lineno)
     elif any(place != places[0] for place in places):
         return None
-    text = "\n".join(f"{name} = ${name}{limits_of_name(name)}" for name in names)
+    limits = limits_of(exponent)
+    text = "\n".join(f"{name} = ${name}{limits}" for name in names)
     bindings = {name: proposal.bindings[operand]._replace(text=name, span=None) for name in names}
     span = tree.source.span(tree.start(anchor), tree.end(anchor))
     return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
@@ -65,9 +66,7 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
         return []
     return [
         (
-            replace(
-                moved(tree, proposal, operand, one.value), template=f"${operand}{limits_of_name(one.name)}"
-            ),
+            replace(moved(tree, proposal, operand, one.value), template=f"${operand}{limits_of(exponent)}"),
             one.value,
         )
         for one in made
@@ -85,9 +84,7 @@ def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
         return None
     value = sets[0].value
-    return replace(
-        moved(tree, proposal, operand, value), template=f"${operand}{limits_of_name(inner.attr)}"
-    ), value
+    return replace(moved(tree, proposal, operand, value), template=f"${operand}{limits_of(node)}"), value
 
 
 def _sets(statement: ast.Assign, attribute: ast.Attribute) -> bool:
@@ -133,7 +130,7 @@ def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[dra
     suite = suite_around(tree, reads)
     reading = next(one for one in suite if set(ast.walk(one)) & set(reads))
     name = file.scope.fresh(node.attr.strip("_"), node)
-    line = f"{name} = {tree.text(node)}{limits_of_name(node.attr)}"
+    line = f"{name} = {tree.text(node)}{limits_of(exponent)}"
     return renamed(tree, suite, (node, reads), name, [(reading, line)])
 
 

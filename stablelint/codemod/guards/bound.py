@@ -68,7 +68,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     offset = _OFFSET.match(proposal.template)
     if offset is not None:
         is_count = proposal.bindings[offset[1]].is_tensor and _is_sum_of_counts(node)
-        return _counted(proposal, offset[1]) if is_count else proposal
+        return _counted(proposal, offset[1], node) if is_count else proposal
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = None if _is_of_number(proposal) else operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
@@ -76,12 +76,14 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal
     if words.names_a_count(_called(node)):
-        return _counted(bounded, operand)
+        return _counted(bounded, operand, node)
     summed = _summed(total)
     if summed is None:
         floor = next((floor for names, floor in _FLOORS if names(_called(node))), None)
         if bounded != proposal and floor is not None:
-            return replace(bounded, template=f"${operand}.clamp_min({floor})")
+            return by_name(
+                replace(bounded, template=f"${operand}.clamp_min({floor})"), node, f"{floor} or more"
+            )
         return bounded if _is_excess(total) else proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)
@@ -89,7 +91,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         last_name(summed) + made_of
     )
     if is_mask:
-        return _counted(bounded, operand)
+        return _counted(bounded, operand, node)
     return bounded if named is not None and _is_masked_share(named.value) else proposal
 
 
@@ -98,9 +100,14 @@ def _is_of_number(proposal: Proposal) -> bool:
     return proposal.template.startswith("max(")
 
 
-def _counted(proposal: Proposal, operand: str) -> Proposal:
+def _counted(proposal: Proposal, operand: str, node: ast.expr) -> Proposal:
     """The proposal as one for a count, of which none is between 0 and 1."""
-    return replace(proposal, template=f"${operand}.clamp_min(1)", message="count at least one")
+    return by_name(replace(proposal, template=f"${operand}.clamp_min(1)"), node, "a count, or 0")
+
+
+def by_name(proposal: Proposal, node: ast.expr, kind: str) -> Proposal:
+    """The proposal, which doubts that a node is what its name alone says."""
+    return replace(proposal, doubts=(f"nothing but its name says that `{ast.unparse(node)}` is {kind}",))
 
 
 def _is_sum_of_counts(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import applied, moved, operand_of_clamp
+from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
@@ -44,14 +44,17 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         return None
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
-        is_named = words.names_a_log_scale(ast.unparse(node)) and not _is_difference(node)
-        if makes_scale(tree, node) or halved(node) is not None or is_named:
-            limits = _OF_RATIO if _is_bounded_below(tree, inner) else _limits(node)
-            return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
+        is_shown = makes_scale(tree, node) or halved(node) is not None
+        if is_shown or (words.names_a_log_scale(ast.unparse(node)) and not _is_difference(node)):
+            limits = _OF_RATIO if _is_bounded_below(tree, inner) else limits_of(node)
+            made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
+            return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
         if _is_log_ratio(node):
-            return replace(proposal, template=f"${operand}{_OF_RATIO}"), node
+            made = replace(proposal, template=f"${operand}{_OF_RATIO}")
+            return by_name(made, node, "the logarithm of a ratio of probabilities"), node
         if _sizes_box(tree, node):
-            return replace(proposal, template=f"${operand}{_OF_BOX}"), node
+            made = replace(proposal, template=f"${operand}{_OF_BOX}")
+            return by_name(made, node, "the logarithm of a box's size over its anchor's"), node
         is_double = proposal.bindings[operand].dtype == "float64"
         if (
             not is_double
@@ -85,15 +88,14 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
             inner, limits = exponent, _OF_DENOMINATOR
             if _is_scale(tree, node) or words.names_a_log_scale(ast.unparse(exponent)):
-                inner, limits = of_logarithm(exponent), _limits(exponent)
+                inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
 
 
-def _limits(exponent: ast.expr) -> str:
-    """The bounds of the logarithm of a variance, of which half is exponentiated, or of a standard deviation."""
-    is_std = halved(exponent) is None and "var" not in ast.unparse(exponent)
-    return _OF_STD if is_std else _OF_VARIANCE
+def limits_of(exponent: ast.expr) -> str:
+    """The bounds of a logarithm: wider ones where half of it is exponentiated, as of a variance."""
+    return _OF_STD if halved(exponent) is None else _OF_VARIANCE
 
 
 def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
@@ -102,11 +104,6 @@ def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     if operand is None or factor is None or not proposal.template.startswith(f"${operand}.clamp_min("):
         return proposal, node
     return moved(tree, proposal, operand, factor), factor
-
-
-def limits_of_name(name: str) -> str:
-    """The bounds of a logarithm by what it is called."""
-    return _OF_STD if words.names_a_deviation(name) else _OF_VARIANCE
 
 
 def of_logarithm(node: ast.expr) -> ast.expr:
@@ -249,11 +246,7 @@ def is_product(node: ast.AST) -> bool:
 
 
 def makes_scale(tree: Tree, node: ast.expr) -> bool:
-    """Whether the exponential of a node is a scale: of a distribution, or of noise, or by its name."""
-    exponential = applied(tree, node, "exp")
-    target = tree.link(exponential).parent if exponential is not None else None
-    if isinstance(target, ast.Assign) and words.names_a_spread(last_name(target.targets[0])):
-        return True
+    """Whether the exponential of a node is a scale: of a distribution, or of noise."""
     return any(_scales_noise(tree, one) or _is_scale(tree, one) for one in _exponentials(tree, node))
 
 

@@ -576,6 +576,20 @@ def test_an_operand_that_is_spelled_for_arrays_gets_no_bound() -> None:
     assert "NumPy's words are used of it" in str(written["SL102"])
 
 
+@pytest.mark.parametrize(
+    ("test", "has_bound"),
+    [("torch.is_complex(x)", False), ("x.complexity", True), ("is_complex_shape(x)", True)],
+)
+def test_a_bound_is_for_what_is_not_asked_whether_it_is_complex(test: str, has_bound: bool) -> None:
+    written = fixes(f"""
+        def reciprocal(x: torch.Tensor):
+            if {test}:
+                x = x + 1
+            return 1 / torch.sqrt(x)
+        """)
+    assert isinstance(written["SL103"], tuple) is has_bound
+
+
 def test_what_the_docstring_calls_complex_has_no_bound() -> None:
     written = fixes("""
         def reciprocal(eigenvalues):
