@@ -145,3 +145,24 @@ def test_a_number_of_float16_that_is_not_0_may_be_divided_to_infinity(made: str)
     code = f"@torch.no_grad()\ndef f(x):\n    v = x.half().abs()\n    v = v[v > 0]\n    return {made}\n"
     assert proved(code) == []
     assert proved(code.replace("half", "float")) != []
+
+
+IN_PLACE = {
+    "added": "v.add_(y.float().abs() + 1e-8)",
+    "added by an operator": "v += y.float().abs() + 1e-8",
+    "written into a part": "v = torch.ones(4, dtype=torch.float16)\n    v[0] = 1e-8",
+    "written into a part from a tensor": "v = torch.ones(4, dtype=torch.float16)\n    v[0] = y.exp() + 1e-8",
+    "given as out": "torch.add(y.float().abs(), 1e-8, out=v)",
+}
+
+
+@pytest.mark.parametrize("written", IN_PLACE.values(), ids=IN_PLACE)
+def test_what_is_written_in_place_is_held_by_the_type_that_is_there(written: str) -> None:
+    code = (
+        f"@torch.no_grad()\ndef f(x: torch.Tensor, y: torch.Tensor):\n    v = x.half().abs()\n    {written}\n"
+    )
+    code += "    return torch.log(v)\n"
+    assert [rule for _, rule in proved(code)] == []
+    assert [rule for _, rule in proved(code.replace("float16", "float32").replace("half", "float"))] == [
+        "SL101"
+    ]

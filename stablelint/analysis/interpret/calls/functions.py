@@ -16,7 +16,7 @@ from stablelint.analysis.interpret.operations.tensors import SPECIAL
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import default_of
-from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.assignment import bind, held
 from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import SETTINGS
@@ -170,6 +170,7 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
     result = apply(op, operands, node, frame)
     frame.state.gradient = gradient
     if "out" in operands:
+        result = held(result, operands["out"], node, frame)
         out = next((k.value for k in node.keywords if k.arg == "out"), None)
         if isinstance(out, ast.Name | ast.Attribute):
             bind(out, result, frame)

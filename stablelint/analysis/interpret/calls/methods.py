@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.operations import arrays, distributions
-from stablelint.analysis.interpret.statements.assignment import bind, changed
+from stablelint.analysis.interpret.statements.assignment import bind, changed, held
 from stablelint.analysis.interpret.statements.writing import STORED, forgotten, shortened, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
@@ -75,6 +75,7 @@ def call_method(
         operands = arrays.operands_of(operation.name, operands, frame)
     result = apply_operation(operation.name, operands, node, frame)
     if in_place:
+        result = held(result, receiver, node, frame)
         _store(node, attr, receiver, result, frame)
     return result
 

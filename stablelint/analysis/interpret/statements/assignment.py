@@ -178,12 +178,22 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
 
 
 def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
-    """A value as the elements of `base` take it: cut to whole numbers by integers, on each path."""
-    whole = [leaf for leaf in lists.leaves(base) if leaf.dtype not in (None, *FORMATS)]
-    if all(held_in(leaf.dtype, value.interval) == value.interval for leaf in whole):
+    """A value as the elements of `base` take it: rounded to their type, cut to whole numbers by integers, on each path."""
+    literal = FORMATS if value.is_constant else ()  # which what is made of it rounds
+    typed = [leaf for leaf in lists.leaves(base) if leaf.dtype is not None and leaf.dtype not in literal]
+    if all(held_in(leaf.dtype, value.interval) == value.interval for leaf in typed):
         return value
-    cut = [apply("to", {"input": value, "dtype": leaf}, node, frame) for leaf in whole]
+    cut = [apply("to", {"input": value, "dtype": leaf}, node, frame) for leaf in typed]
     return join(frame.graph, cut if len(cut) == len(lists.leaves(base)) else [value, *cut])
+
+
+def held(result: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
+    """What is computed in place, which is of the type of `base`."""
+    if base.kind is not Kind.TENSOR or base.dtype is None or result.dtype == base.dtype:
+        return result
+    kept = _as_held(result, base, node, frame)
+    key = frame.graph.key("held", base.dtype, kept.key)
+    return kept if kept.dtype == base.dtype else replace(kept, dtype=base.dtype, key=key)
 
 
 def stored(container: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:
@@ -225,7 +235,10 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
     zero = value.zero if _is_blank(base) else max(base.zero, value.zero)
     if value.is_constant and value.zero is Attained.NONE and not _is_blank(base):
         zero = min(zero, Attained.COINCIDENCE)  # a number is written where the author knows of a 0
-    interval = base.interval.join(value.interval)
+    written = held_in(base.dtype, value.interval)
+    if written.contains(0.0) and not value.interval.contains(0.0):
+        zero = max(zero, Attained.SATURATION)
+    interval = base.interval.join(written)
     ends = min(base.ends, value.ends) if base.ends and value.ends else Attained.NONE
     made = Value(
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,

@@ -19,7 +19,7 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import enter_context
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed
-from stablelint.analysis.interpret.statements.assignment import bind, changed
+from stablelint.analysis.interpret.statements.assignment import bind, changed, held
 from stablelint.analysis.interpret.statements.loops import run_for, run_while
 from stablelint.analysis.interpret.statements.writing import forgotten, shortened, written_into
 from stablelint.analysis.values import lists
@@ -116,7 +116,7 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     if isinstance(node.op, ast.Add) and lists.is_list(current):
         bind(node.target, lists.concatenated(current, added, node, frame), frame)
         return
-    result = binary(type(node.op), current, added, node, frame)
+    result = held(binary(type(node.op), current, added, node, frame), current, node, frame)
     bind(node.target, result, frame)
     if current.kind in (Kind.TENSOR, Kind.ARRAY):
         written_into(current, result, frame)
