@@ -165,7 +165,7 @@ class Proposal:
 
     `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
     of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. `doubts`
-    are what is not shown of the types of its operands.
+    are what is not shown of the types of its operands, `takers` the operations of other findings that the rewrite is for.
     """
 
     template: str
@@ -181,6 +181,7 @@ class Proposal:
     program: tuple[Span | None, ...] = ()
     literals: tuple[Span | None, ...] = ()
     doubts: tuple[str, ...] = ()
+    takers: tuple[Span, ...] = ()
     filename: str | None = None
 
 

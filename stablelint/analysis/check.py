@@ -16,7 +16,7 @@ from stablelint.analysis.files.opened import opened
 from stablelint.analysis.files.passing import CALLED, dividing, divisors_of, passes_of, target_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.files.reading import names_handed_out
-from stablelint.analysis.findings import diagnose, finish, of_one_change
+from stablelint.analysis.findings import diagnose, finish, of_one_change, taker
 from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments, supposed_divisors
 from stablelint.analysis.interpret.interpreter import INTERPRETER
@@ -163,7 +163,7 @@ class _Analysis:
             **divisors_of(self._module, seen.divided, passed),
         }
         wanted = (d for d in self._diagnostics if rows is None or d.span.start.row in rows)
-        unique = {(d.code, d.span): d for d in wanted}
+        unique = {(d.code, d.span, taker(d)): d for d in wanted}
         return FileReport(
             filename,
             tuple(of_one_change(sorted(unique.values(), key=lambda d: d.sort_key))),

@@ -80,13 +80,28 @@ def of_one_change(found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
         yield _with_others(first, others) if others and first.proposals else first
 
 
+def taker(item: Diagnostic) -> Span | None:
+    """The operation elsewhere that takes what the first rewrite of a finding changes."""
+    best = next(iter(item.proposals), None)
+    outermost = best.program[-1] if best is not None and best.program and best.filename is None else None
+    return None if outermost == item.span else outermost
+
+
 def _with_others(first: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
     best, *further = first.proposals
     also = [*best.also]
     also += [part for one in others for part in one.proposals[0].also if part not in also]
-    steps = (Step(f"`{' '.join(one.expression.split())}` takes it too", one.span) for one in others)
-    proposals = (replace(best, also=tuple(also)), *further)
+    steps = (_taking_too(one) for one in others)
+    takers = tuple(span for span in map(taker, others) if span is not None)
+    proposals = (replace(best, also=tuple(also), takers=takers), *further)
     return replace(first, proposals=proposals, derivation=(*first.derivation, *steps))
+
+
+def _taking_too(item: Diagnostic) -> Step:
+    """Another operation that takes what one change is made of: the finding's own, or that which it has told of."""
+    told = (step for step in item.derivation if step.span == taker(item))
+    shown = next(told, Step(f"`{' '.join(item.expression.split())}` takes it", item.span))
+    return shown._replace(text=f"{shown.text} too")
 
 
 def _proved_later(site: Site, review: Review) -> Site:

@@ -79,6 +79,8 @@ class Rewriter:
                         changed = f"in {os.path.basename(part.filename)}, {changed}"
                     elsewhere = changed or elsewhere
             here = [one.anchor for one in proposal.also if one.anchor is not None and one.filename is None]
+            if proposal.filename is None and not proposal.also:
+                here += [one for one in proposal.program[-1:] if one is not None] + [*proposal.takers]
             check_taken_alone(self._file.tree, here if finding is not None else [])
         except SourceError as error:
             raise Withheld(str(error)) from error

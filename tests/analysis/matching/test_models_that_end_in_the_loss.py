@@ -111,6 +111,44 @@ def test_a_model_is_told_once_and_all_its_losses_change_with_it() -> None:
     assert "takes it too" in item.derivation[-1].text
 
 
+LOSSES = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return F.softmax(self.fc(x), dim=-1)
+
+
+def train(loader):
+    model = Net()
+    criterion, smoothed, squared = nn.CrossEntropyLoss(), nn.CrossEntropyLoss(label_smoothing=0.1), nn.MSELoss()
+    for x, y in loader:
+        out = model(x)
+        loss = {loss}
+        loss.backward()
+"""
+
+
+def test_several_losses_of_one_result_are_told_with_it() -> None:
+    code = LOSSES.format(loss="criterion(out, y) + smoothed(out, y)")
+    assert "        return self.fc(x)\n" in fixed(code)
+    (item,) = found(code)
+    assert [step.text for step in item.derivation if "takes it" in step.text] == [
+        "`criterion(out, y)` takes it",
+        "`smoothed(out, y)` takes it too",
+    ]
+
+
+@pytest.mark.parametrize("other", ["squared(out, x)", "out.log().mean()"])
+def test_a_softmax_stays_where_another_loss_takes_its_probabilities(other: str) -> None:
+    (item,) = [
+        one for one in found(LOSSES.format(loss=f"criterion(out, y) + {other}")) if one.code == "SL301"
+    ]
+    assert item.fix_withheld == "`out`, which would change, is used on line 18 too"
+
+
 def test_a_loss_of_the_same_name_in_another_function_is_another(tmp_path: Path) -> None:
     code = "net = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())\ncriterion = nn.BCELoss()\n\n\n"
     code += "def other(x, y):\n    criterion = nn.CrossEntropyLoss()\n    return criterion(x, y)\n\n\n"
