@@ -17,7 +17,12 @@ from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once
 from stablelint.codemod.proof import handled
 from stablelint.codemod.proof.safe import caution
-from stablelint.codemod.proof.sharing import callers_of_chain, check_taken_alone, check_unshared
+from stablelint.codemod.proof.sharing import (
+    callers_of_chain,
+    check_taken_alone,
+    check_unshared,
+    takers_elsewhere,
+)
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
@@ -80,7 +85,7 @@ class Rewriter:
                     elsewhere = changed or elsewhere
             here = [one.anchor for one in proposal.also if one.anchor is not None and one.filename is None]
             if proposal.filename is None and not proposal.also:
-                here += [one for one in proposal.program[-1:] if one is not None] + [*proposal.takers]
+                here += takers_elsewhere(self._file.tree, proposal)
             check_taken_alone(self._file.tree, here if finding is not None else [])
         except SourceError as error:
             raise Withheld(str(error)) from error

@@ -11,7 +11,7 @@ from stablelint.codemod.flow.nodes import OF_SHAPE, readers, viewed
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Span
+from stablelint.diagnostic import Proposal, Span
 from stablelint.syntax.order import keeps_order, order_readers
 
 
@@ -83,6 +83,18 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
     others = ", ".join(map(str, sorted(called - known)))
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
+
+
+def takers_elsewhere(tree: Tree, proposal: Proposal) -> list[Span]:
+    """The operations of other functions that a change of what its own function returns is made for."""
+    function = _function_at(tree, proposal.span)
+    outermost = [one for one in (*proposal.program[-1:], *proposal.takers) if one is not None]
+    return [one for one in outermost if _function_at(tree, one) is not function]
+
+
+def _function_at(tree: Tree, span: Span) -> ast.AST | None:
+    node = tree.find(span)
+    return None if node is None else function_of(tree, node)
 
 
 def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:

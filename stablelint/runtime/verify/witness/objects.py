@@ -203,11 +203,12 @@ def _tree(kind: type) -> ast.ClassDef | None:
     return found if isinstance(found, ast.ClassDef) else None
 
 
-def _attributes(kind: type) -> set[str]:
+@lru_cache(maxsize=1024)
+def _attributes(kind: type) -> frozenset[str]:
     """What objects of the class have: of its classes, and of what they write to `self`."""
     trees = [tree for each in kind.__mro__ if (tree := _tree(each)) is not None]
     named = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-    return {node.attr for node in named if isinstance(node.ctx, ast.Store)} | set(dir(kind))
+    return frozenset(node.attr for node in named if isinstance(node.ctx, ast.Store)) | set(dir(kind))
 
 
 def parameters_of(kind: type) -> dict[str, Uses]:
