@@ -44,7 +44,7 @@ from stablelint.syntax.relevance import brings_torch, concerns, is_checked
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
 
-BUDGET = 300  # statements that the calls within one function may interpret
+BUDGET = 200  # statements that the calls within one function may interpret
 _FINAL_ACTIVATIONS = frozenset({"softmax", "sigmoid", "log_softmax"})  # what a classifier ends in
 _LOSSES = having("loss")
 _OTHERS = "other calls may pass something else, for which the rewrite would be wrong"
@@ -235,7 +235,8 @@ class _Analysis:
         if not root.risky:
             self._session.observe = ignore
         self._session.running = [id(root.function.node)]
-        inline.execute_function(root.function, frame, root.idle)
+        frame.idle = root.idle
+        inline.execute_function(root.function, frame, root.ending)
         self._session.running = []
         self._run_nested(root, frame)
         if root.risky:

@@ -45,6 +45,15 @@ _FAITHFUL = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What running a method may do to its object, itself or through what it runs on it."""
+
+    alters: frozenset[str]  # the attributes that it may change
+    called: frozenset[str]  # and those that it calls, its own name among them
+    hands_out: bool  # others may get the object, and change all of it
+
+
 @dataclass(eq=False)
 class FunctionInfo:
     """A function and where it stands."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
@@ -18,6 +18,7 @@ from stablelint.analysis.interpret.statements.execution import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance
+from stablelint.syntax.slicing import idle_statements
 from stablelint.syntax.walk import children, descendants
 
 
@@ -31,7 +32,8 @@ class Root:
     references: int = 0
     risky: bool = False
     ungraded: bool = False  # all that call it here do so without gradients
-    idle: int = 0  # statements at its end of which nothing is to be learnt
+    ending: int = 0  # statements at its end of which nothing is to be learnt
+    idle: frozenset[int] = frozenset()  # ids of those of whose calls nothing is
 
     @property
     def nested(self) -> list[FunctionNode]:
@@ -69,7 +71,7 @@ def survey(
     names = {root.function.name for root in roots} | divided.keys()
     for root in roots:
         if not root.risky and not root.nested:
-            root.idle = _idle_after(root.function.node, names)
+            _spare(root, names)
     tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
     return Survey(roots, frozenset(body.words), tells, divided)
 
@@ -103,14 +105,25 @@ def _computes_default(root: Root) -> bool:
     return root.risky and any(isinstance(d, COMPUTED) for d in (*given.defaults, *given.kw_defaults))
 
 
-def _idle_after(function: FunctionNode, names: set[str]) -> int:
-    """How many statements at the end of a function call none of the functions with these names."""
-    body = [] if isinstance(function, ast.Lambda) else function.body
-    for count, statement in enumerate(reversed(body)):
-        calls = (n for n in descendants(statement) if isinstance(n, ast.Call))
-        if any(called_name(n) in names or isinstance(n.func, ast.Subscript) for n in calls):
-            return count
-    return 0
+def _spare(root: Root, names: set[str]) -> None:
+    """Marks the statements of a function that have no influence on what it passes to those with these names."""
+    body = [] if isinstance(root.function.node, ast.Lambda) else root.function.node.body
+    root.ending = next((i for i, one in enumerate(reversed(body)) if any(_calls(one, names))), 0)
+    root.idle = idle_statements(body, frozenset(), lambda statement: _passed(_calls(statement, names)))
+
+
+def _calls(statement: ast.stmt, names: set[str]) -> Iterator[ast.Call]:
+    """The calls in a statement of functions with one of these names, or that are looked up."""
+    calls = (n for n in descendants(statement) if isinstance(n, ast.Call))
+    return (call for call in calls if called_name(call) in names or isinstance(call.func, ast.Subscript))
+
+
+def _passed(calls: Iterable[ast.Call]) -> Iterator[ast.expr]:
+    """What calls pass, and the objects whose methods they call."""
+    for call in calls:
+        yield from (*call.args, *(keyword.value for keyword in call.keywords))
+        if isinstance(call.func, ast.Attribute) and called_name(call.func.value) != "super":
+            yield call.func.value
 
 
 def _wanted(found: list[Root], wanted: set[str]) -> list[Root]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
+from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
@@ -21,6 +21,7 @@ IN_PLACE = _FOLLOWING - having("layout")  # those among them that leave each ele
 _CASTS = having("cast")
 _FOLLOWED = 3  # of them in a row
 HELD = "&"  # before a parameter's name: the tensor that was passed, whatever the name stands for by now
+MAX_DEPTH = 6  # of calls within calls, beyond which none is followed
 Observer = Callable[[Value, "Frame"], None]
 
 
@@ -209,6 +210,7 @@ class Frame:
     caught: int = 0  # `try` statements around this point that catch a division by zero
     raised: State | None = None  # what holds where a statement of the innermost of them raises
     cost: int = 1  # of a statement, from the budget
+    idle: frozenset[int] = frozenset()  # ids of statements of whose calls nothing is to be learnt
     statement: ast.stmt | None = None
 
 
@@ -287,6 +289,12 @@ class Session:
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
+    effects: dict[tuple[int, int], Effects] = field(
+        default_factory=dict
+    )  # of methods, by class id and their own
+    idle: dict[int, frozenset[int]] = field(
+        default_factory=dict
+    )  # statements of constructors in other files, by id
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     default_dtype: str | None = None  # as `torch.set_default_dtype` set it
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
@@ -311,6 +319,8 @@ class Session:
             self.memo,
             self.globals,
             self.lineage,
+            self.effects,
+            self.idle,
             self.instances,
         ):
             table.clear()

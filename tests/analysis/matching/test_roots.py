@@ -18,15 +18,23 @@ def surveyed(text: str, package: str = "package") -> Survey:
     return survey(module_of(source, Path("m.py"), package), NEEDS, lambda: False, dict)
 
 
-def test_a_function_that_only_passes_values_on_is_idle_after_the_last_call() -> None:
-    assert {root.function.name: root.idle for root in surveyed(CALLER + RISKY).roots} == {
+def test_a_function_that_only_passes_values_on_ends_with_the_last_call() -> None:
+    assert {root.function.name: root.ending for root in surveyed(CALLER + RISKY).roots} == {
         "f": 2,
         "_entropy": 0,
     }
 
 
+def test_calls_whose_results_nobody_passes_on_are_idle() -> None:
+    text = "def f(x):\n    a = g(x)\n    b = h(x)\n    return _entropy(a)\n"
+    (root, _) = surveyed(text + RISKY).roots
+    kept, spare = root.function.node.body[:2]
+    assert id(spare) in root.idle
+    assert id(kept) not in root.idle
+
+
 def test_in_a_script_a_call_may_stand_for_any_method() -> None:
-    assert [root.idle for root in surveyed(CALLER + RISKY, package="").roots] == [0, 0]
+    assert [root.ending for root in surveyed(CALLER + RISKY, package="").roots] == [0, 0]
     assert surveyed(RISKY, package="").body_tells
 
 

@@ -23,15 +23,16 @@ from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opene
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
+from stablelint.analysis.values.state import HELD, MAX_DEPTH, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.signatures import defaults_of, parameters, placed
+from stablelint.syntax.slicing import idle_statements
 
-MAX_DEPTH = 6
-COST_ELSEWHERE = 4  # of a statement in another file
+COST_ELSEWHERE = 6  # of a statement in another file
+_COST_OF_CONSTRUCTION = 4  # of one in a constructor there, where few statements matter
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 _WRITABLE = frozenset({Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING})
@@ -196,7 +197,9 @@ def _build(
 
 
 def _cost(function: FunctionInfo, frame: Frame) -> int:
-    return COST_ELSEWHERE if frame.session.is_elsewhere(function.module) else 1
+    if not frame.session.is_elsewhere(function.module):
+        return 1
+    return _COST_OF_CONSTRUCTION if function.name == "__init__" else COST_ELSEWHERE
 
 
 def _is_telling(function: FunctionInfo) -> bool:
@@ -263,6 +266,8 @@ def run_function(
     inner.state.attributes = dict(frame.state.attributes)
     inner.state.nonempty = frame.state.nonempty
     inner.state.selecting = frame.state.selecting
+    if function.name == "__init__":
+        inner.idle = _idle_in_constructor(function, frame)
     session.running.append(id(function.node))
     reserved = 0 if frame.reporting or session.building else session.budget // _RESERVED
     session.budget -= reserved
@@ -274,12 +279,30 @@ def run_function(
     return inner
 
 
-def execute_function(function: FunctionInfo, inner: Frame, idle: int = 0) -> None:
-    """Runs the body of a function, but for its last `idle` statements, or the expression of a lambda."""
+def _idle_in_constructor(function: FunctionInfo, frame: Frame) -> frozenset[int]:
+    """The statements of a constructor in another file that set what the file under analysis never speaks of."""
+    session = frame.session
+    if session.home is None or not session.is_elsewhere(function.module):
+        return frozenset()
+    known = session.idle.get(id(function.node))
+    if known is None:
+        body = [] if isinstance(function.node, ast.Lambda) else function.node.body
+        known = idle_statements(body, session.home.sights.names, _done_for_itself)
+        session.idle[id(function.node)] = known
+    return known
+
+
+def _done_for_itself(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement computes that assigns nothing: it may set attributes by what it calls."""
+    return [statement.value] if isinstance(statement, ast.Expr) else []
+
+
+def execute_function(function: FunctionInfo, inner: Frame, ending: int = 0) -> None:
+    """Runs the body of a function, but for its last `ending` statements, or the expression of a lambda."""
     if isinstance(function.node, ast.Lambda):
         inner.returns.append(inner.session.interpreter.evaluate(function.node.body, inner))
     else:
-        inner.session.interpreter.execute(function.node.body[: len(function.node.body) - idle], inner)
+        inner.session.interpreter.execute(function.node.body[: len(function.node.body) - ending], inner)
 
 
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:

@@ -10,7 +10,7 @@ from math import inf
 
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.counters import least_count
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
@@ -27,12 +27,12 @@ from stablelint.analysis.interpret.objects.lineage import (
 )
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import (
+    all_written,
     disowned,
     exposed,
     forgotten,
     is_tested,
     replaced,
-    written_into,
 )
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
@@ -141,13 +141,13 @@ def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     if instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
         return
     own, held = instance.data[0], frame.state.attributes
-    run = _run_by(own, method, frame)
-    _forget(instance, frozenset().union(*(one.alters for one in run)), frame)
-    if any(one.receivers is None for one in run):  # whoever has the object can change all of it
+    effects = _effects_of(method, own, frame)
+    _forget(instance, effects.alters, frame)
+    if effects.hands_out:  # whoever has the object can change all of it
         kept = {attr for key, attr in held if key == instance.key}
         _forget(instance, kept | instance.data[1].settled().keys(), frame)
         disowned(instance, "", frame)
-    for name in {method.name}.union(*(one.touches.called for one in run)) if held else ():
+    for name in effects.called if held else ():
         if definition(own, name, frame) is None:
             thing = held.get((instance.key, name)) or instance_attribute(instance, name, own.node, frame)
             exposed(thing.key, "", frame)
@@ -196,6 +196,7 @@ def _may_forget(instance: Value, frame: Frame) -> bool:
 def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
     held, made = frame.state.attributes, instance.data[1]
     own = {} if instance.op == "self" else {**instance.data[0].fields, **made.settled()}
+    written: list[tuple[Value, Value]] = []
     for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
         tested = is_tested(read, frame)
@@ -207,9 +208,11 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
         after = _reassigned(instance, attr, before, instance.node or instance.data[0].node, frame)
         held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
         if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
-            written_into(before, after, frame)
+            written.append((before, after))
         elif before.kind in (Kind.SEQUENCE, Kind.MAPPING):
             replaced(before, forgotten(before, instance.data[0].node, frame), frame)
+    if written:
+        all_written(written, frame)
 
 
 def let_run(thing: Value, frame: Frame) -> None:
@@ -235,6 +238,19 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
         frame.state.attributes[instance.key, attr] = frame.graph.unknown(attr, node)
         return True
     return False
+
+
+def _effects_of(method: FunctionInfo, info: ClassInfo, frame: Frame) -> Effects:
+    """What a method does to an object of a class: it, those that it overrides, and those that they run on it."""
+    known = frame.session.effects.get((id(info), id(method)))
+    if known is None:
+        run = _run_by(info, method, frame)
+        known = frame.session.effects[id(info), id(method)] = Effects(
+            frozenset().union(*(one.alters for one in run)),
+            frozenset({method.name}).union(*(one.touches.called for one in run)),
+            any(one.receivers is None for one in run),
+        )
+    return known
 
 
 def _run_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> list[FunctionInfo]:

@@ -26,7 +26,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import NOTHING_RAISED
-from stablelint.analysis.values.state import HELD, Frame, State
+from stablelint.analysis.values.state import HELD, MAX_DEPTH, Frame, State
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.operations import having
@@ -44,8 +44,9 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
     for statement in body:
         if frame.state.dead:
             return
+        idle = id(statement) in frame.idle
         if not frame.reporting:
-            frame.session.budget -= frame.cost
+            frame.session.budget -= min(frame.cost, 1) if idle else frame.cost
             if frame.session.budget <= 0:
                 frame.state.dead = True
                 frame.returns.append(frame.graph.unknown())
@@ -54,9 +55,10 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
             frame.raised = merge(frame.graph, frame.raised, frame.state.copy(), id(frame.function))
         handler = _HANDLERS.get(type(statement))
         if handler is not None:
-            previous, frame.statement = frame.statement, statement
+            previous, depth = frame.statement, frame.depth
+            frame.statement, frame.depth = statement, MAX_DEPTH if idle else depth
             handler(statement, frame)
-            frame.statement = previous
+            frame.statement, frame.depth = previous, depth
 
 
 def _expression(node: ast.Expr, frame: Frame) -> None:

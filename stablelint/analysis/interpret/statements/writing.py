@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -28,26 +28,49 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
     A name of the same tensor stands for the result; of a view of it, or of what it is a view of, nothing is known.
     """
+    all_written([(target, result)], frame)
 
-    def renewed(value: Value) -> Value:
-        if value.key == target.key and value.kind in STORED:
-            computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
-            return join(frame.graph, [value, result]) if computed_apart else result
-        return replace(unread(value, frame), origin=frozenset(_storage(value)))
 
-    own = _storage(target)
-    result.origin |= own
-    for key in own:
-        frame.graph.written.setdefault(key, frame.graph.youngest)
-    if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
-        _forget_other_arguments(own, frame)
-    roots = {*own, *_held_anywhere(target, frame)}
-    _replace(roots, result, renewed, frame)
+def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
+    """`written_into` for several targets and their results at once."""
+    writes: dict[int, list[tuple[Value, Value]]] = {}
+    if any(_is_anything(target) for target, _ in pairs):
+        anywhere = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], frame)
+    for target, result in pairs:
+        own = _storage(target)
+        result.origin |= own
+        for key in own:
+            frame.graph.written.setdefault(key, frame.graph.youngest)
+        if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
+            _forget_other_arguments(own, frame)
+        held = _held_by(_holders_of(target, frame), frame)
+        for root in own.union(held, anywhere if _is_anything(target) else ()):
+            writes.setdefault(root, []).append((target, result))
+    _rewrite(lambda value: _overwritten(value, writes, frame), frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
-        lost = Value("written", frame.graph.fresh(), Kind.TENSOR, node=result.node, module=frame.module)
-        _replace(roots, lost, None, around)
+        lost = Value("written", frame.graph.fresh(), Kind.TENSOR, module=frame.module)
+        _replace(writes.keys(), lost, around)
         around = around.closure
+
+
+def _overwritten(
+    value: Value, writes: Mapping[int, Sequence[tuple[Value, Value]]], frame: Frame
+) -> Value | None:
+    """What a value has become, into whose elements something may be written; None where nothing is."""
+    if value.kind not in STORED:
+        return None
+    storage = _storage(value)
+    if writes.keys().isdisjoint(storage):
+        return None
+    met = {id(result): (target, result) for key in storage if key in writes for target, result in writes[key]}
+    if any(value is result or value.key == result.key for _, result in met.values()):
+        return None
+    target, result = next(iter(met.values()))
+    if len(met) == 1 and value.key == target.key:
+        computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
+        return join(frame.graph, [value, result]) if computed_apart else result
+    return replace(unread(value, frame), origin=frozenset(storage))
 
 
 def _forget_other_arguments(own: set[int], frame: Frame) -> None:
@@ -161,7 +184,7 @@ def trained(values: Iterable[Value], frame: Frame) -> None:
     for value in list(values):
         trained(lists.held_by(value).values(), frame)
         if value.kind is Kind.TENSOR and value.op != "parameter":
-            _replace(_storage(value), trainable(value, frame), None, frame)
+            _replace(_storage(value), trainable(value, frame), frame)
 
 
 def trainable(value: Value, frame: Frame) -> Value:
@@ -172,14 +195,12 @@ def trainable(value: Value, frame: Frame) -> Value:
     )  # fmt: skip
 
 
-def _replace(roots: set[int], result: Value, renewed: Callable[[Value], Value] | None, frame: Frame) -> None:
-    """Puts `result`, or what is `renewed`, for all that shares elements with one of `roots`."""
+def _replace(roots: Set[int], result: Value, frame: Frame) -> None:
+    """Puts `result` for all that shares elements with one of `roots`."""
 
     def become(value: Value) -> Value | None:
         shares = value.kind in STORED and value is not result and value.key != result.key
-        if not shares or roots.isdisjoint(_storage(value)):
-            return None
-        return renewed(value) if renewed is not None else result
+        return result if shares and not roots.isdisjoint(_storage(value)) else None
 
     _rewrite(become, frame)
 
@@ -208,34 +229,41 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
     return lists.holding(value, parts, frame.graph.fresh())
 
 
-def _held_anywhere(target: Value, frame: Frame) -> Iterator[int]:
-    """Keys of the tensors that `target` may be, where objects yield it of which no more is known than what they hold."""
-    holders: list[Value] = []
-    anything = False
-    for source in _sources(target):
+def _is_anything(value: Value) -> bool:
+    """Whether a value may be whatever is held anywhere."""
+    return any(_is_opaque(source) and source.op != "attribute" for source in _sources(value))
+
+
+def _holders_of(value: Value, frame: Frame) -> Iterator[Value]:
+    """The objects of which no more is known than what they hold, one of which a value may be."""
+    for source in _sources(value):
         if _is_opaque(source):
-            holders.append(source)
-            anything = anything or source.op != "attribute"
+            yield source
         elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
             kept = source.first.data[1].settled().get(source.name)
-            holders += [frame.graph.sequence([kept])] if kept is not None else []
-    if anything:
-        holders += [*frame.state.names.values(), *frame.state.attributes.values()]
+            if kept is not None:
+                yield frame.graph.sequence([kept])
+
+
+def _held_by(holders: Iterable[Value], frame: Frame) -> set[int]:
+    """Keys of the tensors that objects hold, at whatever depth."""
+    pending, keys = list(holders), set[int]()
     seen: set[int] = set()
     told: set[int] = set()  # identities: equal values can have their elements in two places
-    while holders:
-        holder = holders.pop()
+    while pending:
+        holder = pending.pop()
         if holder.key in seen:
             continue
         seen.add(holder.key)
         held = _held_in(holder, frame)
-        holders += held
+        pending += held
         for one in held:
             if id(one) not in told:
                 told.add(id(one))
                 for part in lists.leaves(one):
                     if part.kind in STORED:
-                        yield from _storage(part)
+                        keys |= _storage(part)
+    return keys
 
 
 def _is_opaque(value: Value) -> bool:
@@ -289,4 +317,6 @@ def _is_shown(value: Value) -> bool:
 
 def _storage(value: Value) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
+    if not _shown(value):
+        return {value.key, *value.origin}
     return {key for one in _sources(value) for key in (one.key, *one.origin)}
