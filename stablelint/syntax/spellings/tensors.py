@@ -80,7 +80,7 @@ randn           size                      torch.randn +draw +create +default-typ
 randn_like      input                     torch.randn_like +draw +like +floating +extent
 randint         low,high,size             torch.randint +draw +create +whole +exact
 randperm        n                         torch.randperm +draw +create +whole +exact
-bernoulli       input                     torch.bernoulli .bernoulli +draw +exact +real
+bernoulli       input,p                   torch.bernoulli .bernoulli +draw +exact +real
 multinomial     input,num_samples         torch.multinomial .multinomial +draw +exact
 normal          mean,std                  torch.normal +draw +floating
 uniform_        input,from,to             .uniform_ +draw

@@ -29,7 +29,7 @@ def _extents(tensor: Value) -> Iterator[Value]:
             new = [v for v in given if v is not None and v.kind is not Kind.NUMBER and v.key not in seen]
             seen.update(v.key for v in new)
             pending += new
-        elif part.op in _MADE:
+        elif part.op in _MADE and "input" not in part.operands:
             for name, size in part.operands.items():
                 if name == "size" or name.startswith("more"):
                     yield from size.data if size.kind is Kind.SEQUENCE and size.data else [size]

@@ -19,6 +19,7 @@ NOT_EMPTY = [
     "torch.cat([torch.ones(n), x]) / n",
     "torch.ones(n) @ x / n",
     "x.type_as(torch.arange(n)) / n",
+    "x.new_empty(3).bernoulli_(n).div_(n)",
 ]
 
 
