@@ -17,6 +17,7 @@ from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.matchers.tree import contexts, end
+from stablelint.syntax.names import spelled
 
 __all__ = (
     "Frame", "Kind", "Observed", "Review", "Rule", "Sites", "Value", "is_autocast", "is_under_autocast", "made_from",
@@ -51,7 +52,7 @@ def scope_of(frame: Frame) -> ast.AST:
 
 def is_autocast(head: ast.expr) -> bool:
     """Whether what stands behind a `with` is an autocast that is not switched off."""
-    text = ast.unparse(head)
+    text = spelled(head)
     return text.partition("(")[0].rpartition(".")[2] == "autocast" and "enabled=False" not in text
 
 

@@ -22,6 +22,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
@@ -134,7 +135,7 @@ def _modules_in(module: ModuleInfo) -> frozenset[str]:
 
 def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
     """Whether a call is one of something that stands for a module."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func).removesuffix(".forward") in modules
+    return isinstance(node, ast.Call) and spelled(node.func).removesuffix(".forward") in modules
 
 
 @lru_cache(maxsize=1)
@@ -143,7 +144,7 @@ def trained_in(module: ModuleInfo) -> frozenset[str]:
     tree = module.source.tree
     trains = module.mentions("backward", "manual_backward")
     return frozenset(
-        ast.unparse(call.func)
+        spelled(call.func)
         for root in ((tree, *functions_below(tree)) if trains else ())
         for back in backs_in(root)
         for call in models_of(back, root, module)
@@ -173,7 +174,7 @@ def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWE
 
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
     """Whether a call is one of a name or an attribute of `self`, of a tensor, that no import explains."""
-    func, text = call.func, ast.unparse(call.func).removeprefix("self.")
+    func, text = call.func, spelled(call.func).removeprefix("self.")
     if not call.args or "." in text or not isinstance(func, ast.Name | ast.Attribute):
         return False
     return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
@@ -181,7 +182,7 @@ def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
 
 def is_namespace(node: ast.expr | None) -> bool:
     """Whether an expression is `torch` or one of its modules, by the names everybody gives them."""
-    return node is not None and ast.unparse(node) in _NAMESPACES
+    return node is not None and spelled(node) in _NAMESPACES
 
 
 def operand_of(call: ast.AST) -> ast.expr | None:
@@ -220,4 +221,4 @@ def _heads(node: ast.AST, root: ast.AST) -> list[str]:
     """What stands behind the `with` of the blocks around a node, and the decorators of the functions."""
     functions = [n for n in (*ancestors(node, root), root) if isinstance(n, Function)]
     decorators = [d for function in functions for d in function.decorator_list]
-    return list(map(ast.unparse, (*contexts(node, root), *decorators)))
+    return list(map(spelled, (*contexts(node, root), *decorators)))

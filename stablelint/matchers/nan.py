@@ -20,6 +20,7 @@ from stablelint.matchers.common import (
     scope_of,
 )
 from stablelint.matchers.tree import ancestors, called, calls_below
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import VIEWS, having
 
 _LOSSES = having("loss")
@@ -58,7 +59,7 @@ def _is_reported_before(nan: Value, frame: Frame) -> bool:
     if not (nan.assumed and nan.name):
         return False
     calls = calls_below(scope_of(frame))
-    return any(called(c).endswith("isnan") and nan.name in map(ast.unparse, c.args) for c in calls)
+    return any(called(c).endswith("isnan") and nan.name in map(spelled, c.args) for c in calls)
 
 
 def _compared(value: Value, left: bool) -> str | None:
@@ -66,7 +67,7 @@ def _compared(value: Value, left: bool) -> str | None:
     node = value.node
     if not isinstance(node, ast.Compare) or len(node.comparators) != 1:
         return None
-    return ast.unparse(node.left if left else node.comparators[0])
+    return spelled(node.left if left else node.comparators[0])
 
 
 @observes("where|masked_fill nan")
@@ -119,7 +120,7 @@ def _skipped_steps(review: Review, rule: Rule) -> Sites:
 
 
 def _text(value: Value) -> str:
-    return value.name or (ast.unparse(value.node) if isinstance(value.node, ast.expr) else "")
+    return value.name or (spelled(value.node) if isinstance(value.node, ast.expr) else "")
 
 
 def _is_nan(value: Value) -> bool:

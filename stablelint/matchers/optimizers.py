@@ -8,6 +8,7 @@ from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, ob
 from stablelint.matchers.names import assigned_in
 from stablelint.matchers.tree import arguments, called, calls_below, calls_in, end, receiver, start, subject
 from stablelint.numerics.formats import FLOAT16, round_to
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import nodes_below
 
 _ADAPTIVE = tuple(f"torch.optim.{name}" for name in ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop"))
@@ -98,4 +99,4 @@ def _is_half(model: str, before: tuple[int, int], root: ast.AST) -> bool:
 def _cast(call: ast.expr) -> str:
     """The text of what is cast, once or several times in a row."""
     of = receiver(call) if called(call) in _CASTS else None
-    return _cast(of) if of is not None else ast.unparse(call)
+    return _cast(of) if of is not None else spelled(call)

@@ -9,6 +9,7 @@ from stablelint.matchers.names import parameters_of
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import ancestors, contexts
 from stablelint.syntax import precision
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants
 
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})
@@ -79,7 +80,7 @@ def _unscaled_backward(steps: list[Step], review: Review, rule: Rule) -> Sites:
 def _has_no_scaler(step: Step) -> bool:
     """Whether a call stands in the arm of a test in which there is no scaler: `if scaler is not None: … else: …`."""
     path = [step.node, *ancestors(step.node, step.root)]
-    for test in (n for n in path if isinstance(n, ast.If) and "scaler" in ast.unparse(n.test).lower()):
+    for test in (n for n in path if isinstance(n, ast.If) and "scaler" in spelled(n.test).lower()):
         compared = (n for n in descendants(test.test) if isinstance(n, ast.Compare))
         denied = isinstance(test.test, ast.UnaryOp) or any(isinstance(n.ops[0], ast.Is) for n in compared)
         if any(n in (test.body if denied else test.orelse) for n in path):

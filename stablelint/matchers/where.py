@@ -20,6 +20,7 @@ from stablelint.analysis.proof.replacement import (
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Review, Rule, Sites, Value, observes
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import children, descendants, nodes_below
 
@@ -158,7 +159,7 @@ def _can_double(site: Site, later: Replacement) -> bool:
     if outer is None or _is_read_beyond(site, outer):
         return False
     text = site.texts.get(site.judgement.operand)
-    return any(ast.unparse(node) == text for node in descendants(test.node) if isinstance(node, ast.expr))
+    return any(spelled(node) == text for node in descendants(test.node) if isinstance(node, ast.expr))
 
 
 def _is_read_beyond(site: Site, outer: ast.AST) -> bool:

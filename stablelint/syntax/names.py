@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from stablelint.syntax.remembered import remembered
+
 LOOKUPS = frozenset({"globals", "locals", "vars", "dir", "eval", "exec"})
 """Builtins by which names are read by their texts."""
 
@@ -105,8 +107,11 @@ def dotted(node: ast.AST) -> str:
 
 
 def spelled(node: ast.AST) -> str:
-    """The text of an expression, as `ast.unparse` has it; that of dotted names at a small part of the price."""
-    return dotted(node) or ast.unparse(node)
+    """The text of an expression, as `ast.unparse` has it, which is asked once for each."""
+    return dotted(node) or _unparsed(node)
+
+
+_unparsed = remembered(ast.unparse)
 
 
 def called_name(node: ast.expr) -> str:

@@ -29,6 +29,7 @@ from stablelint.matchers.tree import (
     mentions,
     start,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
@@ -106,7 +107,7 @@ def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
         isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
         for place in places
         if place is not None
-        for one in (place, *(n.value for n in assigned_in(ast.unparse(place), module.source.tree)))
+        for one in (place, *(n.value for n in assigned_in(spelled(place), module.source.tree)))
         if one is not None
         for n in descendants(one)
     )
@@ -130,7 +131,7 @@ def copied_generator(review: Review, rule: Rule) -> Sites:
     transforms = [i for i in classes_of(review) if _methods(i, "__call__") and module.sights.calls(i.name)]
     for info in (*_data_sets(review), *(transforms if with_workers else ())):
         reading = [n for m in _reading(info, *_READING, "__call__") for n in descendants(m)]
-        drawn = {ast.unparse(n) for n in reading if isinstance(n, ast.Attribute | ast.Name)}
+        drawn = {spelled(n) for n in reading if isinstance(n, ast.Attribute | ast.Name)}
         inside = [n for m in _methods(info, "__init__") for n in nodes_in(m, ast.Assign)]
         for made in (*inside, *nodes_in(tree, ast.Assign)):
             generators = (made_by(n, module) in _GENERATORS for n in calls_below(made.value))
@@ -178,7 +179,7 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
 
 def _fitted(root: ast.AST, loaders: set[str]) -> set[str]:
     """The first loader that each call of a `fit` is given: the one that it trains on."""
-    given = [list(map(ast.unparse, arguments(call))) for call in calls_in(root, "fit")]
+    given = [list(map(spelled, arguments(call))) for call in calls_in(root, "fit")]
     return {text for texts in given for text in [t for t in texts if t in loaders][:1]}
 
 
@@ -203,7 +204,7 @@ def _loaders_in(node: ast.Assign) -> Iterator[tuple[set[str], ast.expr]]:
             yield set(texts), made
     for key, value in pairs:
         if key is not None:
-            yield {f"{text}[{ast.unparse(key)}]" for text in texts}, value
+            yield {f"{text}[{spelled(key)}]" for text in texts}, value
 
 
 def _iterated(root: ast.AST) -> Iterator[str]:
@@ -214,18 +215,18 @@ def _iterated(root: ast.AST) -> Iterator[str]:
             sources += [n for n in nodes_in(root, ast.Call) if called(n) == "iter"]
         for node in (n for source in sources for n in descendants(source)):
             if isinstance(node, ast.Name | ast.Attribute):
-                yield ast.unparse(node)
+                yield spelled(node)
             elif isinstance(node, ast.Subscript):
-                yield from (f"{ast.unparse(node.value)}[{key}]" for key in _keys_of(node.slice, loop))
+                yield from (f"{spelled(node.value)}[{key}]" for key in _keys_of(node.slice, loop))
 
 
 def _keys_of(key: ast.expr, loop: ast.AST) -> Iterator[str]:
     """A constant key, or the constants that a variable one is compared to: `if phase == "train":` around the backward."""
     if isinstance(key, ast.Constant):
-        yield ast.unparse(key)
+        yield spelled(key)
     tests = (n for outer in nodes_in(loop, ast.If) if backs_in(outer) for n in descendants(outer.test))
     for test in (n for n in tests if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq)):
-        yield from (ast.unparse(c) for c in test.comparators if ast.dump(test.left) == ast.dump(key))
+        yield from (spelled(c) for c in test.comparators if ast.dump(test.left) == ast.dump(key))
 
 
 def _training_loops(root: ast.AST) -> list[ast.stmt]:
@@ -252,7 +253,7 @@ def _given_as(parameter: str, function: Function, root: ast.AST) -> Iterator[str
         given = argument(call, parameter)
         given = call.args[place] if place < min(len(call.args), len(names)) else given
         if given is not None:
-            yield ast.unparse(given)
+            yield spelled(given)
 
 
 def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:

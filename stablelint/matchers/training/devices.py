@@ -18,6 +18,7 @@ from stablelint.matchers.common import (
 from stablelint.matchers.names import qualified
 from stablelint.matchers.training.shapes import Shape, Shapes
 from stablelint.matchers.tree import around, contexts, mentions
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 
 _CREATIONS = having("create") | {"tensor"}
@@ -123,7 +124,7 @@ class _Devices:
 
 def _names_type(given: Value) -> bool:
     """Whether what `.to(…)` is given is an element type: `.to(x.dtype)`, or a name for one."""
-    return isinstance(given.node, ast.expr) and ast.unparse(given.node).endswith("dtype")
+    return isinstance(given.node, ast.expr) and spelled(given.node).endswith("dtype")
 
 
 def _made(value: Value) -> str:

@@ -98,7 +98,7 @@ def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool
     if operation_of(call) in _MOVES and _is_of_batch(text, call, root):
         return True
     annotation = parameters_of(root).get(text)
-    return annotation is not None and ast.unparse(annotation).rpartition(".")[2] == "Tensor"
+    return annotation is not None and spelled(annotation).rpartition(".")[2] == "Tensor"
 
 
 def _is_of_batch(name: str, call: ast.Call, root: ast.AST) -> bool:
@@ -134,13 +134,13 @@ def volatile(review: Review, rule: Rule) -> Sites:
     """`Variable(x, volatile=True)`, or `volatile=evaluation`, where nothing else switches recording off."""
     for call, root in _variables(review):
         asked = argument(call, "volatile")
-        if asked is not None and ast.unparse(asked) != "False" and not graph_is_off(call, root):
+        if asked is not None and spelled(asked) != "False" and not graph_is_off(call, root):
             yield site_at(review, rule, call, shown=isinstance(asked, ast.Constant))
     for root in functions_naming(review, "volatile"):
         for node in nodes_in(root, ast.Assign):
             target = node.targets[0]
             if isinstance(target, ast.Attribute) and target.attr == "volatile":
-                if ast.unparse(node.value) == "True" and not graph_is_off(node, root):
+                if spelled(node.value) == "True" and not graph_is_off(node, root):
                     yield site_at(review, rule, target)
 
 
@@ -159,7 +159,7 @@ def data_attribute(review: Review, rule: Rule) -> Sites:
     module = review.module
     for root in functions_naming(review, "data"):
         for node in nodes_in(root, ast.Attribute):
-            if node.attr == "data" and ast.unparse(node.value) not in module.imports.keys() | {"self"}:
+            if node.attr == "data" and spelled(node.value) not in module.imports.keys() | {"self"}:
                 if not qualified(node.value, module).startswith("torch.") and not _is_object(
                     node.value, root
                 ):

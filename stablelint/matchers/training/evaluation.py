@@ -44,6 +44,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below, nodes_in
 
@@ -81,7 +82,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
         for call in sorted(calls_in(root), key=start):
             loop = _turns(call, root)
             # What a loop that trains computes without a graph is a look at the training.
-            if ast.unparse(call.func) not in modules or (backs_below(loop) if loop else trains):
+            if spelled(call.func) not in modules or (backs_below(loop) if loop else trains):
                 continue
             off = graph_is_off(call, root)
             if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
@@ -97,7 +98,7 @@ def _ready_made(module: ModuleInfo) -> frozenset[str]:
         weights = (
             [argument(node.value, name) for name in _WEIGHTS] if isinstance(node.value, ast.Call) else []
         )
-        learned = any(one is not None and ast.unparse(one) not in ("None", "False") for one in weights)
+        learned = any(one is not None and spelled(one) not in ("None", "False") for one in weights)
         if made.startswith("torchvision.models.") and learned:
             found |= set(assigned(node)[0])
     return frozenset(found)
@@ -117,7 +118,7 @@ def _mode(call: ast.AST) -> str:
     """The mode that a call puts its receiver into: `model.train(False)` is `eval`; empty for any other call."""
     if receiver(call) is None or not isinstance(call, ast.Call):
         return ""
-    return _MODES.get((called(call), *map(ast.unparse, arguments(call))), "")
+    return _MODES.get((called(call), *map(spelled, arguments(call))), "")
 
 
 def _is_modal(module: ModuleInfo) -> bool | None:
@@ -186,9 +187,7 @@ def _switched_too_late(review: Review, rule: Rule) -> Sites:
             for call in models_of(back, root, review.module):
                 block = block_of(call, root)
                 at, end = (statement_in(node, block, root) for node in (call, back))
-                modes = [
-                    (i, mode) for i, s in enumerate(block) if (mode := _mode_set(s, ast.unparse(call.func)))
-                ]
+                modes = [(i, mode) for i, s in enumerate(block) if (mode := _mode_set(s, spelled(call.func)))]
                 if at is None or end is None or [mode for i, mode in modes if i < at][-1:] != ["eval"]:
                     continue
                 if any(mode == "train" and at < i < end for i, mode in modes):
@@ -232,7 +231,7 @@ def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator
             continue
         for part in parts:
             joins = calls_in(root, "cat", "stack", "concat", "vstack", "hstack")
-            yield part, any(n.args and kept.base == ast.unparse(n.args[0]) for n in joins)
+            yield part, any(n.args and kept.base == spelled(n.args[0]) for n in joins)
 
 
 def _is_cut(call: ast.Call, root: ast.AST) -> bool:
@@ -254,7 +253,7 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))
-    model = ast.unparse(call.func).removesuffix(".forward")
+    model = spelled(call.func).removesuffix(".forward")
     set_before = (n for n in calls_in(root, "eval", "train") if start(n) < start(call))
     modes = [n for n in set_before if model in _models_set(n, root)]
     modes.sort(key=start)
@@ -267,7 +266,7 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
 
 def _is_drawn(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a model is given random numbers alone, which nobody has saved."""
-    given = (bound_to(ast.unparse(one), call, root) or one for one in arguments(call))
+    given = (bound_to(spelled(one), call, root) or one for one in arguments(call))
     return bool(arguments(call)) and all(
         any(operation_of(made, module) in _DRAWS for made in calls_below(one)) for one in given
     )

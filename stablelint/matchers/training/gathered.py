@@ -18,6 +18,7 @@ from stablelint.matchers.tree import (
     receiver,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
@@ -34,7 +35,7 @@ class Kept:
         base: ast.expr = collection
         while isinstance(base, ast.Subscript) or receiver(base) is not None:
             base = base.value if isinstance(base, ast.Subscript) else receiver(base) or base
-        self.base = ast.unparse(base)
+        self.base = spelled(base)
 
 
 def kept_in(root: ast.AST) -> Iterator[Kept]:
@@ -66,12 +67,8 @@ def _meters(tree: ast.AST) -> dict[str, set[int]]:
         names = list(parameters_of(function))
         for node in nodes_in(function, ast.AugAssign, ast.Assign) if names[:1] == ["self"] else ():
             for total, part in _added(node):
-                text = ast.unparse(part)
-                if (
-                    text in names
-                    and ast.unparse(total).startswith("self.")
-                    and not assigned_in(text, function)
-                ):
+                text = spelled(part)
+                if text in names and spelled(total).startswith("self.") and not assigned_in(text, function):
                     found.setdefault(function.name, set()).add(names.index(text) - 1)
     return found
 
@@ -80,8 +77,8 @@ def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
     for total, added in bindings(node):
         parts = list(carriers(added))
-        if isinstance(node, ast.AugAssign) or ast.unparse(total) in map(ast.unparse, parts):
-            yield from ((total, part) for part in parts if ast.unparse(part) != ast.unparse(total))
+        if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
+            yield from ((total, part) for part in parts if spelled(part) != spelled(total))
 
 
 def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -111,7 +108,7 @@ def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
         case ast.AugAssign(target=target, value=ast.List() | ast.Tuple() as held):
             yield target, held
         case ast.Assign(value=ast.BinOp(left=left, right=ast.List() as held)):
-            if ast.unparse(left) == ast.unparse(node.targets[0]):
+            if spelled(left) == spelled(node.targets[0]):
                 yield left, held
         case ast.Assign(targets=[target, *_], value=held) if _has_places(target):
             yield target, held
@@ -168,21 +165,21 @@ def _empties(node: ast.AST, base: str) -> bool:
         case ast.Call():
             return called(node) in ("clear", "pop", "popleft") and base in subject(node)
         case ast.Delete(targets=targets):
-            return any(base in ast.unparse(target) for target in targets)
+            return any(base in spelled(target) for target in targets)
         case ast.Assign(targets=[ast.Subscript(value=of, slice=place), *_], value=made):
             place_alone = not isinstance(place, ast.Slice) and not _is_empty(made)
-            return ast.unparse(of) == base and not place_alone
+            return spelled(of) == base and not place_alone
     return base in assigned(node)[0]
 
 
 def holds_no_graph(collection: ast.expr, module: ModuleInfo) -> bool:
     """Whether the file puts into a dict of its own detached tensors and numbers alone, by key, and hands it to nobody."""
-    tree, name = module.source.tree, ast.unparse(collection)
+    tree, name = module.source.tree, spelled(collection)
     made = assigned_in(name, tree)
-    entries = [n for n in nodes_below(tree, ast.Subscript) if ast.unparse(n.value) == name]
+    entries = [n for n in nodes_below(tree, ast.Subscript) if spelled(n.value) == name]
     stored = [n.value for n in nodes_below(tree, ast.Assign) if n.targets[0] in entries]
     named = [n for n in nodes_below(tree, ast.Name) if n.id == name]
-    known = all(n.value is not None and ast.unparse(n.value) in ("{}", "dict()") for n in made)
+    known = all(n.value is not None and spelled(n.value) in ("{}", "dict()") for n in made)
     alone = len(named) == len(made) + len(entries)
     return known and alone and bool(stored) and all(called(v) in ("detach", "item") for v in stored)
 

@@ -25,7 +25,7 @@ from stablelint.matchers.names import assigned_in, is_without_graph, reached_fro
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -194,8 +194,8 @@ def _asked(loss: str, node: ast.AST) -> Iterator[ast.expr]:
     """What a loss is asked for a gradient by: `loss.requires_grad = True`, `loss.requires_grad_()`."""
     place = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "func", None)
     if isinstance(place, ast.Attribute) and "requires_grad" in place.attr:
-        off = ast.unparse(node).endswith(("False", "False)"))
-        if not off and loss in (ast.unparse(place.value), ast.unparse(node)):
+        off = spelled(node).endswith(("False", "False)"))
+        if not off and loss in (spelled(place.value), spelled(node)):
             yield place
 
 

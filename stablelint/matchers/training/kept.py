@@ -44,6 +44,7 @@ from stablelint.matchers.tree import (
     receiver,
     start,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
@@ -69,7 +70,7 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
 
 def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.Call], root: ast.AST, review: Review) -> bool:
     """Whether a part that is kept carries the graph of a loss that the loop, or what it calls, goes backward from."""
-    made = part if isinstance(part, ast.Call) else bound_to(ast.unparse(part), kept.at, kept.loop)
+    made = part if isinstance(part, ast.Call) else bound_to(spelled(part), kept.at, kept.loop)
     gives = _gives_back_loss(made, review.module.source.tree)
     return gives or any(_holds(part, back, kept, root, review.module) for back in backs)
 
@@ -79,7 +80,7 @@ def _is_differentiated(kept: Kept, backs: list[ast.Call], root: ast.AST, module:
     name = kept.base.rpartition(".")[2]
     if any(mentions(back, name) or is_given(back, "retain_graph") for back in backs):
         return True
-    backed = {ast.unparse(c) for back in backs for c in _backed(back, root, module)}
+    backed = {spelled(c) for back in backs for c in _backed(back, root, module)}
     for node in nodes_in(root, ast.Assign, ast.AugAssign):
         targets, made = assigned(node)
         if node is not kept.at and made is not None and backed & set(targets) and mentions(made, name):
@@ -94,7 +95,7 @@ def _backed(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.e
         given = given.args[0]
     for name in carriers(given) if given is not None else ():
         yield name
-        made = bound_to(ast.unparse(name), back, root)
+        made = bound_to(spelled(name), back, root)
         if isinstance(made, ast.BinOp):
             yield from (c for c in carriers(made) if _is_made_in_loop(c, back, root, module))
 
@@ -102,7 +103,7 @@ def _backed(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.e
 def _is_made_in_loop(name: ast.expr, back: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether the loop around a backward computes a name by a loss, or a model: a weight or a count is not."""
     loop = loop_around(back, root)
-    made = bound_to(ast.unparse(name), back, root) if loop is not None else None
+    made = bound_to(spelled(name), back, root) if loop is not None else None
     if loop is None or made is None or made not in descendants(loop):
         return False
     models = set(models_of(back, root, module))
@@ -114,8 +115,8 @@ def _holds(part: ast.expr, back: ast.Call, kept: Kept, root: ast.AST, module: Mo
     """Whether a part that is kept carries the graph of the loss whose backward stands in the same loop."""
     if kept.loop not in ancestors(back, root) or exclusive(kept.at, back, root):
         return False
-    backed = {ast.unparse(name) for name in _backed(back, root, module)}
-    texts = backed.intersection(map(ast.unparse, carriers(part)))
+    backed = {spelled(name) for name in _backed(back, root, module)}
+    texts = backed.intersection(map(spelled, carriers(part)))
     return loop_around(back, root) is not None and any(
         _has_graph(bound_to(text, kept.at, root), module) and not _is_read_out(text, back, kept, root, module)
         for text in texts
@@ -139,7 +140,7 @@ def _gives_back_loss(made: ast.expr | None, tree: ast.AST) -> bool:
     """Whether an expression calls a function of the file that goes backward from a loss and returns it with its graph."""
     for function in functions_below(tree) if made is not None else ():
         backs = backs_in(function) if function.name == called(made) else []
-        backed = {ast.unparse(part) for back in backs for part in (receiver(back) or back, *back.args)}
+        backed = {spelled(part) for back in backs for part in (receiver(back) or back, *back.args)}
         for given in (n.value for n in nodes_in(function, ast.Return)):
             if isinstance(given, ast.Name) and given.id in backed:
                 if not any(start(n) > start(backs[0]) for n in assigned_in(given.id, function)):

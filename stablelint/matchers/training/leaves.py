@@ -21,6 +21,7 @@ from stablelint.matchers.names import modules_in, runs_module
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_in
 
 _TOTALS = ("mean", "sum", "dot")
@@ -47,7 +48,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         source, node = _copied(value), value.node
         if source is None or not isinstance(node, ast.Call) or id(value) in told:
             continue
-        asks = ast.unparse(argument(node, "requires_grad") or node) == "True"
+        asks = spelled(argument(node, "requires_grad") or node) == "True"
         if asks and _is_total(source) and _is_returned(node, scope_of(frame)):
             yield make_site(review, rule, (value, frame), {"x": source})
 
@@ -65,7 +66,7 @@ def _is_meant(value: Value, root: ast.AST) -> bool:
         return True
     made = [n for n in nodes_in(root, ast.Assign) if value.node in descendants(n)]
     names = {text for n in made for text in assigned(n)[0]}
-    return any(n.attr == "grad" and ast.unparse(n.value) in names for n in nodes_in(root, ast.Attribute))
+    return any(n.attr == "grad" and spelled(n.value) in names for n in nodes_in(root, ast.Attribute))
 
 
 def _summands(value: Value) -> Iterator[Value]:

@@ -37,6 +37,7 @@ from stablelint.matchers.tree import (
     mentions,
     receiver,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
@@ -72,13 +73,13 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                     if alone
                     else {}
                 )
-                message = _BUILT.format(ast.unparse(call.func), ", ".join(map(ast.unparse, call.args)))
+                message = _BUILT.format(spelled(call.func), ", ".join(map(spelled, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
 
 
 def _is_of_method(node: ast.expr, module: ModuleInfo) -> bool:
     """Whether a call is one of something of `self` that the file never sets: a method, which may give a number."""
-    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    name = spelled(node.func) if isinstance(node, ast.Call) else ""
     stores = (text for n in nodes_below(module.source.tree, ast.Assign) for text in assigned(n)[0])
     return name.startswith("self.") and name not in stores
 
@@ -88,7 +89,7 @@ def _is_pair(call: ast.Call, root: ast.AST) -> bool:
     if len(call.args) != 2 or call.keywords:
         return False
     output, target = call.args
-    given = bound_to(ast.unparse(target), call, root) or target
+    given = bound_to(spelled(target), call, root) or target
     result = _is_result(output, root) or _is_read(call, root)
     return result and not isinstance(given, ast.Constant | ast.Starred)
 
@@ -96,7 +97,7 @@ def _is_pair(call: ast.Call, root: ast.AST) -> bool:
 def _is_read(call: ast.Call, root: ast.AST) -> bool:
     """Whether what a call makes is asked for what tensors have: `loss = nn.L1Loss(out, y)`, `loss.backward()`."""
     reads = [n for n in nodes_in(root, ast.Attribute) if n.attr in _READ]
-    return any(n.value is call or bound_to(ast.unparse(n.value), n, root) is call for n in reads)
+    return any(n.value is call or bound_to(spelled(n.value), n, root) is call for n in reads)
 
 
 def _is_result(node: ast.expr, root: ast.AST) -> bool:
@@ -107,7 +108,7 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
     of = receiver(node)
     if of is None and hasattr(builtins, called(node)):
         return False  # `nn.Dropout(float(p))`: a number
-    own = isinstance(node, ast.Call) and (of is None or ast.unparse(of) in ("self", "torch", "F"))
+    own = isinstance(node, ast.Call) and (of is None or spelled(of) in ("self", "torch", "F"))
     return own and bool(getattr(node, "args", ())) and called(node).islower()
 
 
@@ -134,7 +135,7 @@ def _is_label(value: Value, root: ast.AST) -> bool:
     name = value.name
     while isinstance(node, ast.Subscript):  # `batch["label"]`
         node = node.value
-        name = ast.unparse(node)
+        name = spelled(node)
     targets = [part for loop in nodes_in(root, ast.For) for part in ast.walk(loop.target)]
     given = value.op == "unknown" or isinstance(value.node, ast.Subscript)
     return given and any(getattr(part, "id", None) == name for part in targets)
@@ -167,9 +168,9 @@ def _counted(step: Step) -> str | None:
     counts = [n.right for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
     loop = loop_around(step.node, step.root)
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE) and loop is not None:
-        counters = [ast.unparse(n.target) for n in nodes_in(loop, ast.AugAssign) if isinstance(n.op, ast.Add)]
-        counts += test.comparators if ast.unparse(test.left) in counters else []
-    return ast.unparse(counts[0]) if len(counts) == 1 else None
+        counters = [spelled(n.target) for n in nodes_in(loop, ast.AugAssign) if isinstance(n.op, ast.Add)]
+        counts += test.comparators if spelled(test.left) in counters else []
+    return spelled(counts[0]) if len(counts) == 1 else None
 
 
 def _is_adaptive(step: Step) -> bool:

@@ -23,6 +23,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _KINDS = {"wrapped_backward": "backward", "scaler_step": "step"}
@@ -123,8 +124,8 @@ def _by_hand(steps: list[Step], review: Review, rule: Rule) -> Sites:
     for back in (s for s in steps if s.kind == "backward" and not cleared):
         loop = loop_around(back.node, back.root)
         for step in nodes_in(loop, ast.AugAssign) if loop is not None else ():
-            of = ast.unparse(step.target).removesuffix(".data")
-            if any(ast.unparse(n) == f"{of}.grad" for n in nodes_below(step.value, ast.Attribute)):
+            of = spelled(step.target).removesuffix(".data")
+            if any(spelled(n) == f"{of}.grad" for n in nodes_below(step.value, ast.Attribute)):
                 yield make_site(review, rule, back.at)
                 return
 
@@ -140,7 +141,7 @@ def _adds_gradients(step: Step) -> bool:
 
 def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Sites:
     """The backward of a closure that a step is given, and that clears nothing."""
-    given = ast.unparse(call.args[0]) if call.args else ""
+    given = spelled(call.args[0]) if call.args else ""
     for function in functions_below(review.module.source.tree):
         backs = backs_in(function) if function.name == given and not _clears(function, review.module) else []
         yield from (site_at(review, rule, back) for back in backs[:1])
@@ -209,7 +210,7 @@ def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
 
 def _stepped(call: ast.Call, module: ModuleInfo) -> str:
     """What a step is one of: the class of torch.optim that the file binds its object to, or its name."""
-    text = ast.unparse(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
+    text = spelled(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
     bound = (assigned(n) for n in nodes_below(module.source.tree, ast.Assign))
     made = (made_by(value, module).lower() for names, value in bound if text in names)
     return next((name for name in made if name.startswith("torch.optim.")), text.rpartition(".")[2].lower())

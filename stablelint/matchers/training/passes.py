@@ -8,6 +8,7 @@ from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, ma
 from stablelint.matchers.names import assigned_in, graph_is_off, made_by, modules_in, runs_module, trained_in
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
@@ -79,7 +80,7 @@ def _carried(step: Step, review: Review) -> str | None:
         call = node.value
         if not isinstance(call, ast.Call) or start(node) > start(step.node):
             continue
-        layers = assigned_in(ast.unparse(call.func), tree)
+        layers = assigned_in(spelled(call.func), tree)
         if any(made_by(n.value, review.module) in _RECURRENT for n in layers):
             taken = [n.id for n in nodes_in(node.targets[0], ast.Name)]
             names = [n.id for n in nodes_in(loop, ast.Name)]

@@ -20,6 +20,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_in
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
@@ -90,13 +91,13 @@ def _are_called_halves(one: str, other: str) -> bool:
 def _halves(root: ast.AST) -> set[tuple[str, str]]:
     """The names of the two halves of what is split in a function: `a, b, c, d = train_test_split(x, y)`."""
     split = [n for n in nodes_in(root, ast.Assign) if called(n.value) == "train_test_split"]
-    names = [list(map(ast.unparse, getattr(n.targets[0], "elts", ()))) for n in split]
+    names = [list(map(spelled, getattr(n.targets[0], "elts", ()))) for n in split]
     return {pair for parts in names for pair in zip(parts[::2], parts[1::2], strict=False)}
 
 
 def _unnormalised(root: ast.AST, module: ModuleInfo) -> list[ast.expr]:
     """The pipelines that data sets of a file transform their inputs by and that do not normalise, where another does."""
-    given = {ast.unparse(argument(n, "transform") or n) for n in calls_below(module.source.tree)}
+    given = {spelled(argument(n, "transform") or n) for n in calls_below(module.source.tree)}
     made = [n.value for n in nodes_in(root, ast.Assign) if given.intersection(assigned(n)[0])]
     made += [
         value for n in nodes_in(root, ast.Assign) if isinstance(n.value, ast.Dict) for value in n.value.values

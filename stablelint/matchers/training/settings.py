@@ -24,6 +24,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 SEEDS = (
@@ -128,14 +129,14 @@ def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
     """Whether a function hands its first parameter on as a seed: `set_seed(seed)`."""
     first = next(iter(parameters_of(function)), "")
     seeding = (n for n in calls_in(function) if made_by(n, module) in SEEDS and n.args)
-    return any(ast.unparse(n.args[0]) == first for n in seeding)
+    return any(spelled(n.args[0]) == first for n in seeding)
 
 
 def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:
     """Whether no turn of a loop gives a seed another value: it calls nothing, and nothing in it is bound there."""
     names = [n for n in descendants(loop) if isinstance(n, ast.Name | ast.Attribute)]
-    bound = {ast.unparse(n) for n in names if isinstance(n.ctx, ast.Store)}
-    return not calls_below(seed) and not any(ast.unparse(n) in bound for n in descendants(seed))
+    bound = {spelled(n) for n in names if isinstance(n.ctx, ast.Store)}
+    return not calls_below(seed) and not any(spelled(n) in bound for n in descendants(seed))
 
 
 def _trains(loop: ast.AST, seeding: ast.Call, tree: ast.AST) -> bool:

@@ -29,6 +29,7 @@ from stablelint.matchers.training.shapes import (
     last_size,
     through,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.sizes import are_permuted
@@ -200,5 +201,5 @@ def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
     value, frame = pair
     text = text_at(tensor, value, frame)
     taken = [n for n in nodes_in(scope_of(frame), ast.Assign) if isinstance(n.targets[0], ast.Tuple)]
-    taken = [n for n in taken if ast.unparse(n.value) in (f"{text}.shape", f"{text}.size()")]
+    taken = [n for n in taken if spelled(n.value) in (f"{text}.shape", f"{text}.size()")]
     return any(len(getattr(n.targets[0], "elts", ())) > count for n in taken)

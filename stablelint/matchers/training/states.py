@@ -25,6 +25,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
@@ -61,7 +62,7 @@ def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, 
     name = made_by(made, module)
     if name.endswith("GradScaler") or ".lr_scheduler." in name:
         return True
-    over = set(map(ast.unparse, arguments(made)))
+    over = set(map(spelled, arguments(made)))
     return any(subject(n) in over for n in others if n is not restoring)
 
 
@@ -77,7 +78,7 @@ def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> boo
 
 def _given(call: ast.Call, place: int) -> str:
     """The text of an argument; empty where it is not given by its place."""
-    return ast.unparse(call.args[place]) if len(call.args) > place else ""
+    return spelled(call.args[place]) if len(call.args) > place else ""
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
@@ -130,22 +131,22 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
                 state = _without_copy(kept)
                 if called(state) == "state_dict" and _is_restored(target, state, root, tree):
                     yield site_at(review, rule, kept, {"state": kept})
-                elif ast.unparse(state) in modules and _is_taken_for_best(statement, target, state, root):
+                elif spelled(state) in modules and _is_taken_for_best(statement, target, state, root):
                     yield site_at(
                         review,
                         rule,
                         kept,
                         {"state": kept},
                         shown=False,
-                        message=_SAME_MODEL.format(ast.unparse(state)),
+                        message=_SAME_MODEL.format(spelled(state)),
                     )
 
 
 def _entries(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
     """What an assignment binds to what, with the entries of a dict: `best["net"]` of `best = {"net": …}`."""
-    text = ast.unparse(target)
+    text = spelled(target)
     named = zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ()
-    return [(text, value), *((f"{text}[{ast.unparse(key)}]", one) for key, one in named if key is not None)]
+    return [(text, value), *((f"{text}[{spelled(key)}]", one) for key, one in named if key is not None)]
 
 
 def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bool:
@@ -168,16 +169,14 @@ def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
 
 def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: ast.AST) -> bool:
     """Whether a comparison in a loop that trains a model binds it to another name, which is read behind the loop."""
-    loop, text = loop_around(statement, root), ast.unparse(model)
+    loop, text = loop_around(statement, root), spelled(model)
     tests = [n.test for n in around(statement, root, ast.If) if loop in around(n, root, ast.For, ast.While)]
     compared = any(isinstance(n, ast.Compare) for test in tests for n in descendants(test))
     if loop is None or not compared or assigned_in(text, loop):
         return False
-    trains = any(
-        called(n) in ("backward", "step") or text in map(ast.unparse, n.args) for n in calls_below(loop)
-    )
+    trains = any(called(n) in ("backward", "step") or text in map(spelled, n.args) for n in calls_below(loop))
     read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))
-    return trains and any(ast.unparse(n) == best for n in read)
+    return trains and any(spelled(n) == best for n in read)
 
 
 def _without_copy(kept: ast.expr) -> ast.expr:

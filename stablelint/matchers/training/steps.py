@@ -8,6 +8,7 @@ from functools import cached_property
 
 from stablelint.matchers.common import Frame, Observed, Review, Value, observed, scope_of
 from stablelint.matchers.tree import end, exclusive, receiver, subject
+from stablelint.syntax.names import spelled
 
 _KINDS = {
     "method.step": "step",
@@ -58,7 +59,7 @@ class Step:
     def optimizer(self) -> str:
         """The text of the optimizer that a step is one of: of `scaler.step(optimizer)`, too."""
         given = self.node.args[:1] if self.kind == "scaler_step" else []
-        return ast.unparse(given[0]) if given else self.subject
+        return spelled(given[0]) if given else self.subject
 
     @property
     def loss(self) -> str:
@@ -66,7 +67,7 @@ class Step:
         given, of = self.node.args, receiver(self.node)
         if self.kind == "backward" and isinstance(of, ast.Call):
             given = of.args
-        return ast.unparse(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
+        return spelled(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
 
     def excludes(self, other: Step) -> bool:
         """Whether no pass runs both."""

@@ -102,7 +102,7 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
                 continue
             if is_read_outside(target.attr, info, review.module):
                 continue  # who reads it elsewhere may train it
-            stores = [n for n in nodes_below(info, ast.Assign) if ast.unparse(target) in assigned(n)[0]]
+            stores = [n for n in nodes_below(info, ast.Assign) if spelled(target) in assigned(n)[0]]
             if len(stores) > 1:
                 continue  # a place for what comes later
             if moved is not None:
@@ -139,7 +139,7 @@ def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
     """Whether an expression makes a tensor that asks for gradients: `torch.ones(1, requires_grad=True)`."""
     given = argument(node, "requires_grad") if isinstance(node, ast.Call) else None
     asks = isinstance(given, ast.Constant) and given.value is True
-    if called(node) == "requires_grad_" and not ast.unparse(node).endswith("(False)"):
+    if called(node) == "requires_grad_" and not spelled(node).endswith("(False)"):
         return made_by(receiver(node), module).startswith("torch.")
     return (
         asks
@@ -159,14 +159,14 @@ def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: Modul
 
 def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:
     """What a list or dict, by its name or as an attribute, that begins empty is given in the same function."""
-    if ast.unparse(made) not in ("[]", "{}", "list()", "dict()", "OrderedDict()"):
+    if spelled(made) not in ("[]", "{}", "list()", "dict()", "OrderedDict()"):
         return []
     texts, found = names | {f"self.{name}" for name in names}, list[ast.expr]()
     for node in nodes_in(init, ast.Call, ast.AugAssign, ast.Assign):
         pairs = list(additions(node))
         if isinstance(node, ast.Assign):
             pairs += [(t.value, node.value) for t in node.targets if isinstance(t, ast.Subscript)]
-        for held in (held for kept, held in pairs if ast.unparse(kept) in texts):
+        for held in (held for kept, held in pairs if spelled(kept) in texts):
             named = bound_to(held.id, node, init) if isinstance(held, ast.Name) else None
             found += _elements(held) or [named or held]
     return found

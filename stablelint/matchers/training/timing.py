@@ -27,6 +27,7 @@ from stablelint.matchers.tree import (
     start,
     statement_in,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _CLOCKS = frozenset(
@@ -100,7 +101,7 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
     """The call of a clock that an expression is, or that a name was last bound to."""
     if isinstance(node, ast.Call):
         return node if made_by(node, review.module) in _CLOCKS else None
-    made = [n for n in assigned_in(ast.unparse(node), root) if start(n) < start(before)]
+    made = [n for n in assigned_in(spelled(node), root) if start(n) < start(before)]
     last = max((n for n in made if not around(n, root, ast.If)), key=start, default=None)
     return last.value if last is not None and made_by(last.value, review.module) in _CLOCKS else None
 

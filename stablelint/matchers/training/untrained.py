@@ -27,6 +27,7 @@ from stablelint.matchers.tree import (
     parents,
     receiver,
 )
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
@@ -126,7 +127,7 @@ def _parameters(init: ast.AST, module: ModuleInfo) -> Iterator[tuple[str, ast.Ca
         named += [(text.removeprefix("self."), value) for text in texts if value is not None]
     for name, made in named:
         if isinstance(made, ast.Call) and made_by(made, module).endswith("nn.Parameter"):
-            if ast.unparse(argument(made, "requires_grad") or made) != "False":
+            if spelled(argument(made, "requires_grad") or made) != "False":
                 yield str(name), made
 
 
@@ -134,7 +135,7 @@ def _uses(attr: str, info: ast.ClassDef) -> Iterator[str]:
     """How the methods use a parameter: `cut` off its graph, `live`, `written`, or `asked` for its gradients alone."""
     for method in (s for s in info.body if isinstance(s, Function)):
         for node in nodes_below(method, ast.Attribute):
-            if node.attr == attr and ast.unparse(node.value) == "self":
+            if node.attr == attr and spelled(node.value) == "self":
                 use = _use_of(node, method)
                 if use == "asked" or (use and method.name != "__init__"):
                     yield use
@@ -156,7 +157,7 @@ def _cuts(node: ast.expr) -> bool:
     """Whether an expression takes numbers out of what stands in it, or a copy: `x.data`, `float(x)`, `torch.tensor(x)`."""
     if isinstance(node, ast.Attribute):
         return node.attr in _CUTTING
-    made = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    made = spelled(node.func) if isinstance(node, ast.Call) else ""
     return made in ("float", "int", "bool", "torch.tensor")
 
 
