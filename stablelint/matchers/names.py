@@ -22,17 +22,18 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import normalise, spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
-from stablelint.syntax.walk import descendants, functions_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 # Operations whose result has the graph of their first operand.
 CARRYING = having("elementwise", "along", "layout", "copy", "cast", "device") - having(
     "cut", "whole", "truth", "compare", "logic", "finite-test", "several", "extreme", "rank"
 )
 _OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
+_OF_MODULES_AND_TENSORS = ("to", "cuda", "cpu", "half", "zero_grad", "state_dict", "requires_grad_")
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
 _BETWEEN = 4  # names between a loss and the output that it is computed from
 
@@ -116,6 +117,27 @@ def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
     return max(found, key=start).value if found else None
 
 
+def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.expr] | None:
+    """What a name was last taken out of before a node, and at which place: `h` of `out, h = rnn(x)`."""
+    found = [node for node in _unpackings(root).get(name, []) if end(node) <= start(before)]
+    last = max(found, key=start, default=None)
+    if last is None or not isinstance(last.targets[0], ast.Tuple):
+        return None
+    return list(map(spelled, last.targets[0].elts)).index(name), last.value
+
+
+@remembered
+def _unpackings(tree: ast.AST) -> dict[str, list[ast.Assign]]:
+    """The assignments below a node that take something apart, by what they bind."""
+    found: dict[str, list[ast.Assign]] = {}
+    for node in nodes_in(tree, ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple):
+            for name in map(spelled, target.elts):
+                found.setdefault(name, []).append(node)
+    return found
+
+
 def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
     """The annotations of a function's parameters, by name."""
     if not isinstance(root, Function):
@@ -124,13 +146,50 @@ def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
 
 
 def modules_in(review: Review) -> frozenset[str]:
-    """The expressions of a file that stand for modules: what is asked for its parameters, or put into a mode."""
+    """The expressions of a file that stand for modules."""
     return _modules_in(review.module)
 
 
 @lru_cache(maxsize=1)
 def _modules_in(module: ModuleInfo) -> frozenset[str]:
-    return frozenset(map(subject, module.sights.calls(*_OF_MODULES))) - {""}
+    """What is asked for its parameters, or put into a mode; called, and moved or cleared, which no function is; bound to
+    what a class of modules makes; or called like a model on the way to a loss."""
+    calls = module.sights.calls
+    asked = set(map(subject, calls(*_OF_MODULES)))
+    moved = set(map(subject, calls(*_OF_MODULES_AND_TENSORS))) - asked
+    run = {spelled(n.func) for n in calls()} if moved else set()
+    made = (n for n in nodes_below(module.source.tree, ast.Assign) if makes_module(n.value, module))
+    bound = {text for n in made for text in assigned(n)[0]}
+    return frozenset(asked | (moved & run) | bound | trained_in(module)) - {""}
+
+
+def makes_module(node: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression makes a module, and perhaps moves it: `nn.Linear(8, 8).cuda()`, `Net().to(device)`."""
+    while isinstance(inner := receiver(node), ast.Call):
+        node = inner
+    package, _, name = made_by(node, module).rpartition(".")
+    if package in ("torch.nn", "torchvision.models"):
+        return not name.endswith(("Parameter", "Buffer", "Loss"))
+    return not package and name in _classes_of_modules(module)
+
+
+@lru_cache(maxsize=1)
+def _classes_of_modules(module: ModuleInfo) -> frozenset[str]:
+    """The classes of a file that derive from `torch.nn.Module`, or Lightning's, or from one of these."""
+    kinds = {info.name: [qualified(base, module) for base in info.bases] for info in module.sights.classes}
+    found = {name for name, above in kinds.items() if any(map(_is_module_class, above))}
+    while more := {name for name, above in kinds.items() if found.intersection(above)} - found:
+        found |= more
+    return frozenset(found)
+
+
+def _is_module_class(name: str) -> bool:
+    return normalise(name) == "torch.nn.Module" or name.endswith(".LightningModule")
+
+
+def is_module_class(info: ast.ClassDef, module: ModuleInfo) -> bool:
+    """Whether a class of the file is one of modules, itself or by another class of the file."""
+    return info.name in _classes_of_modules(module)
 
 
 def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
@@ -167,7 +226,9 @@ def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWE
         if isinstance(part, ast.Call):
             yield part
         elif isinstance(part, ast.Name) and depth:
-            made = bound_to(part.id, at, root)
+            made, taken = bound_to(part.id, at, root), unpacked_from(part.id, at, root)
+            if taken is not None and (made is None or start(made) < start(taken[1])):
+                made = taken[1]
             if made is not None:
                 yield from calls_behind(made, made, root, depth - 1)
 

@@ -77,7 +77,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     modal = _is_modal(module)
     if not modal and (modal is False or (trains and not calls("step"))):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
-    modules = modules_in(review) | trained_in(module) if trains else loaded - {""}
+    modules = modules_in(review) if trains else loaded - {""}
     for root in functions_of(review):
         for call in sorted(calls_in(root), key=start):
             loop = _turns(call, root)

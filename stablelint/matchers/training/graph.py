@@ -60,7 +60,7 @@ _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 @observes(f"{_WRITTEN} {_SAVED}", f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
 def in_place(review: Review, rule: Rule) -> Sites:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
-    losses = [s.value.operands["input"] for s in steps_of(review) if s.kind == "backward"]
+    losses = [loss for s in steps_of(review) if (loss := s.differentiated) is not None]
     differentiated = set(map(id, made_from(losses, stops=("detach",))))
     for value, frame in observed(review, *_IN_PLACE):
         target = value.operands.get("other" if value.op == "where" else "input")
@@ -161,7 +161,7 @@ def _is_trained(value: Value) -> bool:
 def loss_without_graph(review: Review, rule: Rule) -> Sites:
     """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
     for step in steps_of(review):
-        message = _missing_graph(step, review) if step.kind == "backward" else None
+        message = _missing_graph(step, review)
         if message is not None:
             yield make_site(review, rule, step.at, message=message)
         elif "backward" in step.kind:
@@ -177,7 +177,7 @@ def loss_without_graph(review: Review, rule: Rule) -> Sites:
 
 def _missing_graph(step: Step, review: Review) -> str | None:
     """What is wrong with the loss of a backward; None where it has a graph, or may have one."""
-    loss = step.value.operands.get("input")
+    loss = step.differentiated
     if loss is None or not review.gradients.get(id(step.value)):
         return None
     if loss.op == VARIABLE:

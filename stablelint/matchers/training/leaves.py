@@ -32,8 +32,10 @@ _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
     modules, told = modules_in(review), set[int]()
-    for step in (s for s in steps_of(review) if s.kind == "backward"):
-        loss = step.value.operands["input"]
+    for step in steps_of(review):
+        loss = step.differentiated
+        if loss is None:
+            continue
         added = set(map(id, _summands(loss)))
         for value in made_from([loss], stops=("detach",)):
             source = _copied(value) if value is not loss else None

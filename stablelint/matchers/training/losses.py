@@ -24,7 +24,6 @@ from stablelint.matchers.names import (
     made_by,
     modules_in,
     runs_module,
-    trained_in,
 )
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
@@ -115,7 +114,7 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
 @observes("|".join(_ORDERED))
 def swapped_operands(review: Review, rule: Rule) -> Sites:
     """`criterion(target, model(x))`, for a loss whose operands are no equals."""
-    models = modules_in(review) | trained_in(review.module)
+    models = modules_in(review)
     for value, frame in observed(review, *_ORDERED):
         given, target = value.operands.get("input"), value.operands.get("target")
         if given is None or target is None or not _is_label(given, scope_of(frame)):
@@ -147,7 +146,7 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
     steps = steps_of(review)
     for step in (s for s in steps if s.kind in ("step", "scaler_step")):
         count, loop = _counted(step), loop_around(step.node, step.root)
-        backs = [s for s in steps if s.kind == "backward" and loop_around(s.node, s.root) is loop]
+        backs = [s for s in steps if s.differentiated is not None and loop_around(s.node, s.root) is loop]
         if count is None or loop is None or _is_adaptive(step) or mentions(loop, "grad"):
             continue
         for back in backs[:1]:
@@ -181,7 +180,7 @@ def _is_adaptive(step: Step) -> bool:
 
 def _is_whole(back: Step, review: Review) -> bool:
     """Whether a loss is that of its batch, as a loss function gives it, and nothing scales it down."""
-    loss = back.value.operands.get("input")
+    loss = back.differentiated
     while loss is not None and loss.op in ("scale", "method.scale", *_MOVED):
         loss = loss.operands.get("argument0") or loss.first
     if loss is None or not isinstance(loss.node, ast.Call):

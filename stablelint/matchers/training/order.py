@@ -100,7 +100,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
             continue
         if optimizer is None or (loop is None and not _is_step_by_itself(step, optimizer, module)):
             continue
-        backward = [s for s in steps if _adds_gradients(s) and loop_around(s.node, s.root) is loop]
+        backward = [s for s in steps if s.differentiated is not None and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
         if first is None or (loop is None and first.loss in parameters_of(step.root)):
             continue  # who computes the loss may clear the gradients, too
@@ -128,15 +128,6 @@ def _by_hand(steps: list[Step], review: Review, rule: Rule) -> Sites:
             if any(spelled(n) == f"{of}.grad" for n in nodes_below(step.value, ast.Attribute)):
                 yield make_site(review, rule, back.at)
                 return
-
-
-def _adds_gradients(step: Step) -> bool:
-    """Whether a backward adds to gradients and does no more: that of an unknown engine may clear them as well."""
-    origin = step.value.operands.get("input")
-    wrapped = step.value.op == "call.manual_backward" or (
-        origin is not None and origin.op.endswith((".Accelerator", ".Fabric"))
-    )
-    return step.kind == "backward" or (step.kind == "wrapped_backward" and wrapped)
 
 
 def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Sites:

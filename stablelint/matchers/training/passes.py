@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
-from stablelint.matchers.names import assigned_in, graph_is_off, made_by, modules_in, runs_module, trained_in
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_to,
+    calls_behind,
+    graph_is_off,
+    made_by,
+    modules_in,
+    operation_of,
+    runs_module,
+)
+from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.training.steps import Step, steps_of
-from stablelint.matchers.tree import block_of, is_given, loop_around, receiver, start
+from stablelint.matchers.tree import (
+    Loop,
+    around,
+    block_of,
+    called,
+    end,
+    is_given,
+    loop_around,
+    mentions,
+    start,
+    subject,
+)
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
@@ -20,15 +42,17 @@ _ENDS = frozenset("detach item size numpy tolist argmax parameter layer batch ph
 _KEEPING_NOTHING = having("create", "layout", "copy", "total") | {"add", "sub", "neg", "const", "parameter"}
 _KEEPING = having("saves-result", "saves-operand") | {"linear_module", "norm_module"}
 
+_LOSSES = having("loss")
+
 
 @observes("backward")
 def second_backward(review: Review, rule: Rule) -> Sites:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []
-    modules = modules_in(review) | trained_in(review.module)
+    modules = modules_in(review)
     for step in steps_of(review):
-        loss = step.value.operands.get("input")
-        if step.kind != "backward" or loss is None or loss.is_constant:
+        loss = step.differentiated
+        if loss is None or loss.is_constant:
             continue
         graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss and _saves(v, modules)]
         graph = [v for v in graph if v.node is None or not graph_is_off(v.node, step.root)]
@@ -38,10 +62,10 @@ def second_backward(review: Review, rule: Rule) -> Sites:
         if not is_given(first.node if first else step.node, *_KEEPS):
             if first is not None:
                 yield make_site(review, rule, step.at)
-            elif _is_made_before_loop(loss, step):
+            elif _is_made_before_loop(loss, graph, step, review.module):
                 yield make_site(review, rule, step.at, message=_ONCE)
             elif (carried := _carried(step, review)) is not None:
-                yield make_site(review, rule, step.at, message=_CARRIED.format(carried))
+                yield make_site(review, rule, step.at, message=_CARRIED.format(carried[0]), shown=carried[1])
         done.append((step, [loss, *graph]))
 
 
@@ -68,36 +92,67 @@ def _may_save(loss: Value) -> bool:
 
 def _saves(value: Value, modules: frozenset[str]) -> bool:
     """Whether an operation keeps tensors for the backward pass: those of layers do."""
-    return value.op in _KEEPING or (value.op.startswith("call.") and runs_module(value.node, modules))
+    return value.op in _KEEPING or runs_module(value.node, modules)
 
 
-def _carried(step: Step, review: Review) -> str | None:
-    """The state that a recurrent layer is given in each turn of a loop as the turn before left it, with its graph."""
-    loop, tree = loop_around(step.node, step.root), review.module.source.tree
-    if loop is None:
-        return None
+def _carried(step: Step, review: Review) -> tuple[str, bool] | None:
+    """What hands the graph of a turn of a loop on to the next, and whether it is sure to: the state of a recurrent layer, a
+    list that the loss is made of, a running total."""
+    loop = loop_around(step.node, step.root)
+    return None if loop is None else _state(loop, step, review) or _gathered(loop, step, review)
+
+
+def _state(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None:
+    """The state that a model is given as the turn before left it: a model that is not made here may cut it off itself."""
+    modules, tree = modules_in(review), review.module.source.tree
     for node in nodes_in(loop, ast.Assign):
         call = node.value
-        if not isinstance(call, ast.Call) or start(node) > start(step.node):
+        if not isinstance(call, ast.Call) or start(node) > start(step.node) or not runs_module(call, modules):
             continue
         layers = assigned_in(spelled(call.func), tree)
-        if any(made_by(n.value, review.module) in _RECURRENT for n in layers):
-            taken = [n.id for n in nodes_in(node.targets[0], ast.Name)]
-            names = [n.id for n in nodes_in(loop, ast.Name)]
-            # What is read anywhere else may be detached there.
-            parts = (n for part in call.args[1:] for n in (part, *getattr(part, "elts", ())))
-            given = [n.id for n in parts if isinstance(n, ast.Name)]
-            return next((name for name in given if name in taken and names.count(name) == 2), None)
+        taken = [n.id for n in nodes_in(node.targets[0], ast.Name)]
+        names = [n.id for n in nodes_in(loop, ast.Name)]
+        # What is read anywhere else may be detached there.
+        parts = (n for part in call.args[1:] for n in (part, *getattr(part, "elts", ())))
+        given = [n.id for n in parts if isinstance(n, ast.Name)]
+        kept = next((name for name in given if name in taken and names.count(name) == 2), None)
+        if kept is not None and len(taken) > 1:
+            return kept, any(made_by(n.value, review.module) in _RECURRENT for n in layers)
     return None
 
 
-def _is_made_before_loop(loss: Value, step: Step) -> bool:
-    """A loss bound once in this function, before a loop that backs it on every turn."""
-    loop, of = loop_around(step.node, step.root), receiver(step.node)
-    if loop is None or not isinstance(of, ast.Name) or block_of(step.node, step.root) is not loop.body:
+def _gathered(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None:
+    """The list of losses, or the total, of all turns so far that a loss is made of."""
+    made = bound_to(step.loss, step.node, step.root)
+    of = [n for n in (step.node, made) if n is not None]
+    for kept in kept_in(step.root):
+        outer = loop in (kept.loop, *around(kept.loop, step.root, Loop))
+        if outer and any(mentions(n, kept.base) for n in of) and known_collection(kept, step.root, review):
+            anew = assigned_in(kept.base, loop) or is_emptied(kept)
+            if not anew and any(_carries_graph(part, kept.at, step, review) for part in kept.parts):
+                return kept.base, True
+    return None
+
+
+def _carries_graph(part: ast.expr, at: ast.AST, step: Step, review: Review) -> bool:
+    """Whether what is kept is computed by a model or a loss function, with its graph."""
+    calls, modules = list(calls_behind(part, at, step.root)), modules_in(review)
+    cut = any(called(n) in ("detach", "item") for n in calls) or graph_is_off(at, step.root)
+    return not cut and any(
+        runs_module(n, modules) or operation_of(n, review.module) in _LOSSES for n in calls
+    )
+
+
+def _is_made_before_loop(loss: Value, graph: list[Value], step: Step, module: ModuleInfo) -> bool:
+    """Whether a loss that a loop backs on every turn is computed before it, or made of what a trained model gave there."""
+    loop = loop_around(step.node, step.root)
+    if loop is None or block_of(step.node, step.root) is not loop.body:
         return False
-    stores = [n for n in nodes_in(step.root, ast.Name) if n.id == of.id and isinstance(n.ctx, ast.Store)]
-    made = assigned_in(of.id, step.root)
-    if len(stores) != 1 or len(made) != 1 or isinstance(loop.body[-1], ast.Break | ast.Return):
+    if isinstance(loop.body[-1], ast.Break | ast.Return):
         return False
-    return isinstance(made[0].value, ast.Call | ast.BinOp) and start(made[0]) < start(loop)
+    before = {n for n in nodes_in(step.root, ast.Call, ast.BinOp) if end(n) < start(loop)}
+    if loss.node in before:
+        return len(assigned_in(step.loss, step.root)) == 1
+    trained = frozenset(map(subject, module.sights.calls("parameters"))) - {""}
+    frozen = module.speaks_of("requires_grad") or is_given(step.node, *_KEEPS)
+    return not frozen and any(v.node in before and runs_module(v.node, trained) for v in graph)

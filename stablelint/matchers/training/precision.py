@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.common import Kind, Review, Rule, Sites, Value, make_site, observes
-from stablelint.matchers.names import modules_in, qualified, runs_module
-from stablelint.matchers.tree import called, is_given, mentions, receiver
+from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_to,
+    functions_naming,
+    made_by,
+    makes_module,
+    modules_in,
+    operation_of,
+    runs_module,
+    unpacked_from,
+)
+from stablelint.matchers.tree import (
+    argument,
+    arguments,
+    called,
+    calls_in,
+    is_given,
+    mentions,
+    receiver,
+    start,
+    subject,
+)
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 
+_COPYING = ("from_numpy", "as_tensor", "tensor")
 # What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
 _DOUBLES = frozenset(
     "zeros ones linspace logspace eye random.rand random.randn random.random random.normal random.uniform "
@@ -19,60 +42,124 @@ _KEEPING = frozenset(
     "sin cos exp log sqrt tanh abs sign square reshape transpose concatenate stack vstack hstack".split()
 )
 _CASTING = ("astype", "float32")
-_VIEWS = having("layout", "copy", "device", "join", "linear") | {"to", "index", "batch", "parameter"}
-_DEFAULTS = ("set_default_dtype", "set_default_tensor_type", "double", "float64")
+_VIEWS = having("layout", "copy", "device", "join")
+_DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
+_DOUBLE = ("double", "float64")
+_TYPES = ("float", "float32", "half", "float16", "bfloat16", "dtype")
+_DEPTH = 8  # names between a module and where the array that it is given was made
 
 
-@observes("linear_module from_numpy|as_tensor|tensor", "from_numpy|as_tensor|tensor parameters|train|eval")
+@observes()
 def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
-    if review.module.mentions(*_DEFAULTS):
+    module, told = review.module, set[ast.expr]()
+    if module.mentions(*_DEFAULTS) or not module.mentions(*_COPYING, *_DOUBLE):
         return
     modules = modules_in(review)
-    for pair in review.observed:
-        value = pair[0]
-        given = value.first
-        runs = value.op.startswith("call.") and runs_module(value.node, modules)
-        if given is None or not (value.op == "linear_module" or runs):
-            continue
-        made, layer = _double_source(given), value.operands.get("layer")
-        if made is not None and (layer is None or layer.dtype in (None, "float32")):
-            anchor = made.node if made.module is review.module else value.node
-            yield make_site(review, rule, pair, {"made": made}, anchor=anchor)
+    if any(_is_doubled(call, modules, module) for call in module.sights.calls(*_DOUBLE, "to")):
+        return
+    for root in functions_naming(review, *(text.rpartition(".")[2] for text in modules)):
+        for call in sorted(calls_in(root), key=start):
+            given = call.args[:1] if runs_module(call, modules) else []
+            for made in (one for node in given if (one := _Text(call, root, module).tensor(node))):
+                if made not in told:
+                    told.add(made)
+                    yield site_at(review, rule, made, {"made": made}, kind=Kind.TENSOR)
 
 
-def _double_source(value: Value) -> Value | None:
-    """The tensor of doubles that a value is a view of, or computed from by arithmetic; None where it is none."""
-    if value.dtype not in (None, "float64"):
+def _is_doubled(call: ast.Call, modules: frozenset[str], module: ModuleInfo) -> bool:
+    """Whether a call makes a module one of doubles: `model.double()`, `nn.Linear(4, 1).to(torch.float64)`."""
+    casts = called(call) == "double" or any(mentions(one, *_DOUBLE) for one in arguments(call))
+    return casts and (subject(call) in modules or makes_module(call, module))
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What the names of a function stand for at one place."""
+
+    at: ast.AST
+    root: ast.AST
+    module: ModuleInfo
+    depth: int = _DEPTH
+
+    def tensor(self, node: ast.expr) -> ast.expr | None:
+        """The tensor of doubles that an expression is, or is computed from by arithmetic; None where it is none."""
+        match node:
+            case ast.Name() | ast.Attribute():
+                there, made = self._bound(node)
+                return there.tensor(made) if made is not None else None
+            case ast.Subscript(value=of):
+                return self.tensor(of)
+            case ast.BinOp(left=left, right=right):
+                return self.tensor(left) or self.tensor(right)
+            case ast.Call():
+                return self._called(node)
         return None
-    if value.op == "tensor":
-        data = value.operands.get("data")
-        if data is None or data.kind not in (Kind.FOREIGN, Kind.ARRAY) or value.module is None:
+
+    def _called(self, call: ast.Call) -> ast.expr | None:
+        package, _, name = made_by(call, self.module).rpartition(".")
+        dtype = argument(call, "dtype")
+        if package == "torch" and name.islower() and (dtype is not None or name in _COPYING):
+            of_doubles = (
+                self.array(call.args[0]) if call.args and dtype is None else mentions(dtype, *_DOUBLE)
+            )
+            return call if of_doubles else None
+        of = receiver(call)
+        if of is None or subject(call) in ("self", "cls"):
             return None
-        return value if isinstance(data.node, ast.expr) and _is_double(data.node, value.module) else None
-    if value.op not in _VIEWS:
-        return None
-    operands = [v for v in value.operands.values() if v.kind is Kind.TENSOR]
-    return next((made for v in operands if (made := _double_source(v)) is not None), None)
+        if called(call) == "double" or (called(call) == "to" and mentions(call, *_DOUBLE)):
+            return call
+        if operation_of(call) not in _VIEWS or mentions(call, *_TYPES):
+            return None
+        return self.tensor(call.args[0] if package == "torch" and call.args else of)
 
+    def _bound(self, node: ast.expr) -> tuple[_Text, ast.expr | None]:
+        """What a name or attribute was bound to last, or once in the file, and where."""
+        text, tree = spelled(node), self.module.source.tree
+        made = bound_to(text, self.at, self.root)
+        if made is None and not assigned_in(text, self.root) and len(once := assigned_in(text, tree)) == 1:
+            made = once[0].value
+        depth = self.depth - 1
+        return _Text(made or self.at, self.root, self.module, depth), made if depth else None
 
-def _is_double(node: ast.expr, module: ModuleInfo) -> bool:
-    """Whether an expression of NumPy yields float64."""
-    if isinstance(node, ast.BinOp):
-        return _is_double(node.left, module) or _is_double(node.right, module)
-    if isinstance(node, ast.Subscript):
-        return _is_double(node.value, module)
-    if not isinstance(node, ast.Call) or mentions(node, *_CASTING) or is_given(node, "dtype", None):
+    def array(self, node: ast.expr) -> bool:
+        """Whether an expression of NumPy, or of what gives arrays of NumPy, yields float64."""
+        match node:
+            case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
+                there, made = self._bound(node)
+                return there.array(made) if made is not None else self._is_loaded(node)
+            case ast.BinOp(left=left, right=right):
+                return self.array(left) or self.array(right)
+            case ast.Subscript(value=of) | ast.Attribute(value=of, attr="values" | "T"):
+                return self.array(of)
+            case ast.Call() if not mentions(node, *_CASTING) and not is_given(node, "dtype", None):
+                return self._gives_doubles(node)
         return False
-    of = receiver(node)
-    if called(node) in _KEEPING and isinstance(of, ast.Call):
-        return _is_double(of, module)  # `np.linspace(0, 1, 9).reshape(-1, 1)`
-    root, _, name = qualified(node.func, module).partition(".")
-    if root != "numpy":
+
+    def _gives_doubles(self, call: ast.Call) -> bool:
+        of, name = receiver(call), called(call)
+        root, _, of_numpy = made_by(call, self.module).partition(".")
+        if root == "numpy" and of_numpy in ("array", "asarray"):
+            return bool(call.args) and (_holds_floats(call.args[0]) or self.array(call.args[0]))
+        if root == "numpy":
+            keeps = of_numpy in _KEEPING and any(map(self.array, call.args))
+            return of_numpy in _DOUBLES or keeps
+        if root == "pandas" and name == "read_csv":
+            return True
+        if name in ("fit_transform", "transform") and of is not None:
+            made = of if isinstance(of, ast.Call) else self._bound(of)[1]
+            return made_by(made, self.module).startswith("sklearn.preprocessing.") and called(made).endswith(
+                "Scaler"
+            )
+        keeps = name in _KEEPING or name in ("to_numpy", "copy", "flatten", "ravel", "drop", "dropna")
+        return keeps and of is not None and self.array(of)
+
+    def _is_loaded(self, node: ast.expr) -> bool:
+        """Whether a name is the first of what a data set of scikit-learn is unpacked into: `X, y = load_iris(…)`."""
+        for root in (self.root, self.module.source.tree):
+            if (taken := unpacked_from(spelled(node), self.at, root)) is not None:
+                return taken[0] == 0 and made_by(taken[1], self.module).startswith("sklearn.datasets.")
         return False
-    if name in ("array", "asarray"):
-        return bool(node.args) and _holds_floats(node.args[0])
-    return name in _DOUBLES or (name in _KEEPING and any(_is_double(a, module) for a in node.args))
 
 
 def _holds_floats(node: ast.expr) -> bool:

@@ -25,6 +25,8 @@ _KINDS = {
     "method.clip_grad_value_": "clip",
 }
 
+_ENGINES = (".Accelerator", ".Fabric")  # their `backward(loss)` does no more than that of the loss
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -68,6 +70,18 @@ class Step:
         if self.kind == "backward" and isinstance(of, ast.Call):
             given = of.args
         return spelled(given[0]) if len(given) == 1 or self.kind != "backward" else self.subject
+
+    @property
+    def differentiated(self) -> Value | None:
+        """The loss that this goes backward from; None where it does not, or an engine may do something else besides."""
+        origin, operands = self.value.operands.get("input"), self.value.operands
+        if self.kind == "backward":
+            return origin
+        known = self.value.op == "call.manual_backward" or (
+            origin is not None and origin.op.endswith(_ENGINES)
+        )
+        given = [v for name, v in operands.items() if name != "input"]
+        return given[0] if self.kind == "wrapped_backward" and known and given else None
 
     def excludes(self, other: Step) -> bool:
         """Whether no pass runs both."""

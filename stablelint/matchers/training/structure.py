@@ -9,7 +9,7 @@ from functools import lru_cache
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import bound_to, classes_of, made_by, qualified
+from stablelint.matchers.names import bound_to, classes_of, is_module_class, made_by
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
@@ -23,7 +23,6 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
-_MODULES = ("torch.nn.Module", "torch.nn.modules.Module")
 _BARE = (
     "Loss",
     "ReLU",
@@ -81,10 +80,9 @@ def _suits(name: str, names: set[str], info: ast.ClassDef) -> bool:
 
 def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
     """The modules that a file defines, each with its `__init__`."""
-    kinds = {info.name: info for info in classes_of(review)}
     for info in classes_of(review):
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
-        if init is not None and _is_module(info, kinds, review.module):
+        if init is not None and is_module_class(info, review.module):
             yield info, init
 
 
@@ -146,15 +144,6 @@ def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
         and made_by(node, module).startswith("torch.")
         and not made_by(node, module).endswith("Parameter")
     )
-
-
-def _is_module(info: ast.ClassDef, kinds: dict[str, ast.ClassDef], module: ModuleInfo) -> bool:
-    """Whether a class derives from `torch.nn.Module`, or Lightning's, itself or by another class of the file."""
-    names = [qualified(base, module) for base in info.bases]
-    if any(name in _MODULES or name.endswith(".LightningModule") for name in names):
-        return True
-    above = [kinds[name] for name in names if name in kinds and kinds[name] is not info]
-    return any(_is_module(one, kinds, module) for one in above)
 
 
 def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:

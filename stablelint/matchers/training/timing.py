@@ -12,23 +12,20 @@ from stablelint.matchers.names import (
     modules_in,
     reached_from,
     runs_module,
-    trained_in,
 )
 from stablelint.matchers.tree import (
     around,
-    assigned,
     block_of,
     called,
     calls_below,
     is_given,
     loop_around,
     mentions,
-    receiver,
     start,
     statement_in,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_in
 
 _CLOCKS = frozenset(
     f"time.{name}" for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns")
@@ -54,7 +51,7 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
     ]
     modules = frozenset[str]()
     if timings:
-        modules = modules_in(review) | _layers(review) | trained_in(review.module)
+        modules = modules_in(review)
     for taken, timed, loop in timings:
         calls = [n for statement in timed for n in calls_below(statement)]
         pending = loop is not None and any(runs_module(n, modules) for n in calls_below(loop))
@@ -66,18 +63,6 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         )
         if not any(data) and not any(_waits(statement, review.module.source.tree) for statement in timed):
             yield site_at(review, rule, taken)
-
-
-def _layers(review: Review) -> frozenset[str]:
-    """What the file binds to a layer of torch.nn or a ready-made model, moved or not: `conv = nn.Conv2d(3, 8, 3).cuda()`."""
-    found = set[str]()
-    for node in nodes_below(review.module.source.tree, ast.Assign):
-        made: ast.expr = node.value
-        while isinstance(inner := receiver(made), ast.Call):
-            made = inner
-        if made_by(made, review.module).startswith(("torch.nn.", "torchvision.models.")):
-            found |= set(assigned(node)[0])
-    return frozenset(found)
 
 
 def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
