@@ -160,7 +160,8 @@ def _modules_in(module: ModuleInfo) -> frozenset[str]:
     run = {spelled(n.func) for n in calls()} if moved else set()
     made = (n for n in nodes_below(module.source.tree, ast.Assign) if makes_module(n.value, module))
     bound = {text for n in made for text in assigned(n)[0]}
-    return frozenset(asked | (moved & run) | bound | trained_in(module)) - {""}
+    itself = {"self"} if _classes_of_modules(module) else set[str]()
+    return frozenset(asked | (moved & run) | bound | itself | trained_in(module)) - {""}
 
 
 def makes_module(node: ast.expr, module: ModuleInfo) -> bool:

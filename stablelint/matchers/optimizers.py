@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
-from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observed, observes, scope_of
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.matchers.common import (
+    Kind,
+    Review,
+    Rule,
+    Sites,
+    Value,
+    make_site,
+    observed,
+    observes,
+    scope_of,
+)
 from stablelint.matchers.names import assigned_in
-from stablelint.matchers.tree import arguments, called, calls_below, calls_in, end, receiver, start, subject
+from stablelint.matchers.tree import (
+    argument,
+    arguments,
+    called,
+    calls_below,
+    calls_in,
+    end,
+    receiver,
+    start,
+    subject,
+)
 from stablelint.numerics.formats import FLOAT16, round_to
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import nodes_below
@@ -30,20 +53,43 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
     tree = review.module.source.tree
     if review.module.mentions("clip_grad_norm_", "clip_grad_value_"):
         return
-    if not _trains(tree) or _sets_rates(tree):
+    if not (_trains(tree) or review.module.mentions("LightningModule")) or _sets_rates(tree):
         return
     scheduled = "lr_scheduler" in review.module.source.text
     for pair in observed(review, *_RATES):
         call, values = pair[0], list(pair[0].operands.values())
         given, anywhere = call.first, _RATES[call.op]
         rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
-        number = rate.constant() if rate is not None else None
-        if given is None or not isinstance(number, int | float) or _is_alone(given):
+        rates = [rate] if rate is not None else [*_rates_of_groups(given)] if given is not None else []
+        numbers = (number for one in rates if isinstance(number := _number(one, review.module), int | float))
+        number = max(numbers, default=None)
+        if given is None or number is None or _is_alone(given):
             continue
         of_model = _is_of_model(given)
         begins_high = call.op == "torch.optim.SGD" and scheduled
         if number > anywhere[0] or (of_model and number >= anywhere[1] and not begins_high):
             yield make_site(review, rule, pair, shown=number >= 1)
+
+
+def _rates_of_groups(given: Value) -> Iterator[Value]:
+    """The rates of the groups of parameters: `[{"params": …, "lr": 0.5}]`."""
+    groups = given.data if given.kind is Kind.SEQUENCE and isinstance(given.data, list | tuple) else ()
+    yield from (one.data["lr"] for one in groups if isinstance(one.data, dict) and "lr" in one.data)
+
+
+def _number(rate: Value, module: ModuleInfo) -> Any:
+    """A rate that is written out, or that a setting has unless somebody sets it; a parameter's default is its caller's."""
+    if isinstance(rate.node, ast.arg):
+        return rate.constant()
+    options = module.sights.calls("add_argument") if rate.op == "attribute" else []
+    for call in options:  # `parser.add_argument("--lr", default=0.5)`
+        flags = (
+            str(one.value).strip("-").replace("-", "_") for one in call.args if isinstance(one, ast.Constant)
+        )
+        default = argument(call, "default")
+        if rate.name in flags and isinstance(default, ast.Constant):
+            return default.value
+    return rate.default()
 
 
 def _is_alone(given: Value) -> bool:

@@ -57,13 +57,13 @@ def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
     module = review.module
     moves = [c for info in _data_sets(review) for m in _reading(info) for c in calls_in(m)]
-    moves = [c for c in (*moves, *_collating(review)) if _moves_to_cuda(c, module)]
+    moves = [c for c in (*moves, *_collating(review)) if moves_to_cuda(c, module)]
     yield from (site_at(review, rule, c) for c in moves)
     for root in functions_of(review, "multiprocessing"):
         calls = sorted(calls_in(root), key=start) if not module.mentions(*_STARTS) else []
         fork = next((c for c in calls if made_by(c, module) in _PROCESSES), None)
         before = calls[: calls.index(fork)] if fork is not None else []
-        for call in [c for c in before if _moves_to_cuda(c, module)][:1]:
+        for call in [c for c in before if moves_to_cuda(c, module)][:1]:
             yield site_at(review, rule, call, message=_FORKED)
 
 
@@ -95,7 +95,7 @@ def _reading(info: ast.ClassDef, *names: str) -> list[ast.AST]:
     return list(dict.fromkeys(node for m in methods for node in reached_from(m, info)))
 
 
-def _moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
+def moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
     """`x.cuda()`, `x.to("cuda")`, `torch.tensor(x, device=device)` of a `device` that the file binds to CUDA."""
     if not isinstance(call.func, ast.Attribute) or called(call) == "cuda":
         return called(call) == "cuda" and isinstance(call.func, ast.Attribute)

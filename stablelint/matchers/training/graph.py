@@ -74,11 +74,11 @@ def in_place(review: Review, rule: Rule) -> Sites:
         if storage.op == "parameter" and _is_detached(target):
             continue
         message = _harm(storage, hidden, None if hidden else _reader(storage, (value, frame), review))
-        if message is not None and (hidden or not _is_beside_forward(scope_of(frame), review.module)):
+        if message is not None and (hidden or not is_beside_forward(scope_of(frame), review.module)):
             yield make_site(review, rule, (value, frame), message=message)
 
 
-def _is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
+def is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a method of a module is none that its `forward` calls: inference, which takes no gradients."""
     owner = next(ancestors(root, module.source.tree), None)
     methods = owner.body if isinstance(owner, ast.ClassDef) else []

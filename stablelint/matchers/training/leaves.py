@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.values.lists import elements_of, is_list
 from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import (
     Review,
@@ -17,18 +19,21 @@ from stablelint.matchers.common import (
     observes,
     scope_of,
 )
-from stablelint.matchers.names import modules_in, runs_module
-from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH
+from stablelint.matchers.names import graph_is_off, is_module_class, modules_in, runs_module
+from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_in
 
+_READING = ("tolist", "numpy", "item")
 _TOTALS = ("mean", "sum", "dot")
+_COPIES = "Variable|tensor|from_numpy|FloatTensor"
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 
 
-@observes("Variable|tensor backward", f"Variable|tensor {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
+@observes(f"{_COPIES} backward", f"{_COPIES} {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
+@observes(_COPIES, anywhere="Module")
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
     modules, told = modules_in(review), set[int]()
@@ -50,9 +55,27 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         source, node = _copied(value), value.node
         if source is None or not isinstance(node, ast.Call) or id(value) in told:
             continue
+        root = scope_of(frame)
         asks = spelled(argument(node, "requires_grad") or node) == "True"
-        if asks and _is_total(source) and _is_returned(node, scope_of(frame)):
+        returned = asks and _is_total(source) and _is_returned(node, root)
+        if returned or (_is_of_forward(root, review.module) and _is_within(value, source, root, modules)):
             yield make_site(review, rule, (value, frame), {"x": source})
+
+
+def _is_of_forward(root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a function is a module's `forward`, or a method that it calls."""
+    owner = next(ancestors(root, module.source.tree), None)
+    return (
+        isinstance(owner, ast.ClassDef)
+        and is_module_class(owner, module)
+        and not is_beside_forward(root, module)
+    )
+
+
+def _is_within(copy: Value, source: Value, root: ast.AST, modules: frozenset[str]) -> bool:
+    """Whether a module copies what its own layers gave, on the way to what they give next."""
+    meant = _is_weight(copy, root) or _is_meant(copy, root) or (copy.node and graph_is_off(copy.node, root))
+    return not meant and _comes_from(source, modules)
 
 
 def _is_weight(value: Value, root: ast.AST) -> bool:
@@ -80,7 +103,8 @@ def _summands(value: Value) -> Iterator[Value]:
 
 def _is_total(value: Value) -> bool:
     """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
-    parts = behind(value, lambda v: v.op not in _ARITHMETIC)
+    held = elements_of(value) if is_list(value) else [value]
+    parts = [part for one in held for part in behind(one, lambda v: v.op not in _ARITHMETIC)]
     return any(v.op in LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
 
 
@@ -101,5 +125,11 @@ def _copied(value: Value) -> Value | None:
 
 def _comes_from(value: Value, modules: frozenset[str]) -> bool:
     """Whether a module or a parameter is among what a value is computed from, with its graph."""
-    parts = behind(value, lambda v: v.op in WITHOUT_GRAPH or v.op == VARIABLE)
+    read = of = value
+    while of.op in (*_READING, "detach", "cpu") and of.first is not None:
+        read, of = (of.first if of.op in _READING else read), of.first
+    source = (
+        of if read is not value else value
+    )  # whoever reads numbers out has to detach what they are read from
+    parts = behind(source, lambda v: v.op in WITHOUT_GRAPH or v.op == VARIABLE)
     return any(v.op in TRAINED or runs_module(v.node, modules) for v in parts)

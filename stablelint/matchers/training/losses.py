@@ -23,7 +23,9 @@ from stablelint.matchers.names import (
     functions_naming,
     made_by,
     modules_in,
+    parameters_of,
     runs_module,
+    unpacked_from,
 )
 from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
@@ -49,6 +51,9 @@ _READ = ("backward", "item", "detach", "mean", "sum")  # of a tensor, and of no 
 _BUILT = "this builds the module, and computes nothing: `{0}()({1})`"
 _ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 _MOVED = having("device", "cast", "layout", "copy")
+_WRITTEN_OUT = having("filled") | {"tensor"}
+_UNCOMPUTED = _WRITTEN_OUT | {"argument", "unknown", "index", "batch", "part"}
+_NO_TARGETS = ("linear_module", "log_softmax")  # scores of any size, of which no loss is taken
 _SCORED = frozenset("linear_module layer_output sigmoid softmax log_softmax".split())
 _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
 
@@ -115,29 +120,47 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
 def swapped_operands(review: Review, rule: Rule) -> Sites:
     """`criterion(target, model(x))`, for a loss whose operands are no equals."""
     models = modules_in(review)
+    backed = {id(v) for s in steps_of(review) if (loss := s.differentiated) for v in made_from([loss])}
     for value, frame in observed(review, *_ORDERED):
         given, target = value.operands.get("input"), value.operands.get("target")
-        if given is None or target is None or not _is_label(given, scope_of(frame)):
+        if given is None or target is None or given.op in _SCORED:
             continue
+        is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
         parts = made_from([target], stops=("detach",))
-        if any(v.op in _SCORED or runs_module(v.node, models) for v in parts):
+        scored = any(v.op in _SCORED or runs_module(v.node, models) for v in parts)
+        if (is_label and scored) or (_without_moves(target).op in _NO_TARGETS and given.op in _UNCOMPUTED):
             yield make_site(review, rule, (value, frame), {"x": given, "y": target})
 
 
-def _is_label(value: Value, root: ast.AST) -> bool:
-    """Whether a value is what a loop or a loader gave and nothing computed, or written out as numbers from 0 to 1."""
+def _without_moves(value: Value) -> Value:
     while value.op in _MOVED and value.first is not None:
         value = value.first
-    if value.op == "tensor":
+    return value
+
+
+def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
+    """Whether a value is what a loop, a loader or a batch gave and nothing computed, or is written out as 0 to 1: or what a
+    function is given that itself goes backward from the loss."""
+    value = _without_moves(value)
+    if value.op in _WRITTEN_OUT:
         return value.interval.lo >= 0 and value.interval.hi <= 1
-    node: ast.AST | None = value.node
-    name = value.name
-    while isinstance(node, ast.Subscript):  # `batch["label"]`
-        node = node.value
-        name = spelled(node)
+    if value.op == "argument":
+        return is_trained
+    of, name = value.node, value.name
+    while isinstance(of, ast.Subscript):  # `batch["label"]`
+        of = of.value
+        name = spelled(of)
+    if value.op != "unknown" and of is value.node:
+        return False
+    taken = unpacked_from(name, value.node, root) if of is value.node and value.node is not None else None
+    if taken is None and isinstance(of, ast.Tuple):
+        taken = next(
+            (t for n in nodes_in(root, ast.Assign) if n.targets[0] is of for t in [(0, n.value)]), None
+        )
+    if taken is not None:
+        name = spelled(taken[1])
     targets = [part for loop in nodes_in(root, ast.For) for part in ast.walk(loop.target)]
-    given = value.op == "unknown" or isinstance(value.node, ast.Subscript)
-    return given and any(getattr(part, "id", None) == name for part in targets)
+    return name in parameters_of(root) or any(getattr(part, "id", None) == name for part in targets)
 
 
 @observes("backward step")

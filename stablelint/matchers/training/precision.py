@@ -70,7 +70,9 @@ def double_into_float(review: Review, rule: Rule) -> Sites:
 def _is_doubled(call: ast.Call, modules: frozenset[str], module: ModuleInfo) -> bool:
     """Whether a call makes a module one of doubles: `model.double()`, `nn.Linear(4, 1).to(torch.float64)`."""
     casts = called(call) == "double" or any(mentions(one, *_DOUBLE) for one in arguments(call))
-    return casts and (subject(call) in modules or makes_module(call, module))
+    made = called(receiver(call))
+    may_make = makes_module(call, module) or (made[:1].isupper() and not made.endswith("Tensor"))
+    return casts and (subject(call) in modules or may_make)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from stablelint.matchers.tree import (
     exclusive,
     is_given,
     loop_around,
+    parents,
     receiver,
     start,
     subject,
@@ -33,25 +34,33 @@ _SAME_MODEL = "this is another name of the model that is trained on, and no copy
 
 @observes()
 def load_without_map_location(review: Review, rule: Rule) -> Sites:
-    """`model.load_state_dict(torch.load(f))` that names no device, in a file that runs with and without a GPU."""
-    if not review.of_body or not review.module.mentions("is_available"):
-        return
+    """`model.load_state_dict(torch.load(f))` that names no device, or `torch.load(f).to(device)`."""
     module = review.module
-    calls = module.sights.calls()
+    calls, anywhere = module.sights.calls(), module.mentions("is_available")
+    modules = modules_in(review).union(map(subject, module.sights.calls("to", "cuda")))
     written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
     named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
     known = (written | named) - {""}
-    for root in functions_naming(review, "load_state_dict"):
+    restored = {called(part) for n in module.sights.calls("load_state_dict") for part in calls_below(n)}
+    for root in functions_naming(review, "load"):
         restoring = calls_in(root, "load_state_dict")
         plain = {n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, module)}
-        loads = [n for n in calls_in(root) if n not in plain and _is_load(n, module)]
-        for node in sorted(loads if restoring else (), key=start):
+        loads = [n for n in calls_in(root, "load") if n not in plain and _is_load(n, module)]
+        helps = getattr(root, "name", "") in restored
+        for node in sorted(loads, key=start):
             # What this run has saved lies where it runs, and so does what never left the memory.
             source = node.args[0]
             if known & {_given(node, 0), getattr(source, "attr", "")} or called(source) == "BytesIO":
                 continue
-            if not _is_of_run(source, calls, module):
-                yield site_at(review, rule, node)
+            used = restoring or helps or any(text in modules for text in _bound_by(node, root))
+            if used and not _is_of_run(source, calls, module):
+                yield site_at(review, rule, node, shown=anywhere)
+
+
+def _bound_by(made: ast.expr, root: ast.AST) -> list[str]:
+    """What the assignment of an expression binds."""
+    above = parents(root).get(made)
+    return assigned(above)[0] if above is not None else []
 
 
 def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:

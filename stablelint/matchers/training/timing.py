@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     assigned_in,
@@ -13,6 +15,7 @@ from stablelint.matchers.names import (
     reached_from,
     runs_module,
 )
+from stablelint.matchers.training.data import moves_to_cuda
 from stablelint.matchers.tree import (
     around,
     block_of,
@@ -49,13 +52,14 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         for taken in sorted(nodes_in(root, ast.BinOp), key=start)
         if (timed := _timed(taken, root, review))
     ]
-    modules = frozenset[str]()
-    if timings:
-        modules = modules_in(review)
+    modules = modules_in(review) if timings else frozenset[str]()
     for taken, timed, loop in timings:
         calls = [n for statement in timed for n in calls_below(statement)]
         pending = loop is not None and any(runs_module(n, modules) for n in calls_below(loop))
-        if not any(runs_module(n, modules) or _moves(n, pending) for n in calls):
+        busy = any(runs_module(n, modules) or _moves(n, pending) for n in calls)
+        if not busy and not any(
+            _computes_on_gpu(n, review.module) for statement in timed for n in descendants(statement)
+        ):
             continue
         # What is done with each batch of a loader waits often enough.
         data = (
@@ -94,6 +98,21 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
 def _waits(statement: ast.stmt, tree: ast.AST) -> bool:
     """Whether a statement needs a value of the GPU, or what it calls of the file does."""
     return any(mentions(node, *_WAITING) for node in reached_from(statement, tree))
+
+
+def _computes_on_gpu(node: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a product, or a call of no builtin, takes a name that the file binds to what is on the GPU by name."""
+    match node:
+        case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+            given = [left, right]
+        case ast.Call(args=given) if not (
+            isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)
+        ):
+            pass
+        case _:
+            return False
+    made = (n.value for one in given for n in assigned_in(spelled(one), module.source.tree))
+    return any(isinstance(n, ast.Call) and moves_to_cuda(n, module) for n in made)
 
 
 def _moves(call: ast.Call, pending: bool) -> bool:
