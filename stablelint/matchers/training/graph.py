@@ -23,7 +23,7 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.names import assigned_in, is_without_graph, reached_from
 from stablelint.matchers.training.gathered import holds_no_graph
-from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
 from stablelint.syntax.names import called_name, spelled
 from stablelint.syntax.operations import having
@@ -158,6 +158,7 @@ def _is_trained(value: Value) -> bool:
 
 
 @observes("backward")
+@observes("", where=goes_back_by_hand)
 def loss_without_graph(review: Review, rule: Rule) -> Sites:
     """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
     for step in steps_of(review):

@@ -27,16 +27,19 @@ from stablelint.matchers.names import (
     runs_module,
     unpacked_from,
 )
-from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import (
+    ancestors,
     arguments,
     around,
     assigned,
     called,
     calls_in,
+    end,
     loop_around,
     mentions,
     receiver,
+    start,
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
@@ -164,35 +167,66 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
 
 
 @observes("backward step")
+@observes("", where=goes_back_by_hand)
 def undivided_accumulation(review: Review, rule: Rule) -> Sites:
-    """`loss.backward()` on each turn, and `if (i + 1) % n == 0: optimizer.step()`, of a loss that nothing divides."""
+    """`loss.backward()` on each turn, and `if (i + 1) % n == 0: optimizer.step()`, or on each part of a batch and then the
+    step, of a loss that nothing divides."""
     steps = steps_of(review)
     for step in (s for s in steps if s.kind in ("step", "scaler_step")):
-        count, loop = _counted(step), loop_around(step.node, step.root)
-        backs = [s for s in steps if s.differentiated is not None and loop_around(s.node, s.root) is loop]
-        if count is None or loop is None or _is_adaptive(step) or mentions(loop, "grad"):
+        turn = loop_around(step.node, step.root) or step.root  # what runs for each batch
+        backs = [s for s in steps if s.differentiated is not None and turn in ancestors(s.node, s.root)]
+        if not backs or _is_adaptive(step) or mentions(turn, "grad"):
             continue
-        for back in backs[:1]:
-            gate = around(step.node, step.root, ast.If)[0]
-            cleared = [
-                s for s in steps if s.kind == "zero_grad" and loop in around(s.node, s.root, type(loop))
-            ]
-            gated = all(around(s.node, s.root, ast.If) for s in cleared)
-            if gated and gate not in around(back.node, back.root, ast.If) and _is_whole(back, review):
-                yield make_site(review, rule, back.at, message=_ADDED.format(count))
+        counted = _counted(step, turn)
+        count = counted[0] if counted else _parts_of_batch(backs[0], turn)
+        if count is not None and _is_whole(backs[0], review):
+            clears = [s.node for s in steps if s.kind == "zero_grad" and turn in ancestors(s.node, s.root)]
+            if _gathers(backs[0], clears, counted[1] if counted else None, turn):
+                yield make_site(review, rule, backs[0].at, message=_ADDED.format(count))
 
 
-def _counted(step: Step) -> str | None:
-    """The number of turns after which a step is taken: `n` of `if (i + 1) % n == 0`, and of `if count == n`."""
-    gates = around(step.node, step.root, ast.If)
-    test = gates[0].test if gates else None
-    parts = nodes_in(test, ast.BinOp) if test is not None else []
-    counts = [n.right for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod)]
-    loop = loop_around(step.node, step.root)
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE) and loop is not None:
-        counters = [spelled(n.target) for n in nodes_in(loop, ast.AugAssign) if isinstance(n.op, ast.Add)]
+def _gathers(back: Step, clears: list[ast.Call], gate: ast.If | None, turn: ast.AST) -> bool:
+    """Whether gradients add up until a gate opens, or until all parts of a batch are through."""
+    if gate is None:
+        inner = loop_around(back.node, back.root)
+        return inner not in (turn, None) and not any(inner in ancestors(n, back.root) for n in clears)
+    late = all(around(n, back.root, ast.If) or start(n) > start(gate) for n in clears)
+    return late and gate not in around(back.node, back.root, ast.If)
+
+
+def _counted(step: Step, turn: ast.AST) -> tuple[str, ast.If] | None:
+    """After how many turns a step is taken, `n` of `if (i + 1) % n == 0` and of `if count == n`, and that `if`: around the
+    step, or before it and on to the next turn."""
+    skips = (
+        n
+        for n in nodes_in(turn, ast.If)
+        if isinstance(n.body[-1], ast.Continue) and end(n) < start(step.node)
+    )
+    gate = next(iter((*around(step.node, step.root, ast.If), *skips)), None)
+    if gate is None:
+        return None
+    counts = [n.right for n in nodes_in(gate.test, ast.BinOp) if isinstance(n.op, ast.Mod)]
+    test = gate.test
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
+        counts.append(test.right)
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE):
+        counters = [spelled(n.target) for n in nodes_in(turn, ast.AugAssign) if isinstance(n.op, ast.Add)]
         counts += test.comparators if spelled(test.left) in counters else []
-    return spelled(counts[0]) if len(counts) == 1 else None
+    return (spelled(counts[0]), gate) if len(counts) == 1 else None
+
+
+def _parts_of_batch(back: Step, turn: ast.AST) -> str | None:
+    """The number of parts of a batch that a loop within a turn goes backward from: `for part in batch.chunk(n)`."""
+    inner = loop_around(back.node, back.root)
+    made = inner.iter if inner is not turn and isinstance(inner, ast.For) else None
+    made = made.args[0] if called(made) == "enumerate" and isinstance(made, ast.Call) and made.args else made
+    if (
+        called(made) not in ("chunk", "tensor_split", "range")
+        or not isinstance(made, ast.Call)
+        or not made.args
+    ):
+        return None
+    return spelled(made.args[-1])
 
 
 def _is_adaptive(step: Step) -> bool:
@@ -206,7 +240,12 @@ def _is_whole(back: Step, review: Review) -> bool:
     loss = back.differentiated
     while loss is not None and loss.op in ("scale", "method.scale", *_MOVED):
         loss = loss.operands.get("argument0") or loss.first
-    if loss is None or not isinstance(loss.node, ast.Call):
+    if loss is None:
+        return False
+    modules = modules_in(review)
+    if loss.op in ("attribute", "mean") and "dim" not in loss.operands and loss.first is not None:
+        return runs_module(loss.first.node, modules)  # `model(**batch).loss`, `model(batch).mean()`
+    if not isinstance(loss.node, ast.Call):
         return False
     defined = [f.name for f in functions_below(review.module.source.tree)]
     made = called(loss.node) not in defined and "." not in made_by(loss.node, review.module)

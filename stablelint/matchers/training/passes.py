@@ -17,7 +17,7 @@ from stablelint.matchers.names import (
     runs_module,
 )
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
-from stablelint.matchers.training.steps import Step, steps_of
+from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import (
     Loop,
     around,
@@ -46,6 +46,7 @@ _LOSSES = having("loss")
 
 
 @observes("backward")
+@observes("", where=goes_back_by_hand)
 def second_backward(review: Review, rule: Rule) -> Sites:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []

@@ -9,6 +9,7 @@ from functools import cached_property
 from stablelint.matchers.common import Frame, Observed, Review, Value, observed, scope_of
 from stablelint.matchers.tree import end, exclusive, receiver, subject
 from stablelint.syntax.names import spelled
+from stablelint.syntax.sieve import Glance
 
 _KINDS = {
     "method.step": "step",
@@ -86,6 +87,11 @@ class Step:
     def excludes(self, other: Step) -> bool:
         """Whether no pass runs both."""
         return exclusive(self.node, other.node, self.root)
+
+
+def goes_back_by_hand(seen: Glance) -> bool:
+    """Whether a function calls Lightning's `self.manual_backward(loss)`: a word of no operation."""
+    return "manual_backward" in seen.callees
 
 
 def steps_of(review: Review) -> list[Step]:
