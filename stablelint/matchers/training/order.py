@@ -16,6 +16,7 @@ from stablelint.matchers.tree import (
     backs_in,
     block_of,
     called,
+    calls_below,
     calls_in,
     loop_around,
     mentions,
@@ -57,7 +58,7 @@ def _siblings(at: Step, steps: list[Step]) -> list[tuple[str, Step]]:
     return [(kind, s) for _, kind, s in sorted(near, key=lambda item: item[0])]
 
 
-@observes("zero_grad step")
+@observes("zero_grad step", "backward zero_grad|zero_|grad")
 def cleared_before_step(review: Review, rule: Rule) -> Sites:
     """`loss.backward(); optimizer.zero_grad(); optimizer.step()`: the step finds no gradients."""
     steps, modules = steps_of(review), modules_in(review)
@@ -71,6 +72,56 @@ def cleared_before_step(review: Review, rule: Rule) -> Sites:
         if _KINDS.get(before.kind, before.kind) == "backward" and not _reads_gradients(before, after):
             statement = review.statements.get(id(before.value))
             yield make_site(review, rule, clear.at, {"clear": clear.value}, statement=statement)
+    for back in (s for s in steps if s.differentiated is not None):
+        block = block_of(back.node, back.root)
+        at = statement_in(back.node, block, back.root)
+        cleared = block[at + 1] if at is not None and at + 1 < len(block) else None
+        if at is None or cleared is None or not _clears_alone(cleared):
+            continue
+        if any(map(_takes_gradients, block[at + 2 :])) or _is_stepped_elsewhere(
+            back.root, block, review.module
+        ):
+            if not (calls_in(cleared, "zero_grad") and any(map(_takes_gradients, block[at + 2 :]))):
+                yield make_site(review, rule, back.at, anchor=cleared)
+
+
+def _clears_alone(statement: ast.stmt) -> bool:
+    """Whether a statement clears gradients and does nothing else: `optimizer.zero_grad()`, `for p in ps: p.grad = None`."""
+    match statement:
+        case ast.For(body=body) | ast.If(body=body, orelse=[]) | ast.With(body=body):
+            return all(map(_clears_alone, body))
+        case ast.Expr(value=call):
+            cleared = subject(call).removesuffix(".data").endswith(".grad")
+            return called(call) == "zero_grad" or (called(call) == "zero_" and cleared)
+        case ast.Assign(targets=[ast.Attribute(attr="grad")], value=ast.Constant(value=None)):
+            return True
+    return False
+
+
+def _takes_gradients(statement: ast.stmt) -> bool:
+    """Whether a statement steps an optimizer, or writes what it computes from gradients."""
+    steps = (n for n in calls_below(statement, "step") if names_optimizer(subject(n)))
+    by_hand = (n for n in nodes_below(statement, ast.AugAssign) if mentions(n.value, "grad"))
+    return (
+        any(steps)
+        or any(by_hand)
+        or (isinstance(statement, ast.AugAssign) and mentions(statement.value, "grad"))
+    )
+
+
+def _is_stepped_elsewhere(root: ast.AST, block: list[ast.stmt], module: ModuleInfo) -> bool:
+    """Whether a function that takes no step is a closure of one, or is called before one."""
+    if not isinstance(root, Function) or any(map(_takes_gradients, root.body)) or block is not root.body:
+        return False
+    tree = module.source.tree
+    if any(root.name in map(spelled, n.args) for n in module.sights.calls("step")):
+        return True
+    for call in module.sights.calls(root.name):
+        around_call = block_of(call, tree)
+        at = statement_in(call, around_call, tree)
+        if at is not None and any(map(_takes_gradients, around_call[at + 1 : at + 2])):
+            return True
+    return False
 
 
 def _clears_for(clear: Step, step: Step, modules: frozenset[str]) -> bool:

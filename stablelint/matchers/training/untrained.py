@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     functions_naming,
+    functions_of,
     is_without_graph,
     made_by,
     operation_of,
@@ -19,9 +20,11 @@ from stablelint.matchers.tree import (
     Function,
     ancestors,
     argument,
+    arguments,
     around,
     assigned,
     backs_below,
+    backs_in,
     called,
     calls_in,
     parents,
@@ -37,25 +40,50 @@ _NO_VALUE = frozenset(
 _CUTTING = frozenset("data detach item tolist numpy".split())
 _MOVING = having("device", "cast")
 _TAKING = ("to", "items", "values", "pop", "Variable")
-_NO_BATCHES = ("range", "count", "zip", "items", "product", "named_parameters")
+_NO_BATCHES = ("range", "trange", "count", "items", "product", "named_parameters")
 
 
 @observes()
 def batch_never_read(review: Review, rule: Rule) -> Sites:
     """`for inputs, labels in loader: loss(model(x), y).backward()`: nothing but moves and unpacking reads the batch."""
-    for root in functions_naming(review, "backward", "manual_backward"):
+    loaders = _loaders(review)
+    stepping = {
+        f.name for f in functions_naming(review, "backward") if isinstance(f, Function) and backs_in(f)
+    }
+    for root in functions_naming(review, "backward", "manual_backward", *stepping):
+        handing = (n for n in calls_in(root, *stepping) if len(arguments(n)) > 1) if stepping else ()
         inner = {
             loop
             for back in backs_below(root)
             for loop in around(back, root, ast.For)[:1]
             if _is_made_in(loop, back)
-        }
+        } | {loop for call in handing for loop in around(call, root, ast.For)[:1]}
         read = set[str]().union(*map(_loads, functions_below(root)))
         for loop in (n for n in nodes_in(root, ast.For) if n in inner):
-            for batch, sure in _batches_of(loop):
+            for batch, sure in _batches_of(loop, loaders):
                 names = {n.id for n in (batch, *nodes_below(batch, ast.Name)) if isinstance(n, ast.Name)}
                 if not any(name.startswith("_") for name in names) and _is_passed_on(names, loop, sure, read):
                     yield site_at(review, rule, batch)
+    yield from _unread_by_hook(review, rule)
+
+
+def _loaders(review: Review) -> set[str]:
+    """What the file binds to a `DataLoader`."""
+    made = (n for n in nodes_below(review.module.source.tree, ast.Assign) if called(n.value) == "DataLoader")
+    return {text for n in made for text in assigned(n)[0]}
+
+
+def _unread_by_hook(review: Review, rule: Rule) -> Sites:
+    """The loss that a `training_step` of Lightning returns, and computes without its batch."""
+    for root in functions_of(review, "LightningModule"):
+        if getattr(root, "name", "") == "training_step":
+            batch = [name for name in parameters_of(root) if name != "self"][:1]
+            losses = [n.value for n in nodes_in(root, ast.Return) if n.value is not None]
+            computes = any(
+                isinstance(n, ast.BinOp) or called(n) for loss in losses for n in descendants(loss)
+            )
+            if losses and computes and batch and batch[0] not in {n.id for n in nodes_below(root, ast.Name)}:
+                yield site_at(review, rule, losses[0])
 
 
 def _is_made_in(loop: ast.For, back: ast.Call) -> bool:
@@ -65,14 +93,19 @@ def _is_made_in(loop: ast.For, back: ast.Call) -> bool:
     return not names or any(names[0] in assigned(n)[0] for n in nodes_below(loop, ast.Assign))
 
 
-def _batches_of(loop: ast.For) -> Iterator[tuple[ast.expr, bool]]:
+def _batches_of(loop: ast.For, loaders: set[str]) -> Iterator[tuple[ast.expr, bool]]:
     """What each turn of a loop binds to a batch, without the count of `enumerate`, and whether it is sure to be one."""
     target, source = loop.target, loop.iter
     names = {called(n) for n in (source, *nodes_below(source, ast.Call))}
+    sure = any(spelled(n) in loaders for n in (source, *nodes_below(source, ast.Name)))
     if "enumerate" in names and isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        target = target.elts[1]
-    if names.isdisjoint(_NO_BATCHES):
-        yield target, isinstance(target, ast.Tuple | ast.List) and len(nodes_below(target, ast.Name)) > 1
+        target, sure = target.elts[1], True
+    nested = isinstance(target, ast.Tuple) and any(isinstance(n, ast.Tuple) for n in target.elts)
+    if names.isdisjoint(_NO_BATCHES) and (nested or "zip" not in names):
+        yield (
+            target,
+            sure or (isinstance(target, ast.Tuple | ast.List) and len(nodes_below(target, ast.Name)) > 1),
+        )
     for taken in nodes_in(loop, ast.Assign):
         if called(taken.value) == "next" and len(nodes_below(taken.targets[0], ast.Name)) > 1:
             yield taken.targets[0], True
