@@ -72,17 +72,24 @@ def cleared_before_step(review: Review, rule: Rule) -> Sites:
         if _KINDS.get(before.kind, before.kind) == "backward" and not _reads_gradients(before, after):
             statement = review.statements.get(id(before.value))
             yield make_site(review, rule, clear.at, {"clear": clear.value}, statement=statement)
+    yield from _cleared_at_once(steps, review, rule)
+
+
+def _cleared_at_once(steps: list[Step], review: Review, rule: Rule) -> Sites:
+    """The gradients that the statement behind a backward clears, by hand or in a function that takes no step itself."""
     for back in (s for s in steps if s.differentiated is not None):
         block = block_of(back.node, back.root)
-        at = statement_in(back.node, block, back.root)
-        cleared = block[at + 1] if at is not None and at + 1 < len(block) else None
-        if at is None or cleared is None or not _clears_alone(cleared):
+        place = statement_in(back.node, block, back.root)
+        behind = block[place + 1 :] if place is not None else []
+        if not behind or not _clears_alone(behind[0]):
             continue
-        if any(map(_takes_gradients, block[at + 2 :])) or _is_stepped_elsewhere(
-            back.root, block, review.module
+        taken = any(map(_takes_gradients, behind))
+        if taken and calls_in(behind[0], "zero_grad"):
+            continue  # of this or another optimizer: seen above
+        if taken or (
+            block is getattr(back.root, "body", None) and _is_stepped_elsewhere(back.root, review.module)
         ):
-            if not (calls_in(cleared, "zero_grad") and any(map(_takes_gradients, block[at + 2 :]))):
-                yield make_site(review, rule, back.at, anchor=cleared)
+            yield make_site(review, rule, back.at, anchor=behind[0])
 
 
 def _clears_alone(statement: ast.stmt) -> bool:
@@ -109,17 +116,17 @@ def _takes_gradients(statement: ast.stmt) -> bool:
     )
 
 
-def _is_stepped_elsewhere(root: ast.AST, block: list[ast.stmt], module: ModuleInfo) -> bool:
-    """Whether a function that takes no step is a closure of one, or is called before one."""
-    if not isinstance(root, Function) or any(map(_takes_gradients, root.body)) or block is not root.body:
+def _is_stepped_elsewhere(root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a function that takes no step is a closure of one, or is called right before one."""
+    if not isinstance(root, Function) or any(map(_takes_gradients, root.body)):
         return False
-    tree = module.source.tree
     if any(root.name in map(spelled, n.args) for n in module.sights.calls("step")):
         return True
+    tree = module.source.tree
     for call in module.sights.calls(root.name):
-        around_call = block_of(call, tree)
-        at = statement_in(call, around_call, tree)
-        if at is not None and any(map(_takes_gradients, around_call[at + 1 : at + 2])):
+        block = block_of(call, tree)
+        place = statement_in(call, block, tree)
+        if place is not None and any(map(_takes_gradients, block[place + 1 : place + 2])):
             return True
     return False
 

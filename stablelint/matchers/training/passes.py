@@ -127,7 +127,7 @@ def _gathered(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None
     made = bound_to(step.loss, step.node, step.root)
     of = [n for n in (step.node, made) if n is not None]
     for kept in kept_in(step.root):
-        outer = loop in (kept.loop, *around(kept.loop, step.root, Loop))
+        outer = loop in (kept.loop, *around(kept.loop, step.root, ast.For, ast.While))
         if outer and any(mentions(n, kept.base) for n in of) and known_collection(kept, step.root, review):
             anew = assigned_in(kept.base, loop) or is_emptied(kept)
             if not anew and any(_carries_graph(part, kept.at, step, review) for part in kept.parts):

@@ -101,11 +101,10 @@ class _Text:
     def _called(self, call: ast.Call) -> ast.expr | None:
         package, _, name = made_by(call, self.module).rpartition(".")
         dtype = argument(call, "dtype")
-        if package == "torch" and name.islower() and (dtype is not None or name in _COPYING):
-            of_doubles = (
-                self.array(call.args[0]) if call.args and dtype is None else mentions(dtype, *_DOUBLE)
-            )
-            return call if of_doubles else None
+        if package == "torch" and name.islower() and dtype is not None:
+            return call if mentions(dtype, *_DOUBLE) else None
+        if package == "torch" and name in _COPYING:
+            return call if call.args and self.array(call.args[0]) else None
         of = receiver(call)
         if of is None or subject(call) in ("self", "cls"):
             return None

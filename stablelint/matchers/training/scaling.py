@@ -7,21 +7,24 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_to, functions_naming, functions_of, made_by
+from stablelint.matchers.names import assigned_in, bound_to, functions_naming, made_by
 from stablelint.matchers.tree import (
     argument,
+    arguments,
     assigned,
     called,
     calls_below,
     calls_in,
     exclusive,
+    is_given,
     loop_around,
     mentions,
+    receiver,
     start,
     subject,
 )
-from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.syntax.names import is_literal, spelled
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
 _FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
@@ -30,6 +33,8 @@ _ROW_BY_ROW = (
     "Binarizer",
     "FunctionTransformer",
 )  # they keep nothing of what they are fitted to
+_OWN_MOMENTS = "brought to scale by moments of its own: what is trained on has other ones"
+_PARTS = {"train": ("test", "val", "valid", "eval"), "tr": ("te", "ts", "va")}  # of the data
 _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
 
 
@@ -38,29 +43,51 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    for root in functions_naming(review, "fit_transform", "fit", "scale"):
+    for root in functions_naming(review, "fit_transform", "fit", "scale", "std"):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
+        yield from (site_at(review, rule, n, message=_OWN_MOMENTS) for n in _standardised(root))
         for fit in fits if late else ():
-            name = made_by(bound_to(subject(fit), fit, root), module)
+            name = made_by(_scaler_of(fit, root), module)
             if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
                 yield site_at(review, rule, fit, shown=False, message=_FITTED_LATE)
-    for root in functions_of(review, "Normalize", "Compose"):
-        yield from (site_at(review, rule, n, shown=False) for n in _unnormalised(root, module))
+    if review.of_body and module.mentions("Normalize"):
+        yield from (site_at(review, rule, n, shown=False) for n in _unnormalised(module))
+
+
+def _scaler_of(fit: ast.Call, root: ast.AST) -> ast.expr | None:
+    """What makes the object that a call fits: it stands there itself, or is bound to its name."""
+    of = receiver(fit)
+    return of if isinstance(of, ast.Call) else bound_to(subject(fit), fit, root)
 
 
 def _fits(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call fits a scaler: `fit_transform`, `fit` of one of scikit-learn, or its function `scale`."""
-    made = made_by(bound_to(subject(call), call, root), module) if called(call) == "fit" else ""
+    made = made_by(_scaler_of(call, root), module) if called(call) == "fit" else ""
     scales = made_by(call, module) == "sklearn.preprocessing.scale"
     return called(call) == "fit_transform" or scales or made.startswith("sklearn.preprocessing")
+
+
+def _standardised(root: ast.AST) -> Iterator[ast.expr]:
+    """Test data that are brought to scale by moments of their own: `(x_test - x_test.mean(0)) / x_test.std(0)`."""
+    scaled = dict[str, ast.expr]()
+    for node in sorted(nodes_in(root, ast.BinOp), key=start):
+        match node:
+            case ast.BinOp(
+                left=ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=mean), op=ast.Div(), right=spread
+            ) if {subject(n) for n in calls_below(mean, "mean")} == {name}:
+                if name in {subject(n) for n in calls_below(spread, "std")}:
+                    scaled[name] = node
+    for name, computed in scaled.items():
+        if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in scaled):
+            yield computed
 
 
 def _refitted(fits: list[ast.Call], root: ast.AST) -> Iterator[ast.Call]:
     """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split."""
     halves = _halves(root)
     kept = [fit for fit in fits if fit.args and not loop_around(fit, root)]
-    kept = [fit for fit in kept if called(bound_to(subject(fit), fit, root)) not in _ROW_BY_ROW]
+    kept = [fit for fit in kept if called(_scaler_of(fit, root)) not in _ROW_BY_ROW]
     for i, fit in enumerate(kept):
         for before in kept[:i]:
             if exclusive(before, fit, root) or ast.dump(before) == ast.dump(fit):
@@ -84,8 +111,10 @@ def _data_of(fit: ast.Call) -> str:
 
 
 def _are_called_halves(one: str, other: str) -> bool:
-    """Whether two names are those of training and test data: `X_train` and `X_test`."""
-    return "train" in one and other in (one.replace("train", word) for word in ("test", "val", "valid"))
+    """Whether two names are those of training and test data: `X_train` and `X_test`, `xtr` and `xte`."""
+    return any(
+        part in one and other in (one.replace(part, word) for word in words) for part, words in _PARTS.items()
+    )
 
 
 def _halves(root: ast.AST) -> set[tuple[str, str]]:
@@ -95,17 +124,37 @@ def _halves(root: ast.AST) -> set[tuple[str, str]]:
     return {pair for parts in names for pair in zip(parts[::2], parts[1::2], strict=False)}
 
 
-def _unnormalised(root: ast.AST, module: ModuleInfo) -> list[ast.expr]:
-    """The pipelines that data sets of a file transform their inputs by and that do not normalise, where another does."""
-    given = {spelled(argument(n, "transform") or n) for n in calls_below(module.source.tree)}
-    made = [n.value for n in nodes_in(root, ast.Assign) if given.intersection(assigned(n)[0])]
-    made += [
-        value for n in nodes_in(root, ast.Assign) if isinstance(n.value, ast.Dict) for value in n.value.values
-    ]
-    made = [c for c in made if made_by(c, module).endswith("transforms.Compose") and _is_written_out(c)]
-    plain = [c for c in made if not mentions(c, "Normalize")]
-    return [c for c in plain if mentions(c, *_TO_TENSOR)] if len(plain) < len(made) else []
+def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
+    """The pipelines of a file's data sets, and those that a dict holds, that do not normalise where another does; or that do
+    it otherwise for the other part of the same data set."""
+    bound = nodes_below(module.source.tree, ast.Assign)
+    held = [value for n in bound if isinstance(n.value, ast.Dict) for value in n.value.values]
+    parts: dict[str, list[ast.expr]] = {}
+    for call in module.sights.calls():
+        if (given := argument(call, "transform")) is not None:
+            made = [n.value for n in bound if spelled(given) in assigned(n)[0]] or [given]
+            part = called(call) if is_given(call, "train", "split") else ""
+            parts.setdefault(part, []).extend(c for c in made if _is_pipeline(c, module))
+    every = dict.fromkeys(
+        [*(c for c in held if _is_pipeline(c, module)), *(c for p in parts.values() for c in p)]
+    )
+    plain = [c for c in every if not mentions(c, "Normalize")]
+    found = [c for c in plain if mentions(c, *_TO_TENSOR)] if len(plain) < len(every) else []
+    for pipelines in (p for part, p in parts.items() if part):
+        scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
+        found += [c for c, scale in scaled if scale != scaled[0][1]]
+    return found
 
 
-def _is_written_out(pipeline: ast.expr) -> bool:
-    return isinstance(pipeline, ast.Call) and bool(pipeline.args) and isinstance(pipeline.args[0], ast.List)
+def _scale_of(pipeline: ast.expr) -> str:
+    """The text of a `Normalize` in a pipeline whose moments are written out."""
+    found = calls_below(pipeline, "Normalize")
+    return spelled(found[0]) if found and all(map(is_literal, arguments(found[0]))) else ""
+
+
+def _is_pipeline(made: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression is a `Compose` of transforms that are written out, or one alone that makes a tensor."""
+    if not isinstance(made, ast.Call) or "transforms" not in made_by(made, module):
+        return False
+    composed = bool(made.args) and isinstance(made.args[0], ast.List)
+    return composed if called(made) == "Compose" else called(made) in _TO_TENSOR

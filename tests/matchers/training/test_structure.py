@@ -66,7 +66,4 @@ def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
     [("torch.load(f)", True), ("torch.load(f, 'cpu')", False), ("torch.load(f, **o)", False)],
 )
 def test_a_load_that_names_no_device(call: str, found: bool) -> None:
-    device = "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
-    restore = f"def restore(m, f, o):\n    m.load_state_dict({call})\n"
-    assert bool(findings("SL613", device + restore)) is found
-    assert not findings("SL613", restore)
+    assert bool(findings("SL613", f"def restore(m, f, o):\n    m.load_state_dict({call})\n")) is found
