@@ -129,21 +129,22 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     it otherwise for the other part of the same data set."""
     bound = nodes_below(module.source.tree, ast.Assign)
     held = [value for n in bound if isinstance(n.value, ast.Dict) for value in n.value.values]
-    parts: dict[str, list[ast.expr]] = {}
+    of_sets: dict[str, list[ast.expr]] = {"": [c for c in held if _is_pipeline(c, module)]}
+    split = set[str]()  # into parts
     for call in module.sights.calls():
         if (given := argument(call, "transform")) is not None:
             made = [n.value for n in bound if spelled(given) in assigned(n)[0]] or [given]
-            part = called(call) if is_given(call, "train", "split") else ""
-            parts.setdefault(part, []).extend(c for c in made if _is_pipeline(c, module))
-    every = dict.fromkeys(
-        [*(c for c in held if _is_pipeline(c, module)), *(c for p in parts.values() for c in p)]
-    )
-    plain = [c for c in every if not mentions(c, "Normalize")]
-    found = [c for c in plain if mentions(c, *_TO_TENSOR)] if len(plain) < len(every) else []
-    for pipelines in (p for part, p in parts.items() if part):
+            of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
+            split |= {called(call)} if is_given(call, "train", "split") else set()
+    every, found = [c for pipelines in of_sets.values() for c in pipelines], list[ast.expr]()
+    for name, pipelines in of_sets.items():
         scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
-        found += [c for c, scale in scaled if scale != scaled[0][1]]
-    return found
+        found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
+        for plain in (c for c in pipelines if not mentions(c, "Normalize") and mentions(c, *_TO_TENSOR)):
+            # A transform by itself is compared with those of the same data set alone.
+            others = every if called(plain) == "Compose" else pipelines
+            found += [plain] if any(mentions(c, "Normalize") for c in others) else []
+    return list(dict.fromkeys(found))
 
 
 def _scale_of(pipeline: ast.expr) -> str:

@@ -37,6 +37,8 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
     """`model.load_state_dict(torch.load(f))` that names no device, or `torch.load(f).to(device)`."""
     module = review.module
     calls, anywhere = module.sights.calls(), module.mentions("is_available")
+    if not anywhere and module.mentions("cuda"):
+        return  # it needs a GPU
     modules = modules_in(review).union(map(subject, module.sights.calls("to", "cuda")))
     written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
     named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
@@ -165,7 +167,8 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
     of_it = _restores(kept, model, root)
     if not of_it and kept.startswith("self."):
         owner = next(ancestors(root, tree), None)
-        return isinstance(owner, ast.ClassDef) and any(_restores(kept, model, one) for one in owner.body)
+        methods = owner.body if isinstance(owner, ast.ClassDef) else []
+        return any(_restores(kept, model, one) and not assigned_in(model, one) for one in methods)
     if loop is not None:
         return bool(of_it) and all(start(n) > end(loop) for n in of_it)
     again = [one for n in of_it if (one := loop_around(n, root)) is not None and start(state) < start(one)]
