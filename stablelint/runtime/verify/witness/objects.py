@@ -13,7 +13,7 @@ import textwrap
 import types
 import unittest.mock
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -212,17 +212,41 @@ def _attributes(kind: type) -> frozenset[str]:
 
 
 def parameters_of(kind: type) -> dict[str, Uses]:
-    """The parameters of a class's constructor; those of a data class are its fields."""
+    """The parameters of a class's constructor; those of a data class are its fields.
+
+    What a constructor hands on by `**` to that of the class it is derived from is asked for by name.
+    """
+    found: dict[str, Uses] = {}
+    positional, named = 0, frozenset[str]()
     for each in kind.__mro__:
         tree = _tree(each)
         if tree is None:
             continue
         if is_dataclass(each) and "__init__" in vars(each):
-            return _fields(tree)
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-                return uses_of(node, True, tree)
-    return {}
+            lines = [own for base in reversed(each.__mro__) if is_dataclass(base) and (own := _tree(base))]
+            return found | {name: uses for own in lines for name, uses in _fields(own).items()}
+        start = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+        if start is None:
+            continue
+        asked = list(uses_of(start, True, tree).items())[positional:]
+        if found:
+            asked = [(n, replace(u, keyword=True)) for n, u in asked if n not in named and u.default is None]
+        found |= {name: uses for name, uses in asked if name not in found}
+        call = _handing_on(start)
+        if call is None:
+            break
+        positional, named = len(call.args), frozenset(word.arg for word in call.keywords if word.arg)
+    return found
+
+
+def _handing_on(start: ast.FunctionDef) -> ast.Call | None:
+    """The call of another constructor with the `**` of this one."""
+    own = start.args.kwarg.arg if start.args.kwarg is not None else None
+    for node in ast.walk(start):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "super().__init__":
+            if any(word.arg is None and ast.unparse(word.value) == own for word in node.keywords):
+                return node if not any(isinstance(one, ast.Starred) for one in node.args) else None
+    return None
 
 
 def _fields(tree: ast.ClassDef) -> dict[str, Uses]:

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from stablelint.runtime.verify.witness.objects import Maker
+from stablelint.runtime.verify.witness.objects import Maker, parameters_of
 from stablelint.runtime.verify.witness.project import Project
 from stablelint.runtime.verify.witness.subject import Subject, UnmadeError, around, subjects
 from stablelint.runtime.verify.witness.uses import uses_of
@@ -87,3 +87,22 @@ def test_the_forward_of_an_autograd_function_is_applied(
     )
     found = subject(loaded(tmp_path, monkeypatch, applied_root=text)["applied_root"], "sqrt")
     assert (found.head, list(uses_of(found.node, found.takes_self))) == ("Root.apply", ["x"])
+
+
+def test_a_constructor_is_given_what_it_hands_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "from dataclasses import dataclass\n"
+        "class Base:\n    def __init__(self, size: int, rate: float, depth: int, scale: float = 1.0):\n"
+        "        self.size = size\n"
+        "class Own(Base):\n    def __init__(self, name: str, **kwargs):\n"
+        "        super().__init__(3, depth=2, **kwargs)\n"
+        "@dataclass\nclass Settings:\n    rate: float\n"
+        "@dataclass\nclass More(Settings):\n    depth: int\n"
+    )
+    module = loaded(tmp_path, monkeypatch, handed_on=text)["handed_on"]
+    assert {name: uses.keyword for name, uses in parameters_of(module.Own).items()} == {
+        "name": False,
+        "rate": True,
+    }
+    assert list(parameters_of(module.More)) == ["rate", "depth"]
+    assert Maker(vars(module), Project({})).first(module.Own) == ["'mean', rate=0.5"]
