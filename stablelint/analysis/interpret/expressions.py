@@ -51,6 +51,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
 
 
 _OBJECTS = frozenset({Kind.TENSOR, Kind.LAYER, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MAPPING})
+_ON_ANY_PATH = frozenset({"phi", "unknown", "param", "const"})
 _TESTS = frozenset({*_COMPARE.values(), "logical_not", "contains", "python.is", "python.and", "python.or"})
 
 
@@ -153,13 +154,7 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
         if right.op == "const" and left.op == "const" and not left.assumed:
             same = left.data is right.data
             return frame.graph.constant(same == isinstance(operator, ast.Is), node)
-        known = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.op not in (
-            "phi",
-            "unknown",
-            "param",
-            "const",
-        )
-        if right.kind is Kind.NONE and known:
+        if right.kind is Kind.NONE and _is_something(left, frame):
             return frame.graph.constant(isinstance(operator, ast.IsNot), node)
         key = frame.graph.key("is", left.key, right.key)
         test = Value(
@@ -177,6 +172,12 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
     operands = {"input": left, "other": right} if listed else {}
     test = Value("contains", key, Kind.NUMBER, operands, Interval(0, 1, integral=True), node=node)
     return test if isinstance(operator, ast.In) else apply("logical_not", {"input": test}, node, frame)
+
+
+def _is_something(value: Value, frame: Frame) -> bool:
+    """Whether a value is known not to be None, on any path."""
+    known = value.kind not in (Kind.UNKNOWN, Kind.NONE) and value.op not in _ON_ANY_PATH
+    return known and value.key not in frame.graph.optional
 
 
 def _boolop(node: ast.BoolOp, frame: Frame) -> Value:

@@ -212,6 +212,7 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
         self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
+        self.optional: set[int] = set()  # keys of what is None on some path
         self.written: dict[int, int] = {}  # of what was written into, and the youngest key at that time
         self._constants: dict[
             tuple[type, Any], tuple[int, Kind, Mapping[str, Value], Interval, Attained, Attained]
@@ -308,11 +309,21 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
         return graph.sequence([join(graph, list(column), paths) for column in columns], distinct[0].node)
     known = [v for v in distinct if v.kind is not Kind.NONE]
     if 0 < len(known) < len(distinct):
-        return join(graph, known)  # an optional: what is done with it is done where it is not None
+        return _optional(graph, join(graph, known))
     kind = kinds.pop() if len(kinds) == 1 and kinds <= _ALIKE else Kind.UNKNOWN
     last = distinct[-1]
     key = _key_of_paths(graph, distinct, paths)
     return Value("phi", key, kind, _operands(distinct), node=last.node, module=last.module, data=paths)
+
+
+def _optional(graph: Graph, held: Value) -> Value:
+    """A value, or None: what is done with it is done where it is not None."""
+    if held.is_constant:  # which no test of it may take for sure
+        held = replace(
+            held, op="phi", key=graph.key("optional", held.key), operands={"path0": held}, data=None
+        )
+    graph.optional.add(held.key)
+    return held
 
 
 def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths: Paths | None) -> Value:

@@ -174,3 +174,30 @@ def test_no_proof(code: str) -> None:
 @pytest.mark.parametrize("code", SEEN.values(), ids=SEEN)
 def test_a_proof(code: str) -> None:
     assert proved(code)
+
+
+OPTIONAL = {
+    "a function that may fall off its end": (
+        "def g(z):\n    if z.sum() > 0:\n        return z.abs() + 1\n\ndef f(x, y):\n    v = g(x)\n    if v is None:\n"
+        "        v = y\n    return 1 / v\n"
+    ),
+    "a number or nothing": (
+        "def f(x, y):\n    e = None\n    if y:\n        e = 1.0\n    return 1 / (x.abs() + (e if e else 0))\n"
+    ),
+    "a number or nothing, compared": (
+        "def f(x, y):\n    e = None\n    if y:\n        e = 1.0\n    return 1 / (x.abs() + (1 if e == 1 else 0))\n"
+    ),
+    "a number or nothing, asked for": (
+        "def f(x, y):\n    e = None\n    if y:\n        e = 1.0\n    return 1 / (x.abs() + (0 if e is None else e))\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", OPTIONAL.values(), ids=OPTIONAL)
+def test_what_may_be_none_is_not_taken_for_what_it_is_elsewhere(code: str) -> None:
+    assert proved(code) == []
+
+
+def test_what_is_done_with_an_optional_is_done_where_it_is_something() -> None:
+    code = "def f(x, y):\n    e = None\n    if y:\n        e = x.abs() + 1\n    return 1 / e\n"
+    assert [rule for _, rule in proved(code)] == ["SL102"]
