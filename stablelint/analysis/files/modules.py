@@ -234,7 +234,8 @@ class FunctionInfo:
             spelled = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
             first, _, rest = spelled.partition(".")
             root = self.module.imports.get(first, first).partition(".")[0]
-            if root not in _FAITHFUL and rest not in ("setter", "getter"):
+            faithful = root in _FAITHFUL or rest in ("setter", "getter")
+            if not faithful or spelled.rpartition(".")[2].startswith("singledispatch"):
                 return spelled
         return ""
 

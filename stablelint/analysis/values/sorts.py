@@ -45,6 +45,9 @@ def is_one_number(value: Value, depth: int = _DEPTH) -> bool:
         return value.operands["data"].kind is Kind.NUMBER if "data" in value.operands else False
     if value.op in _REDUCING:
         return "dim" not in value.operands
+    size = value.operands.get("size")
+    if size is not None:
+        return size.kind is Kind.SEQUENCE and not size.data
     tensors = [part for part in value.operands.values() if part.kind in (Kind.TENSOR, Kind.UNKNOWN)]
     same = value.op in _ONE_BY_ONE and bool(tensors) and depth > 0
     return same and all(is_one_number(part, depth - 1) for part in tensors)

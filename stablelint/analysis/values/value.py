@@ -274,7 +274,7 @@ class Graph:
         within = {
             f"within{i}": v
             for i, v in enumerate(among)
-            if v.kind in (Kind.SEQUENCE, Kind.MAPPING) or v.operands
+            if v.kind in (Kind.SEQUENCE, Kind.MAPPING, Kind.INSTANCE) or v.operands
         }
         return Value("unknown", self.fresh(), kind, within, node=node, name=name)
 

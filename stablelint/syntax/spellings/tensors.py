@@ -98,7 +98,7 @@ zeros_like      input                     torch.zeros_like +blank +like +exact
 ones_like       input                     torch.ones_like +filled +like
 full_like       input,fill_value          torch.full_like +filled +like
 empty_like      input                     torch.empty_like +blank +like +acts
-tensor          data,dtype                torch.tensor torch.as_tensor torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
+tensor          data,dtype                torch.tensor torch.as_tensor torch.asarray torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
 eye             n,m                       torch.eye +grid +create +default-type +exact
 arange          start,end,step            torch.arange +grid +create +exact
 linspace        start,end,steps           torch.linspace +grid +create +default-type +floating

@@ -83,6 +83,11 @@ torch.div({t}, {u}, rounding_mode='floor')
 F.normalize({t}, p=abs({n}) + 0.1, dim=-1) | torch.norm({t}, p={n}) | torch.addmm({t}, {u}, {w}, alpha={n})
 F.pad({t}, (1, 1), value={n}) | F.avg_pool1d({t}, 2, padding=1) | torch.add({t}, {u}, alpha={n})
 {t}.amax(0, keepdim=True)[0]
+{t} + torch.tensor({k}) | torch.maximum({t}, torch.tensor(1e-8))
+{t}.half().amax() + {u}.abs() | {t}.half() + torch.rand(())
+torch.where({t}.half() > 0, {t}.half(), 1.0) | torch.bitwise_not({t}.int()) | ({t}.abs() + 1).int() & 6
+torch.rsub({t}.sigmoid(), 1, alpha=2) | torch.cat([{t}[{t} > 3], {u}[{u} > 3]]).abs() + 1
+{t}.half().abs() + 1e-6 | torch.ones(4, dtype=torch.float16) | {t}.new_empty(4).bernoulli_(abs({n}) % 1)
 {t} + ({u} - {t}).detach() | {t} + ({t} == 0) * ({u} == 0) | {t}.abs() + ({t}.abs() < {k}) * ({u} < {j})
 ({t}.half() - {t}.amax(-1, keepdim=True)).exp() | {t}.half().max() - {t} | {t}.softmax(-1).to(torch.uint8).sum(-1)
 ({t}.relu() + torch.eye(4).view(-1, 1)[:4]).sum(-1) | ({t}.abs() + torch.eye(4)[:, None]).sum(-1)
@@ -130,6 +135,8 @@ torch.add({t}, {k}, out={T}) | torch.abs({t}, out={T}) | torch.clamp({t}, {k}, {
 {T}.unbind(0)[0].fill_({k}) | {T}.chunk(2, -1)[0].mul_({k}) | next(iter([{T}])).neg_() | [{T}][0].sub_({k})
 {T}.numpy()[0] = {k}
 {T}.requires_grad_(False).mul_({k}) | {T}.detach()[0] = {k} | {T}[{T} == 0] = {k} | {T}[{T}.argmax(0)] = {k}
+torch.cat([{t}], out={T}) | {T}.add_({t}.double()) | {T}[0] = 1e-8 | {T}.gt_({k}) | setattr({T}, "data", {t})
+torch.asarray({T}.numpy()).neg_() | {T}.mul_({t}.half())
 {T} **= 2 | {T} /= {k} | {T}.copy_({T}.abs() + 1) | {T}.uniform_(min({n}, {k}), max({n}, {k})) | {T}.normal_()
 """
 
@@ -921,6 +928,67 @@ class C{i}:
 o{i} = C{i}({t})
 o{i}.go()
 v{i} = o{i}.z
+
+def g{i}(z):
+    if z.sum() > {k}:
+        return z.abs() + 1
+v{i} = g{i}({t})
+if v{i} is None:
+    v{i} = {u}
+
+e{i} = None
+if {n} > {k}:
+    e{i} = 1.0
+v{i} = {t}.abs() + (e{i} if e{i} else {j})
+
+v{i} = {t}.abs() + 1
+try:
+    try:
+        raise ValueError
+    finally:
+        v{i} = v{i} * {k}
+except ValueError:
+    pass
+
+e{i} = 1
+b{i} = [lambda: e{i} for e{i} in (1, {k})]
+v{i} = {t}.abs() + b{i}[0]()
+
+@functools.singledispatch
+def g{i}(z):
+    return 1
+@g{i}.register
+def _(z: torch.Tensor):
+    return z.abs() + {k}
+v{i} = {t} * 0 + g{i}({t})
+
+class C{i}:
+    def __init__(self, z):
+        self.zs = {{"a": z}}
+    def __getitem__(self, name):
+        return self.zs[name]
+    def __iter__(self):
+        yield from self.zs.values()
+v{i} = {t}.abs() + 1
+C{i}(v{i})["a"].mul_({k})
+for z in C{i}(v{i}):
+    z.sub_({j})
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def __enter__(self):
+        return self.z
+    def __exit__(self, *a):
+        pass
+v{i} = {t}.abs() + 1
+with C{i}(v{i}) as w{i}:
+    w{i}.mul_({k})
+
+v{i} = {t}[{t} > 0.5]
+w{i} = v{i}.clamp(max=2)
+v{i}.flatten().neg_()
+v{i}.copy_(w{i})
 """
 
 # What is asked of a tensor or a number `{v}` at the end.

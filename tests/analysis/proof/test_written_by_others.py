@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import assumed, findings
+from tests.analysis.support import assumed, findings, proved
 
 HEAD = "import torch\n\n\n"
 
@@ -118,3 +118,33 @@ def test_an_object_that_is_handed_to_unseen_code_keeps_nothing_of_what_it_was_ma
     )
     assert "SL101" in [one.code for one in findings(HEAD + code)]
     assert "SL101" not in [one.code for one in findings(HEAD + code.replace("other(self)", "print(self)"))]
+
+
+LENT = {
+    "an index of an object": "Kept(v)['a'].mul_(0)",
+    "what an object yields": "for z in Kept(v):\n        z.mul_(0)",
+    "what a context gives": "with Kept(v) as z:\n        z.mul_(0)",
+    "an attribute by its name": "setattr(v, 'data', y)",
+    "an array of the same memory": "torch.asarray(v.numpy()).mul_(0)",
+    "out of a joining": "torch.cat([y, y], out=v.view(-1))",
+}
+
+
+@pytest.mark.parametrize("written", LENT.values(), ids=LENT)
+def test_what_is_written_through_what_an_object_lends_is_seen(written: str) -> None:
+    kept = (
+        "class Kept:\n    def __init__(self, z):\n        self.zs = {'a': z}\n\n    def __getitem__(self, name):\n"
+        "        return self.zs[name]\n\n    def __iter__(self):\n        yield from self.zs.values()\n\n"
+        "    def __enter__(self):\n        return self.zs['a']\n\n    def __exit__(self, *error):\n        pass\n\n"
+    )
+    code = f"{kept}def f(x: torch.Tensor, y):\n    v = x.abs() + 1\n    {written}\n    return torch.log(v)\n"
+    assert [rule for _, rule in proved(code)] == []
+    assert [rule for _, rule in proved(code.replace(written, "pass"))] == ["SL101"]
+
+
+def test_a_function_that_dispatches_yields_what_others_do() -> None:
+    code = (
+        "import functools\n@functools.singledispatch\ndef g(z):\n    return 1\n\n@g.register\ndef _(z: torch.Tensor):\n"
+        "    return z * 0\n\ndef f(x):\n    return 1 / g(x)\n"
+    )
+    assert [rule for _, rule in proved(code)] == []

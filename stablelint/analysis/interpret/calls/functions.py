@@ -159,15 +159,12 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         if frame.reporting:
             frame.session.observe(made, frame)
         return made
-    special = SPECIAL.get(op)
-    if special is not None:
-        result = special(op, operands, node, frame)
-        if result is not None:
-            return result
     gradient = frame.state.gradient
     # What is written into `out=` has no gradient: torch refuses operands that ask for one.
     frame.state.gradient = gradient and ("out" not in operands or _may_be_none(operands["out"]))
-    result = apply(op, operands, node, frame)
+    special = SPECIAL.get(op)
+    result = special(op, operands, node, frame) if special is not None else None
+    result = result or apply(op, operands, node, frame)
     frame.state.gradient = gradient
     if "out" in operands:
         result = held(result, operands["out"], node, frame)

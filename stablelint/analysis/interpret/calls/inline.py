@@ -301,8 +301,10 @@ def execute_function(function: FunctionInfo, inner: Frame, ending: int = 0) -> N
     """Runs the body of a function, but for its last `ending` statements, or the expression of a lambda."""
     if isinstance(function.node, ast.Lambda):
         inner.returns.append(inner.session.interpreter.evaluate(function.node.body, inner))
-    else:
-        inner.session.interpreter.execute(function.node.body[: len(function.node.body) - ending], inner)
+        return
+    inner.session.interpreter.execute(function.node.body[: len(function.node.body) - ending], inner)
+    if inner.returns and not (inner.state.dead or ending):
+        inner.returns.append(inner.graph.constant(None))  # what a body yields that comes to its end
 
 
 def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value | None, frame: Frame) -> Frame:

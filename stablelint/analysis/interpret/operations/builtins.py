@@ -13,7 +13,7 @@ from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
-from stablelint.analysis.interpret.statements.writing import disowned
+from stablelint.analysis.interpret.statements.writing import STORED, disowned, written_into
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
@@ -21,6 +21,7 @@ from stablelint.analysis.values.transfer import ROUNDED, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any, sized
 from stablelint.numerics.formats import FLOAT64
 from stablelint.numerics.interval import AT_LEAST_ONE, BOOLEAN, COUNT, TOP, Interval
+from stablelint.syntax.operations import VIEWING
 
 _CONVERSIONS: dict[str, Callable[[float], float]] = {"float": float, "int": int, "bool": bool, "round": round}
 _SET = SETTINGS | {"const", "item"}  # what a program is given, by whoever configures it
@@ -82,6 +83,8 @@ def call_builtin(
         return attribute(positional[0], positional[1].data, node, frame)
     if name == "setattr" and len(positional) == 3 and isinstance(positional[1].constant(), str):
         frame.state.attributes[(positional[0].key, positional[1].data)] = positional[2]
+        if positional[0].kind in STORED and positional[1].data in VIEWING:
+            written_into(positional[0], positional[2], frame)
         return frame.graph.constant(None, node)
     if name == "dict":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))

@@ -189,7 +189,7 @@ def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
 
 def held(result: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
     """What is computed in place, which is of the type of `base`."""
-    if base.kind is not Kind.TENSOR or base.dtype is None or result.dtype == base.dtype:
+    if base.kind is not Kind.TENSOR or result.dtype == base.dtype:
         return result
     kept = _as_held(result, base, node, frame)
     key = frame.graph.key("held", base.dtype, kept.key)

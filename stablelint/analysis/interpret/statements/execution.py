@@ -200,8 +200,8 @@ def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         _switch(node, [context], frame)
         if item.optional_vars is not None:
             # A progress bar gives itself; what another `__enter__` gives is not known.
-            known = context if context.op == "progress" else frame.graph.unknown(node=item.optional_vars)
-            bind(item.optional_vars, known, frame)
+            given = frame.graph.unknown(node=item.optional_vars, among=[context])
+            bind(item.optional_vars, context if context.op == "progress" else given, frame)
         enter_context(item.context_expr, context, frame)
     contexts = zip((item.context_expr for item in node.items), entered, strict=True)
     if suppressed or any(_swallows(*one, frame) for one in contexts):
