@@ -157,7 +157,10 @@ class Rewriter:
                 origins = map(self._file.tree.find, spans)
                 taken = [one for one in origins if isinstance(one, ast.expr)]
                 edits = replace_expression(self._file, proposal, node, moved=taken)
-                return [*naming, *(one for one in edits if not any(conflict(one, other) for other in naming))]
+                kept = [one for one in edits if not any(conflict(one, other) for other in naming)]
+                if any(one.content and one not in kept for one in edits):
+                    raise Withheld("an operand is computed in what the rewrite replaces")
+                return [*naming, *kept]
             proposal = bound.of_mean(self._file.tree, proposal, node)
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = beside.where_made(self._file.tree, proposal, node)

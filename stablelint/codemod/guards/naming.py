@@ -73,6 +73,8 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
         return None
     tree = file.tree
     name, statement, site = origin.id, tree.statement(origin), tree.statement(node)
+    if statement is site:
+        return name, []  # it is read where the rewrite reads it
     function = function_of(tree, node)
     refusal = f"`{name}` has another value at this place"
     if function is None or not binds(statement, name) or not isinstance(statement, ast.Assign):

@@ -32,6 +32,15 @@ def test_a_statement_that_gives_its_operand_s_name_anew_reads_it_by_that_name() 
     assert body(fixed) == body(source).replace("a.softmax(-1)", "torch.softmax(a, -1).to(a.dtype)")
 
 
+def test_a_name_that_two_paths_give_is_read_where_its_statement_gives_it_anew() -> None:
+    given = "    a = q @ k\n    if m is not None:\n        a = a + m\n    a = a.softmax(-1)\n"
+    source = f"{HEAD}def f(q, k, m):\n{given}    return a\n"
+    template = "torch.softmax($z, -1).to($z.dtype)"
+    reader = source.count("a", 0, source.index("a.softmax"))
+    fixed = rewritten(source, unnamed(source, "a.softmax(-1)", template, "a", reader))
+    assert body(fixed) == body(source).replace("a.softmax(-1)", "torch.softmax(a, -1).to(a.dtype)")
+
+
 def test_a_name_that_was_given_another_value_keeps_its_own_again() -> None:
     source = f"{HEAD}def f(x):\n    x = x.exp()\n    x = x / x.sum()\n    return x\n"
     fixed = rewritten(
