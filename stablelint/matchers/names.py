@@ -237,7 +237,7 @@ def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWE
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
     """Whether a call is one of a name or an attribute of `self`, of a tensor, that no import explains."""
     func, text = call.func, spelled(call.func).removeprefix("self.")
-    if not call.args or "." in text or not isinstance(func, ast.Name | ast.Attribute):
+    if not arguments(call) or "." in text or not isinstance(func, ast.Name | ast.Attribute):
         return False
     return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
 

@@ -151,6 +151,16 @@ def block_of(node: ast.AST, root: ast.AST) -> list[ast.stmt]:
     return _field_with(statement, above)[1] if statement is not None and above is not None else []
 
 
+def blocks_of(node: ast.AST, root: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The list of statements in which a node stands, and those further out through `if`s alone, in order."""
+    yield block_of(node, root)
+    for outer in ancestors(node, root):
+        if isinstance(outer, ast.If):
+            yield block_of(outer, root)
+        elif isinstance(outer, ast.stmt) and not isinstance(outer, ast.Expr | ast.Assign):
+            return
+
+
 def statement_in(node: ast.AST, block: list[ast.stmt], root: ast.AST) -> int | None:
     """Which statement of `block` holds `node`."""
     holding = {node, *ancestors(node, root)}

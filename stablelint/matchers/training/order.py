@@ -15,6 +15,7 @@ from stablelint.matchers.tree import (
     assigned,
     backs_in,
     block_of,
+    blocks_of,
     called,
     calls_below,
     calls_in,
@@ -50,11 +51,14 @@ def clip_out_of_order(review: Review, rule: Rule) -> Sites:
 
 
 def _siblings(at: Step, steps: list[Step]) -> list[tuple[str, Step]]:
-    """The calls in the statements of the block in which one of them stands, in order."""
-    block = block_of(at.node, at.root)
+    """The calls in the statements of the block in which one of them stands, or its `if` where it stands alone, in order."""
     found = [(_KINDS.get(s.kind, s.kind), s) for s in steps if s.root is at.root]
-    placed = [(statement_in(s.node, block, s.root), kind, s) for kind, s in found if kind in _ORDERED]
-    near = [(place, kind, s) for place, kind, s in placed if place is not None]
+    near: list[tuple[int, str, Step]] = []
+    for block in blocks_of(at.node, at.root):
+        placed = [(statement_in(s.node, block, s.root), kind, s) for kind, s in found if kind in _ORDERED]
+        near = [(place, kind, s) for place, kind, s in placed if place is not None]
+        if len(near) > 1:
+            break
     return [(kind, s) for _, kind, s in sorted(near, key=lambda item: item[0])]
 
 
@@ -156,14 +160,15 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
         if arguments(step.node) and not scaled:
             yield from _in_closure(step.node, review, rule)
             continue
-        if optimizer is None or (loop is None and not _is_step_by_itself(step, optimizer, module)):
+        alone = loop is None and optimizer is not None and _is_step_by_itself(step, optimizer, module)
+        if optimizer is None or (loop is None and not alone):
             continue
         backward = [s for s in steps if s.differentiated is not None and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
         if first is None or (loop is None and first.loss in parameters_of(step.root)):
             continue  # who computes the loss may clear the gradients, too
         known = _is_plain(optimizer)
-        if _clears(step.root, module) if known else _may_clear(optimizer, module):
+        if _clears(loop or step.root, module) if known else _may_clear(optimizer, module):
             continue
         yield make_site(
             review, rule, first.at, {"optimizer": optimizer}, texts={"optimizer": step.optimizer},
@@ -197,9 +202,14 @@ def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Sites:
 
 
 def _is_step_by_itself(step: Step, optimizer: Value, module: ModuleInfo) -> bool:
-    """Whether a function takes one step of an optimizer that it was not given, in a file where nothing clears."""
-    given = optimizer.op == "argument"
-    return isinstance(step.root, Function) and not given and not module.mentions(*_CLEARING)
+    """Whether a function takes one step of an optimizer that is its own, or that a loop of the file gives it, and nothing in
+    the file clears."""
+    if not isinstance(step.root, Function) or module.mentions(*_CLEARING):
+        return False
+    tree = module.source.tree
+    return optimizer.op != "argument" or any(
+        around(n, tree, ast.For) for n in module.sights.calls(step.root.name)
+    )
 
 
 def _clears(root: ast.AST, module: ModuleInfo) -> bool:
@@ -254,7 +264,8 @@ def _is_scheduler(call: ast.Call, module: ModuleInfo) -> bool:
 def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
     """The steps of optimizers in a function, those through a gradient scaler among them."""
     steps = ((n, _stepped(n, module)) for n in calls_in(root, "step"))
-    return [n for n, name in steps if "sched" not in name and names_optimizer(name)]
+    named = ((n, name.startswith("torch.optim.") or names_optimizer(name), name) for n, name in steps)
+    return [n for n, is_optimizer, name in named if is_optimizer and "sched" not in name]
 
 
 def _stepped(call: ast.Call, module: ModuleInfo) -> str:
@@ -262,12 +273,15 @@ def _stepped(call: ast.Call, module: ModuleInfo) -> str:
     text = spelled(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
     bound = (assigned(n) for n in nodes_below(module.source.tree, ast.Assign))
     made = (made_by(value, module).lower() for names, value in bound if text in names)
-    return next((name for name in made if name.startswith("torch.optim.")), text.rpartition(".")[2].lower())
+    known = (name for name in made if name.startswith("torch.optim.") or "sched" in name)
+    return next(known, text.rpartition(".")[2].lower())
 
 
 def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> list[ast.stmt]:
-    """The block in which a scheduler steps, without an `if phase == "train"` that stands around both steps."""
-    phases = around(optimizer, root, ast.If)
-    tests = set(map(ast.dump, (n.test for n in phases)))
-    others = (n for n in around(scheduler, root, ast.If) if n not in phases and ast.dump(n.test) in tests)
-    return block_of(next(others, scheduler), root)
+    """The block in which a scheduler steps, without an `if phase == "train"` that stands around both steps, or an `if scheduler`
+    around its own."""
+    phases, name = around(optimizer, root, ast.If), subject(scheduler).rpartition(".")[2]
+    tests = {ast.dump(n.test) for n in phases}
+    others = (n for n in around(scheduler, root, ast.If) if n not in phases)
+    whole = (n for n in others if ast.dump(n.test) in tests or mentions(n.test, name))
+    return block_of(next(whole, scheduler), root)
