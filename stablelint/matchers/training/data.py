@@ -12,6 +12,7 @@ from stablelint.matchers.names import (
     classes_of,
     functions_of,
     made_by,
+    parameters_of,
     qualified,
     reached_from,
 )
@@ -27,9 +28,11 @@ from stablelint.matchers.tree import (
     calls_in,
     is_given,
     mentions,
+    receiver,
     start,
 )
 from stablelint.syntax.names import spelled
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
@@ -107,10 +110,19 @@ def moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
         isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
         for place in places
         if place is not None
-        for one in (place, *(n.value for n in assigned_in(spelled(place), module.source.tree)))
-        if one is not None
+        for one in (place, *_bindings(module.source.tree).get(spelled(place), ()))
         for n in descendants(one)
     )
+
+
+@remembered
+def _bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    """What the assignments of a file, in all its functions, bind, by name."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes_below(tree, ast.Assign):
+        for text in assigned(node)[0]:
+            found.setdefault(text, []).append(node.value)
+    return found
 
 
 @observes()
@@ -133,10 +145,24 @@ def copied_generator(review: Review, rule: Rule) -> Sites:
         reading = [n for m in _reading(info, *_READING, "__call__") for n in descendants(m)]
         drawn = {spelled(n) for n in reading if isinstance(n, ast.Attribute | ast.Name)}
         inside = [n for m in _methods(info, "__init__") for n in nodes_in(m, ast.Assign)]
+        shared = [n for n in info.body if isinstance(n, ast.Assign)]
+        yield from (
+            site_at(review, rule, n.value, shown=with_workers)
+            for n in shared
+            if _is_generator(n.value, module) and any(f"self.{text}" in drawn for text in assigned(n)[0])
+        )
         for made in (*inside, *nodes_in(tree, ast.Assign)):
-            generators = (made_by(n, module) in _GENERATORS for n in calls_below(made.value))
-            if drawn.intersection(assigned(made)[0]) and any(generators):
+            if drawn.intersection(assigned(made)[0]) and _is_generator(made.value, module):
                 yield site_at(review, rule, made.value, shown=with_workers)
+
+
+def _is_generator(made: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression is a generator, made on one condition or another; what is drawn from one at once is none."""
+    if isinstance(made, ast.IfExp | ast.BoolOp):
+        return any(_is_generator(n, module) for n in nodes_below(made, ast.Call))
+    if called(made) == "manual_seed" and (of := receiver(made)) is not None:
+        return _is_generator(of, module)
+    return made_by(made, module) in _GENERATORS
 
 
 def _seeded_alike(loaders: list[ast.Call], module: ModuleInfo) -> Iterator[ast.Call]:
@@ -164,17 +190,23 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
     roots, tree = functions_of(review, "DataLoader"), review.module.source.tree
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
+    shared = {text for one, texts in iterated.items() for text in texts if _is_of_file(text, one)}
     for root in roots:
         loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n)]
         shuffled = {text for texts, made in loaders if _shuffles(made, tree) for text in texts}
         known = {text for texts, _ in loaders for text in texts}
         handed = _handed(root, iterated, shuffled) | _fitted(root, known) if loaders else set()
-        trained = (iterated[root] | attributes | handed) - shuffled
+        trained = (iterated[root] | attributes | handed | (shared if root is tree else set())) - shuffled
         unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
         for made in (*unshuffled, *inline, *_given_to_trainer(root)):
             if called(made) == "DataLoader" and not _shuffles(made, tree):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
+
+
+def _is_of_file(name: str, root: ast.AST) -> bool:
+    """Whether a name that a function reads is one of the file: it is neither given nor bound there."""
+    return isinstance(root, Function) and name not in parameters_of(root) and not assigned_in(name, root)
 
 
 def _fitted(root: ast.AST, loaders: set[str]) -> set[str]:
@@ -265,6 +297,8 @@ def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:
         given |= {one.arg: one.value} if one.arg is not None else _written_out(one.value, tree)
     shuffle = given.get("shuffle")
     off = shuffle is None or (isinstance(shuffle, ast.Constant) and not shuffle.value)
+    if called(given.get("batch_size")) == "len":
+        return True  # one batch has no order
     return not off or not given.keys().isdisjoint(("", "sampler", "batch_sampler"))
 
 

@@ -39,7 +39,7 @@ from stablelint.syntax.walk import nodes_in
 # Methods that tensors have and hardly anything else.
 _OF_TENSORS = frozenset(
     "masked_fill masked_scatter clamp clamp_min clamp_max squeeze unsqueeze permute view contiguous nan_to_num "
-    "log_softmax index_fill index_add scatter_add".split()
+    "softmax log_softmax index_fill index_add scatter_add".split()
 )
 # What yields a new tensor and leaves its operands as they are.
 _MAKING = having(
@@ -50,6 +50,7 @@ _ATTRIBUTES = frozenset(
     "data grad shape dtype device requires_grad is_cuda T mT H ndim dim size numel item numpy tolist backward new "
     "grad_fn retain_grad requires_grad_ register_hook data_ptr storage share_memory_ pin_memory is_leaf stride".split()
 )
+_VARIABLES = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
 _WRITING = ("out", "inplace", "copy")
 _PACKAGES = ("torch", "torch.nn.functional")
 _NO_TENSORS = ("device", "load", "compile")
@@ -146,10 +147,10 @@ def volatile(review: Review, rule: Rule) -> Sites:
 
 def _variables(review: Review) -> Iterator[tuple[ast.Call, ast.AST]]:
     """The calls of `Variable` in a file, each with its function."""
-    names = (name for name, of in review.module.imports.items() if of.endswith("autograd.Variable"))
+    names = (name for name, of in review.module.imports.items() if of in _VARIABLES)
     for root in functions_naming(review, "Variable", *names):
         for call in calls_in(root):
-            if call.args and made_by(call, review.module).endswith("autograd.Variable"):
+            if call.args and made_by(call, review.module) in _VARIABLES:
                 yield call, root
 
 

@@ -35,7 +35,9 @@ from stablelint.matchers.tree import (
     called,
     calls_below,
     calls_in,
+    end,
     exclusive,
+    is_given,
     loop_around,
     mentions,
     parents,
@@ -48,7 +50,9 @@ from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below, nodes_in
 
-_MODAL = tuple("Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU".split())
+_MODAL = tuple(
+    "Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split()
+)
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
 _WEIGHTS = ("pretrained", "weights")
@@ -82,12 +86,20 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
         for call in sorted(calls_in(root), key=start):
             loop = _turns(call, root)
             # What a loop that trains computes without a graph is a look at the training.
-            if spelled(call.func) not in modules or (backs_below(loop) if loop else trains):
+            if spelled(call.func) not in modules or (
+                backs_below(loop) if loop else trains and not _is_behind(call, root)
+            ):
                 continue
             off = graph_is_off(call, root)
             if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
                 yield site_at(review, rule, call, shown=off and bool(modal))
                 break
+
+
+def _is_behind(call: ast.Call, root: ast.AST) -> bool:
+    """Whether a call stands behind the loop of the same function that trains."""
+    loops = nodes_in(root, ast.For, ast.While)
+    return any(backs_below(loop) and end(loop) < start(call) for loop in loops)
 
 
 def _ready_made(module: ModuleInfo) -> frozenset[str]:
@@ -123,9 +135,13 @@ def _mode(call: ast.AST) -> str:
 
 def _is_modal(module: ModuleInfo) -> bool | None:
     """Whether a layer that the file builds, losses aside, depends on the mode; None where it builds none."""
-    made = (made_by(c, module).rpartition(".") for c in module.sights.calls())
-    layers = [name for package, _, name in made if package == "torch.nn" and not name.endswith("Loss")]
-    return any(name.startswith(_MODAL) for name in layers) if layers else None
+    if any(is_given(c, "training") for c in module.sights.calls("dropout", "batch_norm", "instance_norm")):
+        return True
+    made = [(c, made_by(c, module).rpartition(".")) for c in module.sights.calls()]
+    layers = [
+        (c, name) for c, (package, _, name) in made if package == "torch.nn" and not name.endswith("Loss")
+    ]
+    return any(name.startswith(_MODAL) or is_given(c, "dropout") for c, name in layers) if layers else None
 
 
 @observes()

@@ -76,7 +76,7 @@ def _meters(tree: ast.AST) -> dict[str, set[int]]:
 def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
     for total, added in bindings(node):
-        parts = list(carriers(added))
+        parts = list(carriers(added)) or ([added] if isinstance(added, ast.Call) else [])
         if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
             yield from ((total, part) for part in parts if spelled(part) != spelled(total))
 

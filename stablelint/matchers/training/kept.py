@@ -20,16 +20,19 @@ from stablelint.matchers.names import (
     calls_behind,
     carriers,
     functions_of,
+    graph_is_off,
     made_by,
     models_of,
     operation_of,
 )
 from stablelint.matchers.training.gathered import (
     Kept,
+    additions,
     is_begun_anew,
     is_emptied,
     kept_in,
     known_collection,
+    parts_of,
     totals_in,
 )
 from stablelint.matchers.tree import (
@@ -66,6 +69,24 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
                 continue
             for part in parts:
                 yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
+        for listed in nodes_in(root, ast.ListComp):
+            if _gives_back_loss(listed.elt, review.module.source.tree):
+                yield site_at(review, rule, listed.elt, {"kept": listed.elt}, kind=Kind.TENSOR)
+    for root in functions_of(review, "LightningModule"):
+        for part in _kept_by_hook(root, review.module):
+            yield site_at(review, rule, part, {"kept": part}, kind=Kind.TENSOR)
+
+
+def _kept_by_hook(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
+    """The loss that a `training_step` of Lightning returns, and puts into a list of its own besides."""
+    if getattr(root, "name", "") != "training_step":
+        return
+    returned = {spelled(part) for n in nodes_in(root, ast.Return) if n.value for part in parts_of(n.value)}
+    for node in nodes_in(root, ast.Call, ast.AugAssign):
+        for into, held in additions(node):
+            for part in parts_of(held) if spelled(into).startswith("self.") else ():
+                if spelled(part) in returned and _has_graph(bound_to(spelled(part), node, root), module):
+                    yield part
 
 
 def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.Call], root: ast.AST, review: Review) -> bool:
@@ -155,6 +176,8 @@ def graph_kept(review: Review, rule: Rule) -> Sites:
         backs = backs_in(root)
         for kept in totals_in(root, review.module.source.tree):
             if is_begun_anew(kept) or _is_differentiated(kept, backs, root, review.module):
+                continue
+            if graph_is_off(kept.at, root):
                 continue
             for part in (p for p in kept.parts if _is_loss(p, kept, backs, root, review)):
                 yield site_at(review, rule, part, {"loss": part}, kind=Kind.TENSOR)

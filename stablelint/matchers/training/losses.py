@@ -20,10 +20,11 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.names import (
     bound_to,
-    functions_naming,
+    functions_of,
     made_by,
     modules_in,
     parameters_of,
+    qualified,
     runs_module,
     unpacked_from,
 )
@@ -64,15 +65,18 @@ _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
 @observes()
 def built_on_tensors(review: Review, rule: Rule) -> Sites:
     """`nn.MSELoss(output, target)`, `nn.Sigmoid(self.fc(x))`: the module is built where its result is meant."""
-    for root in functions_naming(review, *_PAIRING, *_ACTIVATIONS):
+    held = review.module.mentions(*_PAIRING, *_ACTIVATIONS)
+    kept = _classes_kept(review.module) if held else {}
+    for root in functions_of(review) if held else ():
         if getattr(root, "name", "") == "__init__":
             continue
         for call in calls_in(root):
-            package, _, name = made_by(call, review.module).rpartition(".")
+            made = kept.get(spelled(call.func)) or made_by(call, review.module)
+            package, _, name = made.rpartition(".")
             if package not in ("torch.nn", "nn", ""):
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
-            result = name in _ACTIVATIONS and call.args and _is_result(call.args[0], root)
+            result = name in _ACTIVATIONS and call.args and _is_computed(call.args[0], root)
             if pair or (result and not _is_of_method(call.args[0], review.module)):
                 alone = pair or len(arguments(call)) == 1
                 parts = (
@@ -82,6 +86,24 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 )
                 message = _BUILT.format(spelled(call.func), ", ".join(map(spelled, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
+
+
+def _classes_kept(module: ModuleInfo) -> dict[str, str]:
+    """The names that a file binds once, and to a class of torch.nn that it does not call: `loss = nn.L1Loss`."""
+    bound = [(text, n.value) for n in nodes_below(module.source.tree, ast.Assign) for text in assigned(n)[0]]
+    texts = [text for text, _ in bound]
+    classes = {text: qualified(value, module) for text, value in bound if isinstance(value, ast.Attribute)}
+    return {
+        text: name
+        for text, name in classes.items()
+        if name.startswith("torch.nn.") and texts.count(text) == 1
+    }
+
+
+def _is_computed(node: ast.expr, root: ast.AST) -> bool:
+    """Whether an expression is a result, or what a `forward` is given."""
+    given = getattr(root, "name", "") == "forward" and [*parameters_of(root)][1:2] == [spelled(node)]
+    return given or _is_result(node, root)
 
 
 def _is_of_method(node: ast.expr, module: ModuleInfo) -> bool:

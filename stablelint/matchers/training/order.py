@@ -278,8 +278,7 @@ def _stepped(call: ast.Call, module: ModuleInfo) -> str:
 
 
 def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> list[ast.stmt]:
-    """The block in which a scheduler steps, without an `if phase == "train"` that stands around both steps, or an `if scheduler`
-    around its own."""
+    """The block in which a scheduler steps, without an `if phase == "train"` around both steps or an `if scheduler`."""
     phases, name = around(optimizer, root, ast.If), subject(scheduler).rpartition(".")[2]
     tests = {ast.dump(n.test) for n in phases}
     others = (n for n in around(scheduler, root, ast.If) if n not in phases)

@@ -6,12 +6,20 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, make_site, observed, observes, scope_of, site_at
-from stablelint.matchers.names import functions_of, made_by, parameters_of, qualified, reached_from
+from stablelint.matchers.names import (
+    assigned_in,
+    functions_of,
+    made_by,
+    parameters_of,
+    qualified,
+    reached_from,
+)
 from stablelint.matchers.training.gathered import bindings
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import (
     Function,
     Loop,
+    argument,
     around,
     backs_below,
     backs_in,
@@ -34,6 +42,11 @@ SEEDS = (
     "torch.random.manual_seed",
     "numpy.random.seed",
     "random.seed",
+    "accelerate.utils.set_seed",
+    "transformers.set_seed",
+    "pytorch_lightning.seed_everything",
+    "lightning.seed_everything",
+    "lightning.pytorch.seed_everything",
 )
 _BENCHMARK = "torch.backends.cudnn.benchmark"
 _DETERMINISTIC = "torch.backends.cudnn.deterministic"
@@ -52,9 +65,12 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Sites:
         yield make_site(review, rule, (step.value, step.frame))
 
 
-@observes("set_detect_anomaly")
+@observes("set_detect_anomaly", "Trainer")
 def anomaly_detection(review: Review, rule: Rule) -> Sites:
     """`set_detect_anomaly(True)` or `with detect_anomaly()` that no test switches, and not for one pass alone."""
+    for call in review.module.sights.calls("Trainer") if review.of_body else ():
+        if (asked := argument(call, "detect_anomaly")) is not None and spelled(asked) == "True":
+            yield site_at(review, rule, asked)
     for value, frame in observed(review, "set_detect_anomaly"):
         node, root = value.node, scope_of(frame)
         mode = value.operands.get("mode") or value.operands.get("check_nan")
@@ -75,7 +91,11 @@ def _is_one_pass(block: ast.With, root: ast.AST) -> bool:
 @observes()
 def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
     """`cudnn.deterministic = True` and `cudnn.benchmark = True` in one function, or in one that it calls."""
-    for root in functions_of(review, "benchmark", "deterministic"):
+    for call in review.module.sights.calls("Trainer") if review.of_body else ():
+        asked = [argument(call, name) for name in ("benchmark", "deterministic")]
+        if asked[0] is not None and [one and spelled(one) for one in asked] == ["True", "True"]:
+            yield site_at(review, rule, asked[0])
+    for root in functions_of(review, "benchmark", "determinis"):
         own = _switched(root, review.module)
         fastest, on = own.get(_BENCHMARK, (root, False))
         if on is not True or not isinstance(fastest, ast.expr):
@@ -90,8 +110,10 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
 
 
 def _switched(root: ast.AST, module: ModuleInfo) -> dict[str, tuple[ast.expr, object]]:
-    """What a function sets to constants last, by its dotted name: the target and the constant."""
-    return {
+    """What a function sets to constants last, by its dotted name: the target and the constant; determinism by a call, too."""
+    asked = [n for n in calls_in(root, "use_deterministic_algorithms") if n.args]
+    pairs = [(_DETERMINISTIC, (n, n.args[0].value)) for n in asked if isinstance(n.args[0], ast.Constant)]
+    return dict(pairs) | {
         qualified(target, module): (target, value.value)
         for node in sorted(nodes_in(root, ast.Assign), key=start)
         for target, value in bindings(node)
@@ -107,7 +129,7 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     functions = functions_below(tree) if roots else []
     helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
     for root in roots:
-        found = [n for n in calls_in(root) if made_by(n, review.module) in SEEDS or called(n) in helpers]
+        found = [n for n in calls_in(root) if _seeds(n, review.module) or called(n) in helpers]
         places = [(ast.dump(n), loop_around(n, root)) for n in found]
         for call, place in zip(found, places, strict=True):
             if len(call.args) != 1 or places.count(place) > 1:
@@ -115,6 +137,16 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
             loops = [place[1]] if place[1] is not None else _loops_of(root, call, roots)
             if any(_is_invariant(call.args[0], loop) and _trains(loop, call, tree) for loop in loops):
                 yield site_at(review, rule, call)
+
+
+def _seeds(call: ast.Call, module: ModuleInfo) -> bool:
+    """Whether a call seeds a global generator, or one that the file makes."""
+    made = (
+        (n.value for n in assigned_in(subject(call), module.source.tree))
+        if called(call) == "manual_seed"
+        else ()
+    )
+    return made_by(call, module) in SEEDS or any(made_by(n, module) == "torch.Generator" for n in made)
 
 
 def _loops_of(root: ast.AST, seeding: ast.Call, roots: list[ast.AST]) -> list[Loop]:
