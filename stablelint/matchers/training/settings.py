@@ -110,7 +110,7 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
 
 
 def _switched(root: ast.AST, module: ModuleInfo) -> dict[str, tuple[ast.expr, object]]:
-    """What a function sets to constants last, by its dotted name: the target and the constant; determinism by a call, too."""
+    """What a function sets to constants last, by its dotted name: where, and the constant; determinism by a call, too."""
     asked = [n for n in calls_in(root, "use_deterministic_algorithms") if n.args]
     pairs = [(_DETERMINISTIC, (n, n.args[0].value)) for n in asked if isinstance(n.args[0], ast.Constant)]
     return dict(pairs) | {
