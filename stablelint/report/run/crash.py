@@ -33,12 +33,10 @@ def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[P
     for one in operands:
         rows.append((plain(one["name"]), str(tuple(one["shape"])), one["dtype"], one["device"]))
     yield Rows(rows)
-    made = {one["made_at"]["expression"]: one for one in reversed(operands) if one["made_at"]}
+    told: set[str] = set()
     for one in operands:
-        if one["made_at"] and made[one["made_at"]["expression"]] is one:
-            text = one["made_at"]["expression"]
-            yield Note(f"{plain(one['name'])} comes from", f"{at(one['made_at'], context)}: {text}")
-            if one["source"]:
-                yield Note(
-                    "which is made here", f"{at(one['source'], context)}: {one['source']['expression']}"
-                )
+        for what, place in (("comes from", one["made_at"]), ("is made here", one["source"])):
+            where = f"{at(place, context)}: {place['expression']}" if place else ""
+            if where and where not in told:
+                yield Note(f"{plain(one['name'])} {what}", where)
+                told.add(where)

@@ -111,5 +111,5 @@ def explanation_of(scene: Scene) -> Explanation | None:
         found = replace(found, operands=operands_of_call(scene))
     found = with_rows(scene, found)
     if not found.advice:
-        found = replace(found, advice=advised(scene))
+        found = advised(scene).onto(found)
     return found if found.location is not None else replace(found, location=scene.location)

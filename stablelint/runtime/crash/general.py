@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -16,25 +17,28 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
+from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.inner_settings import padded
 from stablelint.runtime.crash.repairs.onward import goes_on
-from stablelint.runtime.crash.repairs.outer import rearranged
+from stablelint.runtime.crash.repairs.outer import rearranged, turned
 from stablelint.runtime.crash.repairs.search import Repair, repairs
+from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
+_NAMED = 3  # of those that have a size
 
-def tried(scene: Scene) -> tuple[str, ...]:
+
+def tried(scene: Scene) -> list[Repair]:
     """The changes that make the failed call pass, as the program would write them."""
     try:
         call = failing(scene)
-        found = _repairs_of(scene, call) if call is not None else []
+        return _repairs_of(scene, call) if call is not None else []
     except Exception:  # a search that fails must not cost what is known
-        return ()
-    return tuple(f"{one.text} {_verbs(one)}" for one in found)
+        return []
 
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
@@ -55,21 +59,76 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
         return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
 
-    return repairs(call, lambda place: named(scene, call, place).owner, follows)
+    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
+    found = repairs(
+        call,
+        lambda place: named(scene, call, place).owner,
+        follows,
+        lambda before, after: speaks_against(scene, before, after, operands),
+    )
+    views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
+    if not views or not sizes or not isinstance(call.function, nn.RNNBase):
+        return found
+    if channels_come_first(scene):
+        return views
+    name = named(scene, call, 0).name  # the layer says what its dimensions are, and the data does not
+    return [
+        sizes[0],
+        replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
+    ]
 
 
-def _verbs(one: Repair) -> str:
-    several = " and " in one.text
-    gives = f", and {'give' if several else 'gives'} {one.shape}" if one.shape is not None else ""
-    return ("pass" if several else "passes") + gives
+class Advice(NamedTuple):
+    """What to do, why, and places that it speaks of."""
+
+    texts: tuple[str, ...]
+    because: tuple[str, ...] = ()
+    places: tuple[tuple[str, Location], ...] = ()
+
+    def onto(self, found: Explanation) -> Explanation:
+        """An explanation with this advice."""
+        because, other = (*found.because, *self.because), (*found.other, *self.places)
+        return replace(found, advice=self.texts, because=because, other=other)
 
 
-def advised(scene: Scene) -> tuple[str, ...]:
+def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
-        return ()
-    found = tuple(rearranged(scene)) or tried(scene) or tuple(padded(scene))
-    return found or tuple(Hints(scene, node_at(scene.user.site)).advice())
+        return Advice(())
+    if outer := tuple(rearranged(scene)):
+        return Advice(outer)
+    found = tried(scene)
+    if found and found[0].kind == "setting" and (sizes := fitting(scene)) is not None:
+        others = (one.told for one in found if one.kind != "setting")
+        return Advice((sizes.advice, *others), sizes.because, sizes.places)
+    if not found or found[0].resized is not None:
+        if outer := tuple(turned(scene)):
+            return Advice(outer)
+        if found:
+            return _of_size(scene, found)
+    texts = tuple(one.told for one in found) or tuple(padded(scene))
+    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _of_size(scene: Scene, found: list[Repair]) -> Advice:
+    """An operand of another size, who else has that size, and where its own comes from."""
+    call, resized = failing(scene), found[0].resized
+    texts = tuple(one.told for one in found)
+    if call is None or resized is None or scene.user is None:
+        return Advice(texts)
+    place, before, after = resized
+    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
+    because = []
+    for size in brought(before, after):
+        if names := holders(scene, size, operands)[:_NAMED]:
+            because.append(f"{size} is a size of {', '.join(names)} as well")
+    name = named(scene, call, place).name
+    try:
+        at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body)
+    except SyntaxError:  # in words
+        at = None
+    places = ((f"the size of {name} comes from here", at),) if at is not None else ()
+    return Advice(texts, tuple(because), places)
 
 
 def facts(scene: Scene) -> list[str]:
@@ -102,22 +161,22 @@ def general(scene: Scene) -> Explanation | None:
     user = scene.user
     if user is None:
         return None
-    shown, failed = _shown(scene), Failed(scene, node_at(user.site))
+    shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
     met = [_met(one) for one in shown if not (one.held and scene.module is not None)]
     layers = shapes_through_layers(scene) if scene.module is not None else ()
-    advice = advised(scene)
-    told = failed.facts()
+    told, operation = failed.facts(), failed.operation()
     if scene.module is not None and met:
         summary = f"{scene.module_name()} does not take {' and '.join(met)}"
-        return Explanation("call", summary, tuple(told), advice, shown, layers)
-    summary = "; ".join([*told, *met] or advice)
-    if not summary or (not told and not advice and failed.hides(len(met))):
+        return advice.onto(Explanation("call", summary, tuple(told), (), shown, layers))
+    summary = "; ".join([*told, *met] or advice.texts)
+    if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None
-    made, operation = (*failed.made(), *_lineage(scene, shown)), failed.operation()
+    made = (*failed.made(), *_lineage(scene, shown))
     if met and operation:
-        summary = f"{operation} fails on {' and '.join(met)}"
-        return Explanation("call", summary, tuple(told), advice, shown, layers, other=made)
-    return Explanation("call", summary, (), advice if met or told else (), shown, layers, other=made)
+        summary, because = f"{operation} fails on {' and '.join(met)}", tuple(told)
+        return advice.onto(Explanation("call", summary, because, (), shown, layers, other=made))
+    advice = advice if met or told else Advice(())
+    return advice.onto(Explanation("call", summary, (), (), shown, layers, other=made))
 
 
 def _shown(scene: Scene) -> tuple[Operand, ...]:

@@ -1,63 +1,128 @@
-"""The chain of shapes: the forward pass that failed, once more on a copy, layer by layer."""
+"""The forward pass that failed, once more on a copy, layer by layer."""
 
 from __future__ import annotations
 
-import copy
 import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
-from stablelint.runtime.audit.replayed import detached, undisturbed
+from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
+from stablelint.runtime.crash.deduced import silenced, without_hooks
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import resolve, site_of, user_frame
+from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ROWS = 24
 _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a crash
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A tensor that was put together of others along a dimension, and where."""
+
+    sizes: tuple[int, ...]
+    at: Location | None
+
+
+@dataclass
+class Pass(TorchFunctionMode):
+    """A forward pass of a copy: the layers that were called, with the shapes they were given and gave."""
+
+    names: dict[int, str]  # the paths of the layers by identity
+    called: list[tuple[str, nn.Module, Any]] = field(default_factory=list)
+    rows: list[tuple[str, str, str]] = field(default_factory=list)
+    result: Any = None
+    error: Exception | None = None
+    joined: dict[int, Joined] = field(default_factory=dict)  # by the identity of the result
+    _kept: list[Any] = field(default_factory=list)  # so that no identity is given twice
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def enter(self, layer: nn.Module, given: Any) -> None:
+        """Before a layer without others in it is called."""
+        path = self.names.get(id(layer), "?")
+        self.called.append((path, layer, given))
+        self.rows.append((path, _shapes(given), "fails"))
+
+    def leave(self, layer: nn.Module, given: Any, result: Any) -> None:
+        """After it was called."""
+        self.rows[-1] = (*self.rows[-1][:2], _shapes(result))
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func in (torch.cat, torch.concat) and isinstance(args[0], list | tuple):
+            along = (kwargs or {}).get("dim", args[1] if len(args) > 1 else 0)
+            frame = user_frame()
+            sizes = tuple(one.shape[along] for one in args[0])
+            self.joined[id(result)] = Joined(sizes, resolve(site_of(frame)) if frame is not None else None)
+            self._kept.append(result)
+        return result
 
 
 def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     """Name, input and output shapes of the layers up to the failing one; nothing where it cannot be repeated."""
+    made = again(scene)
+    return tuple(made.rows[-_MOST_ROWS:]) if made is not None and made.error is not None else ()
+
+
+def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
+    """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
+    found = outermost(scene)
+    if found is None or sum(math.prod(one.shape) for one in found[0].parameters()) > _MOST_ELEMENTS:
+        return None
+    model, args, kwargs = found
+    copied = without_hooks(copy_of(model))
+    if copied is None:
+        return None
+    for path, layer in (others or {}).items():
+        holder, _, name = path.rpartition(".")
+        copied.get_submodule(holder)._modules[name] = layer
+    made = Pass({id(layer): path or type(model).__name__ for path, layer in copied.named_modules()})
+    for layer in copied.modules():
+        if not layer._modules:
+            layer.register_forward_pre_hook(made.enter)
+            layer.register_forward_hook(made.leave)
+    with undisturbed(), torch.no_grad(), silenced(), made:
+        try:
+            made.result = copied(*detached(args), **detached(kwargs))
+        except Exception as error:  # whatever it says of what it is given
+            made.error = error
+    return made
+
+
+def channels_come_first(scene: Scene) -> bool:
+    """Whether the layer before the failing one counts channels in dimension 1, as convolutions do."""
+    made = again(scene)
+    before = made.called[:-1] if made is not None else []
+    homes = (type(layer).__module__.rpartition(".")[2] for _, layer, _ in reversed(before))
+    return next((home in _CHANNELS_FIRST for home in homes if home in _LAYOUTS), False)
+
+
+_CHANNELS_FIRST = ("conv", "pooling", "batchnorm", "instancenorm")
+_LAYOUTS = (*_CHANNELS_FIRST, "linear", "rnn", "sparse", "normalization", "transformer")
+
+
+def outermost(scene: Scene) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]] | None:
+    """The outermost module that was being called, and what it was given."""
     for one in scene.frames:
         owner = one.frame.f_locals.get("self")
         if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
-            arguments = one.frame.f_locals.get("args", ()), one.frame.f_locals.get("kwargs", {})
-            if sum(math.prod(each.shape) for each in owner.parameters()) > _MOST_ELEMENTS:
-                return ()
-            return _repeat(owner, *arguments)
-    return ()
-
-
-def _repeat(
-    owner: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[str, str, str], ...]:
-    rows: list[tuple[str, str, str]] = []
-    try:
-        model = copy.deepcopy(owner)
-        names = {id(module): path or type(model).__name__ for path, module in model.named_modules()}
-    except Exception:  # whatever a module of the program raises there: then there is no copy
-        return ()
-
-    def enter(module: nn.Module, given: Any) -> None:
-        if not module._modules:
-            rows.append((names.get(id(module), "?"), _shapes(given), "fails"))
-
-    def leave(module: nn.Module, given: Any, result: Any) -> None:
-        if not module._modules and rows:
-            rows[-1] = (*rows[-1][:2], _shapes(result))
-
-    handles = []
-    for module in model.modules():
-        module._forward_hooks.clear()
-        module._forward_pre_hooks.clear()
-        handles += [module.register_forward_pre_hook(enter), module.register_forward_hook(leave)]
-    with undisturbed(), torch.no_grad():
-        try:
-            model(*detached(args), **detached(kwargs))
-        except Exception:
-            return tuple(rows[-_MOST_ROWS:])
-    return ()  # it did not fail again: the chain would be another one
+            return owner, one.frame.f_locals.get("args", ()), one.frame.f_locals.get("kwargs", {})
+    return None
 
 
 def _shapes(value: Any) -> str:

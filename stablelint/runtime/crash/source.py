@@ -43,6 +43,18 @@ def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
     return max(loops, key=lambda one: one.lineno, default=None)
 
 
+def attribute_at(at: Location) -> str | None:
+    """The attribute that the statement in a line gives a value made of its old one."""
+    tree = parse_file(at.filename)
+    for one in ast.walk(tree) if tree is not None else ():
+        if isinstance(one, ast.Assign) and one.lineno <= at.row <= (one.end_lineno or 0):
+            read = {ast.unparse(each) for each in ast.walk(one.value) if isinstance(each, ast.Attribute)}
+            targets = (each for target in one.targets for each in ast.walk(target))
+            names = (ast.unparse(each) for each in targets if isinstance(each, ast.Attribute))
+            return next((name for name in names if name in read), None)
+    return None
+
+
 def function_at(at: Location) -> ast.AST | None:
     """The innermost function around a line; None outside of all."""
     tree = parse_file(at.filename)

@@ -74,7 +74,7 @@ CRASHES = (
             "flat = features.flatten(1)",
             "self.fc1 = nn.Linear(200, 32)",
         ),
-        "nn.Linear(…, in_features=288) passes",
+        "nn.Linear(…, in_features=288) of fc1 passes",
     ),
     Crash(
         "flatten forgotten",

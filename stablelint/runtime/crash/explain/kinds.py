@@ -83,7 +83,7 @@ def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Ex
     return replace(
         found,
         because=(*found.because, *because),
-        advice=(*(one.advice for one in left), *(found.advice or tried(scene))),
+        advice=(*(one.advice for one in left), *(found.advice or (one.told for one in tried(scene)))),
         other=(*found.other, *((what, at) for what, at in other if at is not None)),
     )
 

@@ -15,7 +15,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import carried_name, function_at, loop_around
+from stablelint.runtime.crash.source import attribute_at, carried_name, function_at, loop_around
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of
@@ -67,6 +67,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
         summary += f": {carried} is carried from step to step"
         advice = [f"{carried} = {cut} after each step"]
+    elif made is not None and (field := attribute_at(made)) is not None:
+        summary += f": {field} is carried from step to step"
+        advice = [f"{field} = {field}.detach() before it is used in the next step"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)

@@ -236,7 +236,7 @@ def einsum(scene: Scene, _: re.Match[str]) -> Explanation | None:
     for terms_that_fit in list(_reordered(pairs))[:1]:
         advice.append(f"{','.join(terms_that_fit)!r} in place of {','.join(terms)!r} fits all sizes")
         advice += _transposed(terms_that_fit, pairs)
-    return _explained(scene, summary, *(advice or tried(scene)), operands=operands)
+    return _explained(scene, summary, *(advice or (one.told for one in tried(scene))), operands=operands)
 
 
 def _transposed(fitting: list[str], pairs: list[tuple[str, Operand]]) -> Iterator[str]:

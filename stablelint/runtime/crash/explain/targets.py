@@ -83,7 +83,9 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
         advice[:0] = _begin_at_one(operands[0].name, indices, rows)
-    return Explanation("index", summary, advice=tuple(advice), operands=operands)
+    made = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
+    other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in made)
+    return Explanation("index", summary, advice=tuple(advice), operands=operands, other=other)
 
 
 @explains(r"Class values must be (?:smaller than num_classes|non-negative)")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
+from stablelint.runtime.crash.deduced import is_builtin
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.statements import (
     END,
     assignment,
     callee,
+    default_of,
     in_class,
     inside,
     last_in,
@@ -28,6 +30,7 @@ from stablelint.runtime.crash.provenance.statements import (
 )
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.operations import having
 
 _MOST = 8  # places on one way
 _Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
@@ -59,6 +62,14 @@ class Scope:
         return self.at(node) if statement is None else located(statement, self.code.co_filename)
 
 
+class Step(NamedTuple):
+    """A place on the way of a value, and the expression there that gave it, as far as it is one."""
+
+    at: Location
+    value: ast.expr | None
+    scope: Scope
+
+
 @dataclass(frozen=True, slots=True)
 class Origins:
     """What the frames of a traceback tell of where values came from."""
@@ -67,17 +78,42 @@ class Origins:
 
     def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
         """The places that gave an expression of a frame its value, the nearest first."""
+        return _told(self._way(frame, whole))
+
+    def of_size(self, frame: Frame, whole: ast.expr) -> Location | None:
+        """The place of a number that what is behind an expression was created with; None where none has a name."""
+        steps = list(islice(self._way(frame, whole), _MOST))
+        found = _told(self._numbers(steps[-1], _MOST)) if steps else ()
+        return found[-1] if found else None
+
+    def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
+        """The steps from an expression of a frame back to what made it."""
+        scope = self._scope(frame)
         match whole:
             case ast.UnaryOp(_, inner):
-                return self.of(frame, inner)
+                return self._way(frame, inner)
             case ast.Call(ast.Attribute(inner) as function) if not callable(value_of(function, frame.names)):
-                found = callee(function, frame.names)
-                return (
-                    self.of(frame, inner) if found is None else _told(self._behind(whole, self._scope(frame)))
-                )
+                known = callee(function, frame.names) is not None
+                return self._behind(whole, scope) if known else self._way(frame, inner)
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
-                return next(filter(None, (self.of(frame, one) for one in (left, right))), ())
-        return _told(self._behind(whole, self._scope(frame)))
+                ways = (list(self._way(frame, one)) for one in (left, right))
+                return iter(next(filter(None, ways), ()))
+        return self._behind(whole, scope)
+
+    def _numbers(self, step: Step, most: int) -> Iterator[Step]:
+        """The steps back to a named size in the call that creates a tensor, through sums and views of it."""
+        node, scope = step.value, step.scope
+        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
+        for call in (one for one in calls if _creates(one, scope)):
+            for name in (one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name)):
+                yield from self._behind(name, scope)
+                return
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)] if node is not None else []
+        for name in names if most else ():
+            steps = list(self._behind(name, scope))
+            if steps and steps[-1].value is not node:
+                yield from self._numbers(steps[-1], most - 1)
+                return
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -92,12 +128,10 @@ class Origins:
     def of_setting(self, module: nn.Module, name: str) -> tuple[Location, ...]:
         """The places that gave a module what it was made with under a name; nothing where it is written out there."""
         call, scope = self._made(module) or (None, None)
-        if not isinstance(call, ast.Call) or scope is None:
+        if not isinstance(call, ast.Call) or scope is None or not _makes(call, scope, type(module)):
             return ()
-        given = given_by_name(call, {**scope.names, ast.unparse(call.func): type(module)}, type(module)).get(
-            name
-        )
-        return _told(self._behind(given, scope)) if given is not None else ()
+        given = given_by_name(call, scope.names, type(module)).get(name)
+        return _told(self._behind(given, replace(scope, before=call.lineno))) if given is not None else ()
 
     def _made(self, module: object) -> tuple[ast.expr, Scope] | None:
         """The expression that made an object that a model or a name of the program holds, and where it stands."""
@@ -108,10 +142,13 @@ class Origins:
         for frame in reversed(self.frames):
             names = frame.frame.f_locals.items() if frame.mine else ()
             for key in (key for key, value in names if value is module and key != "self"):
-                statement = assignment(frame.site.code, key)
-                value = getattr(statement, "value", None)
-                if isinstance(value, ast.expr):
-                    return _innermost(value, self._scope(frame), type(module))
+                steps = list(
+                    islice(self._behind_name(key, replace(self._scope(frame), before=END), ()), _MOST)
+                )
+                for step in (one for one in reversed(steps) if one.value is not None):
+                    return (
+                        _innermost(step.value, step.scope, type(module)) if step.value is not None else None
+                    )
         return None
 
     def _on_path(self, owner: nn.Module, steps: list[str]) -> tuple[ast.expr, Scope] | None:
@@ -130,7 +167,7 @@ class Origins:
             owner = child
         return best
 
-    def _behind(self, node: ast.expr, scope: Scope, picks: _Picks = ()) -> Iterator[Location]:
+    def _behind(self, node: ast.expr, scope: Scope, picks: _Picks = ()) -> Iterator[Step]:
         """The places on the way of a value back to what made it."""
         match node:
             case ast.Name(name):
@@ -153,27 +190,33 @@ class Origins:
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:
                 yield from self._returned(*called, picks, _given(node, called, scope))
 
-    def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Location]:
+    def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
-        if not isinstance(node, ast.Name):
-            yield scope.at(node)
+        if not isinstance(node, ast.Name | ast.Constant):
+            yield Step(scope.at(node), node, scope)
         yield from self._behind(node, scope, picks)
 
-    def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Location]:
+    def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:
         statement = assignment(scope.code, name, scope.before)
         if statement is None and (given := scope.argument(name)) is not None:
             yield from self._part(*given, picks)
             return
         tree = parse_file(scope.code.co_filename)
+        if (
+            statement is None
+            and tree is not None
+            and (default := default_of(tree, scope.code, name)) is not None
+        ):
+            yield from self._part(default, replace(scope, argument=_none_given), picks)
         if statement is None and tree is not None and name not in inspect.getargs(scope.code).args:
             statement, scope = last_in(tree, name), replace(scope, argument=_none_given)
         if statement is not None:
             yield from self._from(statement, scope, name, picks)
 
-    def _from(self, statement: ast.AST, scope: Scope, name: str, picks: _Picks = ()) -> Iterator[Location]:
+    def _from(self, statement: ast.AST, scope: Scope, name: str, picks: _Picks = ()) -> Iterator[Step]:
         """A statement that gives a name its value, and what is behind it."""
-        yield located(statement, scope.code.co_filename)
         scope = replace(scope, before=getattr(statement, "lineno", scope.before))
+        yield Step(located(statement, scope.code.co_filename), getattr(statement, "value", None), scope)
         match statement:
             case ast.Assign(targets, value):
                 path = next((found for one in targets if (found := path_in(one, name)) is not None), ())
@@ -185,7 +228,7 @@ class Origins:
             case ast.For(target, source) | ast.comprehension(target, source):
                 yield from self._behind_item(source, scope, (*(path_in(target, name) or ()), *picks))
 
-    def _behind_item(self, source: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Location]:
+    def _behind_item(self, source: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """What is behind a part of an item of what a loop goes over."""
         match source:
             case ast.Call(ast.Name("enumerate"), [inner, *_]) if picks[:1] == (1,):
@@ -208,7 +251,7 @@ class Origins:
 
     def _returned(
         self, function: FunctionType, owner: object, picks: _Picks, argument: _Argument = _none_given
-    ) -> Iterator[Location]:
+    ) -> Iterator[Step]:
         """What a function of the program returns or yields, and what is behind that."""
         tree, code = parse_file(function.__code__.co_filename), function.__code__
         given = [one for one in inside(scope_of(tree, code)) if _gives(one)] if tree is not None else []
@@ -229,7 +272,7 @@ class Origins:
 
         def argument(name: str) -> tuple[ast.expr, Scope] | None:
             call, scope = (code.co_name == "__init__" and self._made(owner)) or (None, None)
-            if not isinstance(call, ast.Call) or scope is None:
+            if not isinstance(call, ast.Call) or scope is None or not _makes(call, scope, type(owner)):
                 return None
             made = inspect.getattr_static(type(owner), "__init__", None)
             return _given(call, (made, owner), scope)(name) if isinstance(made, FunctionType) else None
@@ -256,8 +299,14 @@ class Origins:
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
 
 
-def _told(places: Iterator[Location]) -> tuple[Location, ...]:
-    return tuple(dict.fromkeys(islice(places, _MOST)))
+def _told(steps: Iterable[Step]) -> tuple[Location, ...]:
+    return tuple(dict.fromkeys(one.at for one in islice(steps, _MOST)))
+
+
+def _creates(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call makes a tensor of the sizes that it is given."""
+    called = value_of(call.func, scope.names)
+    return is_builtin(called) and called.__name__ in having("create")
 
 
 def _gives(node: ast.AST) -> bool:
@@ -269,8 +318,12 @@ def _modules_of(frame: Frame) -> Iterator[nn.Module]:
 
 
 def _field(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST, CodeType] | None:
-    """The object of an attribute, and the statement of its class that gave it."""
+    """The object of an attribute, or the class of which it was made, and the statement there that gave it."""
     owner = value_of(inner, scope.names)
+    if owner is UNKNOWN and isinstance(inner, ast.Name):
+        made = getattr(assignment(scope.code, inner.id, scope.before), "value", None)
+        owner = value_of(made.func, scope.names) if isinstance(made, ast.Call) else UNKNOWN
+        owner = owner if isinstance(owner, type) else UNKNOWN
     found = in_class(owner, name) if owner is not UNKNOWN else None
     return (owner, *found) if found is not None else None
 
@@ -296,13 +349,14 @@ def _part_of(value: ast.expr, step: str) -> ast.expr | None:
     return None
 
 
+def _makes(call: ast.Call, scope: Scope, kind: type) -> bool:
+    """Whether a call is one of a class."""
+    return value_of(call.func, scope.names) is kind
+
+
 def _innermost(value: ast.expr, scope: Scope, kind: type) -> tuple[ast.expr, Scope]:
     """The one call of a class within an expression, or all of it."""
-    calls = [
-        one
-        for one in ast.walk(value)
-        if isinstance(one, ast.Call) and value_of(one.func, scope.names) is kind
-    ]
+    calls = [one for one in ast.walk(value) if isinstance(one, ast.Call) and _makes(one, scope, kind)]
     return (calls[0] if len(calls) == 1 else value), scope
 
 

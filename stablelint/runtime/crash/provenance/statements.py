@@ -65,6 +65,20 @@ def scope_of(tree: ast.Module, code: CodeType) -> ast.AST:
     return max(around, key=lambda one: one.lineno, default=tree)
 
 
+def default_of(tree: ast.Module, code: CodeType, name: str) -> ast.expr | None:
+    """The default of a parameter of a function."""
+    function = scope_of(tree, code)
+    if not isinstance(function, FUNCTIONS):
+        return None
+    given = function.args
+    placed = [*given.posonlyargs, *given.args]
+    pairs = [
+        *zip(placed[::-1], given.defaults[::-1], strict=False),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    return next((default for one, default in pairs if one.arg == name), None)
+
+
 def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
     """The last statement `self.name = …` in the methods of an object's class, or of the class that it is."""
     kind = owner if isinstance(owner, type) else type(owner)

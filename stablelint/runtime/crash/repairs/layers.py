@@ -44,42 +44,55 @@ def other_settings(call: Call) -> Iterator[Change]:
     layer = call.function
     if not isinstance(layer, nn.Module):
         return
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
+    sizes = {size: None for one in tensors for size in reversed(one.shape)}
+    if not call.hollow:
+        whole = (one for one in tensors if one.dtype == torch.int64 and 0 not in one.stride())
+        sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
+    kind, given = f"nn.{type(layer).__name__}", settings_of(layer)
+    switch = given.get("batch_first")
+    changes: list[tuple[str, Any]] = [("batch_first", not switch)] if isinstance(switch, bool) else []
+    for name, value in sizes_of(layer).items():
+        there = type(value) is int and any(value in one.shape[1:] for one in tensors)
+        if not there or isinstance(layer, nn.RNNBase):  # else the size is there, in another place
+            changes += [(name, one) for one in sizes if one != value]
+    for name, other in changes:
+        made = remade(layer, name, other)
+        if made is not None:
+            yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+
+
+def settings_of(layer: nn.Module) -> dict[str, Any]:
+    """What a layer of torch was made with, by name, as far as it keeps it."""
     own = inspect.signature(type(layer)).parameters
     handed_on = inspect.signature(type(layer).__mro__[1]).parameters if "kwargs" in own else {}
     given = {name: _setting(layer, name) for name in (*own, *handed_on)}
-    given = {
+    return {
         name: value
         for name, value in given.items()
         if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
     }
-    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
+
+
+def sizes_of(layer: nn.Module) -> dict[str, Any]:
+    """Its settings that are sizes of its parameters."""
     made_of = {size for one in layer.state_dict().values() for size in one.shape}
-    sizes = {
-        size: None for one in call.values if isinstance(one, torch.Tensor) for size in reversed(one.shape)
+    return {
+        name: value
+        for name, value in settings_of(layer).items()
+        if (type(value) is int and (value in made_of or not made_of))
+        or (isinstance(value, tuple) and name == "normalized_shape")
     }
-    if not call.hollow:
-        whole = (one for one in tensors if one.dtype == torch.int64 and 0 not in one.stride())
-        sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
-    kind = f"nn.{type(layer).__name__}"
-    for name, value in given.items():
-        if type(value) is bool and name == "batch_first":
-            others: list[Any] = [not value]
-        elif (type(value) is int and (value in made_of or not made_of)) or (
-            isinstance(value, tuple) and name == "normalized_shape"
-        ):
-            others = [one for one in sizes if one != value]
-        else:
-            continue
-        if type(value) is int and any(value in one.shape[1:] for one in tensors):
-            continue  # the size is there, in another place
-        for other in others:
-            try:
-                with torch.random.fork_rng():
-                    made = type(layer)(**{**given, name: other}).train(layer.training)
-                    made = made.to(next(layer.parameters(), torch.empty(0)).dtype)
-            except Exception:  # whatever it says of such a setting
-                continue
-            yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+
+
+def remade(layer: nn.Module, name: str, value: Any) -> nn.Module | None:
+    """The layer made with another setting; None where there is none such."""
+    try:
+        with torch.random.fork_rng(devices=[]):
+            made = type(layer)(**{**settings_of(layer), name: value}).train(layer.training)
+            return made.to(next(layer.parameters(), torch.empty(0)))
+    except Exception:  # whatever it says of such a setting
+        return None
 
 
 def other_order(call: Call) -> Iterator[Change]:

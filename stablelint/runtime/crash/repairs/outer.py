@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -20,25 +20,50 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.tensors.measure import tensors_in
 
+_Changed = tuple[ast.Call, list[Any], str]  # a call, what it is given, and what is written behind it
 _MOST_ARGUMENTS = 6
 _MOST = 1 << 24  # elements that are copied
+_FAILED = object()
 
 
 def rearranged(scene: Scene) -> Iterator[str]:
     """Calls of modules and of functions that only compute, around what failed, that pass with their arguments changed so."""
+    yield from _passing(
+        scene, 2, lambda node, given, frame: (*_exchanged(node, given), *_whole(node, given, frame))
+    )
+
+
+def turned(scene: Scene) -> Iterator[str]:
+    """The same calls with two dimensions of an argument in each other's place."""
+    yield from _passing(scene, 1, lambda node, given, _: _turned(node, given))
+
+
+def _passing(scene: Scene, least: int, changes: Callable[..., Iterable[_Changed]]) -> Iterator[str]:
     for frame in reversed(scene.frames):
         node = node_at(frame.site) if frame.mine else None
-        if isinstance(node, ast.Call) and 1 < len(node.args) <= _MOST_ARGUMENTS and not node.keywords:
-            yield from _passing(frame, node)
+        if not isinstance(node, ast.Call) or node.keywords or not least <= len(node.args) <= _MOST_ARGUMENTS:
+            continue
+        called, given = value_of(node.func, frame.names), [_value(one, frame) for one in node.args]
+        if any(one is UNKNOWN for one in given) or not _may_be_called(called):
+            continue
+        if _result(called, given) is not _FAILED:
+            continue
+        for changed, values, behind in changes(node, given, frame):
+            result = _result(called, values)
+            if result is not _FAILED and (least > 1 or _keeps_samples(result, frame, given)):
+                yield f"{ast.unparse(changed)}{behind} passes, in line {resolve(frame.site).row}"
 
 
-def _passing(frame: Frame, node: ast.Call) -> Iterator[str]:
-    called, given = value_of(node.func, frame.names), [_value(one, frame) for one in node.args]
-    if any(one is UNKNOWN for one in given) or not _may_be_called(called) or _passes(called, given):
-        return
-    for changed, values, behind in (*_exchanged(node, given), *_whole(node, given, frame)):
-        if _passes(called, values):
-            yield f"{ast.unparse(changed)}{behind} passes, in line {resolve(frame.site).row}"
+def _turned(node: ast.Call, given: list[Any]) -> Iterator[_Changed]:
+    for place, value in enumerate(given):
+        for one, other in ((0, 1), (1, 2)) if isinstance(value, torch.Tensor) else ():
+            if other < value.dim() and value.shape[one] != value.shape[other]:
+                text = ast.parse(
+                    f"({ast.unparse(node.args[place])}).transpose({one}, {other})", mode="eval"
+                ).body
+                arguments = [*node.args[:place], text, *node.args[place + 1 :]]
+                values = [*given[:place], value.transpose(one, other), *given[place + 1 :]]
+                yield ast.Call(node.func, arguments, []), values, ""
 
 
 def _value(node: ast.expr, frame: Frame) -> Any:
@@ -56,21 +81,28 @@ def _may_be_called(called: Any) -> bool:
     return not type(called).__module__.startswith("torch.") and held <= _MOST
 
 
-def _passes(called: Any, given: list[Any]) -> bool:
-    """Whether a call of a copy, on copies, ends well."""
+def _result(called: Any, given: list[Any]) -> Any:
+    """What a call of a copy, on copies, gives; a mark where it fails."""
     if sum(one.numel() for one in tensors_in(given)) > _MOST:
-        return False
+        return _FAILED
     copied: Any = without_hooks(copy_of(called)) if isinstance(called, nn.Module) else called
     try:
         with undisturbed(), torch.no_grad(), silenced(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            copied(*detached(given))
+            return copied(*detached(given))
     except Exception:  # whatever it says of them
-        return False
-    return True
+        return _FAILED
 
 
-def _exchanged(node: ast.Call, given: list[Any]) -> Iterator[tuple[ast.Call, list[Any], str]]:
+def _keeps_samples(result: Any, frame: Frame, given: list[Any]) -> bool:
+    """Whether a tensor of the frame, other than the arguments, has as many rows as a result."""
+    count = next((one.shape[:1] for one in tensors_in(result)), None)
+    held = frame.frame.f_locals.values()
+    others = (one for one in held if isinstance(one, torch.Tensor) and all(one is not each for each in given))
+    return count is not None and any(one.shape[:1] == count for one in others)
+
+
+def _exchanged(node: ast.Call, given: list[Any]) -> Iterator[_Changed]:
     """The call with two tensors of different kinds in each other's place."""
     for one, other in combinations(range(len(given)), 2):
         if _kind(given[one]) != _kind(given[other]) and None not in (_kind(given[one]), _kind(given[other])):
@@ -83,7 +115,7 @@ def _kind(value: Any) -> tuple[Any, ...] | None:
     return (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor) else None
 
 
-def _whole(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[tuple[ast.Call, list[Any], str]]:
+def _whole(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]:
     """The call with the whole of a tensor of which an index took a part; the index comes behind the call."""
     for place, one in enumerate(node.args):
         match one:

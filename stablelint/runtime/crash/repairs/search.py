@@ -28,6 +28,7 @@ _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
 
 GoesOn = Callable[[Call, Any], bool | None]  # of a changed call and its result
+IsOdd = Callable[[tuple[int, ...], tuple[int, ...]], bool]  # of a shape before and after
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,29 @@ class Repair:
 
     text: str
     shape: tuple[int, ...] | None
+    kind: str = ""
+    resized: tuple[int, tuple[int, ...], tuple[int, ...]] | None = (
+        None  # a place, and its shape before and after
+    )
+
+    @property
+    def told(self) -> str:
+        """That it passes, and what comes of it."""
+        several = " and " in self.text
+        gives = f", and {'give' if several else 'gives'} {self.shape}" if self.shape is not None else ""
+        return f"{self.text} {'pass' if several else 'passes'}{gives}"
 
 
-def repairs(call: Call, name: Name, goes_on: GoesOn) -> list[Repair]:
+def repairs(call: Call, name: Name, goes_on: GoesOn, is_odd: IsOdd) -> list[Repair]:
     """The changes that make a call pass, the likeliest first.
 
-    `name` is what the value at a place is called, `goes_on` whether what follows takes a result.
+    `name` is what the value at a place is called, `goes_on` whether what follows takes a result, `is_odd` whether the
+    program speaks against another size.
     """
     until = thread_time() + _SECONDS
-    search = _Search(call, until, goes_on)
+    search = _Search(call, until, goes_on, is_odd)
     search.through(islice(changes(call, name), _MOST_TRIED))
-    twice = _Search(call, until, goes_on)
+    twice = _Search(call, until, goes_on, is_odd)
     if all(one.kind == "shape" for one in search.found):
         twice.through(_second(call, name, search.other_errors))
     others = [one for one in search.found if one.kind != "shape"]
@@ -72,6 +85,7 @@ class _Search:
     call: Call
     until: float
     goes_on: GoesOn
+    is_odd: IsOdd
     found: list[_Passed] = field(default_factory=list)
     stuck: list[_Passed] = field(default_factory=list)  # whose results what follows does not take
     other_errors: list[Change] = field(default_factory=list)  # changes that fail otherwise
@@ -107,15 +121,26 @@ class _Search:
         fixed = _weight(kind).rank
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
+        resized = self._resized(changed)
+        if resized is not None and self.is_odd(*resized[1:]):
+            return
         kept = self.stuck if self.goes_on(changed, result) is False else self.found
         asked = tuple(one for one in self.call.values if type(one) is int)
         if shape == asked and len(asked) > 1:  # the shape that the call itself names
-            self._add(0, kind, Repair(text, told), kept)
+            self._add(0, kind, Repair(text, told, kind, resized), kept)
             return
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
-            self._add(rank, kind, Repair(text, told), kept)
+            self._add(rank, kind, Repair(text, told, kind, resized), kept)
+
+    def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+        """The first operand that a change gives more or fewer elements of its kind."""
+        for place, (one, two) in enumerate(zip(self.call.values, changed.values, strict=False)):
+            alike = isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor) and one.dtype == two.dtype
+            if alike and one.numel() != two.numel() and two.dim():
+                return place, tuple(one.shape), tuple(two.shape)
+        return None
 
     @staticmethod
     def _add(rank: int, kind: str, one: Repair, kept: list[_Passed]) -> None:
@@ -135,7 +160,8 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     samples = next((one.shape[:1] for one in call.values if isinstance(one, torch.Tensor)), None)
     views = [one.repair.shape for one in passed if one.kind in ("view", "wider")]
     beaten = {"view", "wider"} if any(one.kind == "order" for one in passed) else set()
-    beaten |= {"setting"} if any(shape is not None and shape[:1] == samples for shape in views) else set()
+    keeps = any(shape is not None and shape[:1] == samples for shape in views)
+    beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
     if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples

@@ -148,6 +148,9 @@ def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iter
     settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
     whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
     sizes = dict.fromkeys([*(one for other in others for one in other.shape), *whole])
+    if value.dim() == 2 and value.shape[0] == value.shape[1] > 1:  # and stays square
+        yield from (f"x.new_zeros({one, one})" for one in sizes if one not in (0, 1, value.shape[0]))
+        return
     for place, size in enumerate(value.shape):
         for wanted in sizes:
             if wanted not in (0, 1, size):

@@ -1,0 +1,142 @@
+"""Layers of another size, with which the whole forward pass that failed goes on to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from stablelint.runtime.crash.layers import Pass, again, outermost
+from stablelint.runtime.crash.repairs.layers import remade, sizes_of
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
+
+_MOST_LAYERS = 6
+_PARTS = (2, 3, 4)  # into which the output of a layer is cut
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """A layer made with another size."""
+
+    path: str
+    layer: nn.Module
+    setting: str
+    before: Any
+    after: Any
+
+    @property
+    def told(self) -> str:
+        """The change, as it would be written."""
+        return f"nn.{type(self.layer).__name__}(…, {self.setting}={self.after}) of {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """What is to be changed, why, and where the sizes come from."""
+
+    advice: str
+    because: tuple[str, ...]
+    places: tuple[tuple[str, Location], ...]
+
+
+def fitting(scene: Scene) -> Fitting | None:
+    """The sizes with which the pass goes on; None where the layer that failed is not one of another size."""
+    first = again(scene)
+    if first is None or first.error is None or not first.called or first.rows[-1][-1] != "fails":
+        return None
+    fitted = next(_fitted(first), None)
+    if fitted is None:
+        return None
+    changes = _upstream(scene, first, fitted) or _downstream(scene, fitted)
+    if not changes:
+        return None
+    told = " and ".join(one.told for one in changes)
+    advice = f"{told} {'pass' if len(changes) > 1 else 'passes'}"
+    return Fitting(advice, tuple(_because(first, fitted, changes[0])), tuple(_places(scene, changes)))
+
+
+def _fitted(made: Pass) -> Iterator[Resized]:
+    """The layer that failed, made with a size with which it takes what it was given."""
+    path, layer, given = made.called[-1]
+    sizes = {size for one in tensors_in(given) for size in one.shape}
+    for name, before in sizes_of(layer).items():
+        for size in sorted(sizes - {before}, reverse=True):
+            other = remade(layer, name, size)
+            if other is not None and _takes(other, given):
+                yield Resized(path, other, name, before, size)
+
+
+def _takes(layer: nn.Module, given: Any) -> bool:
+    try:
+        with torch.no_grad():
+            layer(*given)
+    except Exception:  # whatever torch says
+        return False
+    return True
+
+
+def _downstream(scene: Scene, first: Resized) -> list[Resized]:
+    """The failing layer, and those behind it of the same size, made anew until the pass ends well."""
+    changes = {first.path: first}
+    for _ in range(_MOST_LAYERS):
+        made = again(scene, {path: one.layer for path, one in changes.items()})
+        if made is None or not made.called:
+            return []
+        if made.error is None:
+            return list(changes.values())
+        following = (one for one in _fitted(made) if one.before == first.before and one.path not in changes)
+        found = next(following, None) if made.rows[-1][-1] == "fails" else None
+        if found is None:
+            return []
+        changes[found.path] = found
+    return []
+
+
+def _upstream(scene: Scene, made: Pass, failed: Resized) -> list[Resized]:
+    """A layer that gives what the failing one takes, of which a part arrives: it gives several such parts then."""
+    wanted, given = failed.before, failed.after
+    parts = wanted // given if type(wanted) is int and type(given) is int and wanted % given == 0 else 0
+    for path, layer, _ in reversed(made.called[:-1]) if parts in _PARTS else ():
+        for name in (name for name, size in sizes_of(layer).items() if size == wanted and "in" not in name):
+            other = remade(layer, name, wanted * parts)
+            if other is not None and _ends_well(again(scene, {path: other})):
+                return [Resized(path, other, name, wanted, wanted * parts)]
+    return []
+
+
+def _ends_well(made: Pass | None) -> bool:
+    return made is not None and made.error is None
+
+
+def _because(made: Pass, failed: Resized, changed: Resized) -> Iterator[str]:
+    """How what was given is made of parts, and that it is a part itself."""
+    given = next(iter(tensors_in(made.called[-1][2])), None)
+    joined = made.joined.get(id(given))
+    if changed.path != failed.path:
+        yield f"{changed.path} gives {changed.before}, of which {failed.path} is given a part of {failed.after}"
+    elif joined is not None and sum(joined.sizes) == failed.after and joined.at is not None:
+        whole = f"`{joined.at.expression}` joins {', '.join(map(str, joined.sizes))}"
+        without = next((one for one in joined.sizes if failed.after - one == failed.before), None)
+        if failed.before in joined.sizes:
+            yield f"{whole}: {failed.before} is one of them"
+        elif without is not None:
+            yield f"{whole}: {failed.before} is the sum without {without}"
+
+
+def _places(scene: Scene, changes: list[Resized]) -> Iterator[tuple[str, Location]]:
+    """Where the sizes of layers that are to be changed come from."""
+    model, origins = (outermost(scene) or (nn.Identity(),))[0], scene.origins
+    seen: set[Location] = set()
+    for one in changes:
+        layer = model.get_submodule(one.path)
+        made, sizes = origins.of_module(layer), origins.of_setting(layer, one.setting)[-1:]
+        told = f"{one.setting} of {one.path}, {one.before}, comes from here"
+        for what, at in (*((f"{one.path} is made here", at) for at in made), *((told, at) for at in sizes)):
+            if at not in seen and (at in sizes or layer is not scene.module):
+                yield what, at
+            seen.add(at)
