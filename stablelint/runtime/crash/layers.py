@@ -50,7 +50,7 @@ class Pass(TorchFunctionMode):
         """Before a layer without others in it is called."""
         path = self.names.get(id(layer), "?")
         self.called.append((path, layer, given))
-        self.rows.append((path, _shapes(given), "fails"))
+        self.rows.append((path or type(layer).__name__, _shapes(given), "fails"))
 
     def leave(self, layer: nn.Module, given: Any, result: Any) -> None:
         """After it was called."""
@@ -90,8 +90,11 @@ def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass |
         return None
     for path, layer in (others or {}).items():
         holder, _, name = path.rpartition(".")
-        copied.get_submodule(holder)._modules[name] = layer
-    made = Pass({id(layer): path or type(model).__name__ for path, layer in copied.named_modules()})
+        if path:
+            copied.get_submodule(holder)._modules[name] = layer
+        else:
+            copied = layer
+    made = Pass({id(layer): path for path, layer in copied.named_modules()})
     for layer in copied.modules():
         if not layer._modules:
             layer.register_forward_pre_hook(made.enter)

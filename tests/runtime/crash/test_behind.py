@@ -166,3 +166,61 @@ def _writes(values: list[float]) -> None:
 def test_only_functions_that_write_nothing_are_called_again() -> None:
     assert only_computes(_only_reads)
     assert not only_computes(_writes)
+
+
+PLAIN = (
+    HEAD
+    + "class Part:\n    def __init__(self):\n        self.fc = nn.Linear(2, 2)\n"
+    + NET
+    + "        self.parts = {}\n"
+    "net = Net()\ntorch.optim.SGD(net.parameters(), 0.1)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "told", "advice"),
+    [
+        ("[Part()]", "is a plain list of Part, which is no nn.Module", "self.parts = nn.ModuleList(…)"),
+        ("Part()", "is Part, which is no nn.Module and holds modules", "class Part(nn.Module)"),
+    ],
+)
+def test_objects_hide_their_modules(made: str, told: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PLAIN.format(made))
+    found, _ = explained(path)
+    assert found is not None
+    assert told in found.because[0]
+    assert advice in found.advice[0]
+
+
+def test_the_model_of_the_loss_is_asked_what_it_trains(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "other = nn.Linear(2, 2)\nmodel = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\n"
+        "for one in model.parameters():\n    one.requires_grad_(False)\n"
+        "loss = model(torch.ones(1, 2)).sum()\nloss.backward()\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert "none of the 4 parameters of model (Sequential) asks for gradients" in found.because
+    assert "one.requires_grad_(False)" in [at.expression for _, at in found.other]
+
+
+def test_a_key_is_looked_for_however_it_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + "batch = {'labels': torch.ones(2)}\nbatch.pop('label')\n")
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == ("batch.pop('labels')",)
+
+
+def test_a_state_that_a_module_keeps_is_detached_where_it_is_carried_on(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + NET + "        self.cell, self.h = nn.GRUCell(2, 3), torch.zeros(1, 3)\n"
+        "    def forward(self, x):\n        self.h = self.cell(x, self.h)\n        return self.h\n"
+        "net = Net()\nfor _ in range(2):\n    loss = net(torch.ones(1, 2)).sum()\n    loss.backward()\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == ("self.h = self.h.detach() before it is used in the next step",)

@@ -54,6 +54,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     user, at = scene.user, scene.location
     loop = loop_around(at.filename, at.row) if at and made and _in_one_function(at, made) else None
     before_loop = loop is not None and made is not None and made.row < loop.lineno
+    field = attribute_at(made) if made is not None and not names else None
     carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
     summary = "a part of this graph was made before the last backward call, which freed it"
     advice = [] if before_loop else ["detach() what is carried from step to step"]
@@ -67,7 +68,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
         summary += f": {carried} is carried from step to step"
         advice = [f"{carried} = {cut} after each step"]
-    elif made is not None and (field := attribute_at(made)) is not None:
+    elif field:
         summary += f": {field} is carried from step to step"
         advice = [f"{field} = {field}.detach() before it is used in the next step"]
     if before_loop and not carried:
@@ -85,7 +86,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             summary = (
                 f"{both[0]} and {both[1]} share a part of their graphs, which the first backward call freed"
             )
-    elif not stepped:
+    elif not stepped and not field:
         advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 

@@ -59,19 +59,21 @@ def other_settings(call: Call) -> Iterator[Change]:
     for name, other in changes:
         made = remade(layer, name, other)
         if made is not None:
-            yield "setting", f"{kind}(…, {name}={other})", replace(call, function=made)
+            sort = "switch" if name == "batch_first" else "setting"
+            yield sort, f"{kind}(…, {name}={other})", replace(call, function=made)
 
 
 def settings_of(layer: nn.Module) -> dict[str, Any]:
     """What a layer of torch was made with, by name, as far as it keeps it."""
-    own = inspect.signature(type(layer)).parameters
+    given = {name: _setting(layer, name) for name in _taken(layer)}
+    return {name: value for name, value in given.items() if value is not inspect.Parameter.empty}
+
+
+def _taken(layer: nn.Module) -> dict[str, inspect.Parameter]:
+    """The parameters of a layer's class, and those that it hands on to the class it is of."""
+    own = dict(inspect.signature(type(layer)).parameters)
     handed_on = inspect.signature(type(layer).__mro__[1]).parameters if "kwargs" in own else {}
-    given = {name: _setting(layer, name) for name in (*own, *handed_on)}
-    return {
-        name: value
-        for name, value in given.items()
-        if value is not inspect.Parameter.empty and (name in own or type(value) is not str)
-    }
+    return {**own, **{name: one for name, one in handed_on.items() if one.annotation not in (str, "str")}}
 
 
 def sizes_of(layer: nn.Module) -> dict[str, Any]:
@@ -88,8 +90,10 @@ def sizes_of(layer: nn.Module) -> dict[str, Any]:
 def remade(layer: nn.Module, name: str, value: Any) -> nn.Module | None:
     """The layer made with another setting; None where there is none such."""
     try:
+        taken = _taken(layer)
+        given = {key: one for key, one in settings_of(layer).items() if one != taken[key].default}
         with torch.random.fork_rng(devices=[]):
-            made = type(layer)(**{**settings_of(layer), name: value}).train(layer.training)
+            made = type(layer)(**{**given, name: value}).train(layer.training)
             return made.to(next(layer.parameters(), torch.empty(0)))
     except Exception:  # whatever it says of such a setting
         return None

@@ -32,7 +32,12 @@ class Resized:
     @property
     def told(self) -> str:
         """The change, as it would be written."""
-        return f"nn.{type(self.layer).__name__}(…, {self.setting}={self.after}) of {self.path}"
+        return f"nn.{type(self.layer).__name__}(…, {self.setting}={self.after}) of {self.name}"
+
+    @property
+    def name(self) -> str:
+        """Its path in the model, or its class where it is the model."""
+        return self.path or type(self.layer).__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ def _because(made: Pass, failed: Resized, changed: Resized) -> Iterator[str]:
     given = next(iter(tensors_in(made.called[-1][2])), None)
     joined = made.joined.get(id(given))
     if changed.path != failed.path:
-        yield f"{changed.path} gives {changed.before}, of which {failed.path} is given a part of {failed.after}"
+        yield f"{changed.name} gives {changed.before}, of which {failed.name} is given a part of {failed.after}"
     elif joined is not None and sum(joined.sizes) == failed.after and joined.at is not None:
         whole = f"`{joined.at.expression}` joins {', '.join(map(str, joined.sizes))}"
         without = next((one for one in joined.sizes if failed.after - one == failed.before), None)
@@ -135,8 +140,8 @@ def _places(scene: Scene, changes: list[Resized]) -> Iterator[tuple[str, Locatio
     for one in changes:
         layer = model.get_submodule(one.path)
         made, sizes = origins.of_module(layer), origins.of_setting(layer, one.setting)[-1:]
-        told = f"{one.setting} of {one.path}, {one.before}, comes from here"
-        for what, at in (*((f"{one.path} is made here", at) for at in made), *((told, at) for at in sizes)):
+        told = f"{one.setting} of {one.name}, {one.before}, comes from here"
+        for what, at in (*((f"{one.name} is made here", at) for at in made), *((told, at) for at in sizes)):
             if at not in seen and (at in sizes or layer is not scene.module):
                 yield what, at
             seen.add(at)

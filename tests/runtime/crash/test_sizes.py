@@ -1,0 +1,94 @@
+"""Which size is the wrong one: what the layers of a model, and the tensors of the program, agree on."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.runtime.crash.crashes import HEAD
+from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+
+NET = "class Net(nn.Module):\n    def __init__(self, n=6):\n        super().__init__()\n"
+RUN = "net = Net()\nnet(torch.ones(4, 6))\n"
+
+# Programs, the advice, and what else is said: a reason, or a place.
+CASES = {
+    "a layer before gives what is cut in two": (
+        NET + "        self.code, self.out = nn.Linear(6, n), nn.Linear(n, 2)\n"
+        "    def forward(self, x):\n        mean, scale = self.code(x).chunk(2, 1)\n        return self.out(mean)\n"
+        + RUN,
+        ("nn.Linear(…, out_features=12) of code passes",),
+        "code gives 6, of which out is given a part of 3",
+    ),
+    "two layers share a size": (
+        NET
+        + "        width = n\n        self.norm = nn.BatchNorm1d(width)\n        self.out = nn.Linear(width, 2)\n"
+        "    def forward(self, x, more):\n        return self.out(self.norm(torch.cat([x, more], 1)))\n"
+        "net = Net()\nnet(torch.ones(4, 6), torch.ones(4, 3))\n",
+        ("nn.BatchNorm1d(…, num_features=9) of norm and nn.Linear(…, in_features=9) of out pass",),
+        "joins 6, 3: 6 is one of them",
+    ),
+    "a size that a constructor was given": (
+        NET + "        self.out = nn.Linear(n, 2)\n    def forward(self, x):\n        return self.out(x)\n"
+        "width = 2 * 4\nnet = Net(width)\nnet(torch.ones(4, 6))\n",
+        ("nn.Linear(…, in_features=6) of out passes",),
+        "in_features of out, 8, comes from here width = 2 * 4",
+    ),
+    "features and steps of a recurrent layer": (
+        "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
+        (
+            "nn.GRU(…, input_size=5) of GRU passes",
+            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and gives (3, 5, 4)",
+        ),
+        "input_size of GRU is 7",
+    ),
+    "steps of what a convolution gave": (
+        NET + "        self.conv, self.rnn = nn.Conv1d(2, 7, 1), nn.GRU(7, 4, batch_first=True)\n"
+        "    def forward(self, x):\n        y = self.conv(x)\n        return self.rnn(y)[0]\n"
+        "net = Net()\nnet(torch.ones(3, 2, 5))\n",
+        ("y.transpose(1, 2) passes, and gives (3, 5, 4)",),
+        "",
+    ),
+    "a square matrix beside as many rows as all others have": (
+        "def near(pairs):\n    n = int(pairs.max()) + 1\n    a = torch.zeros(n, n)\n    return a\n"
+        "x, y, pairs = torch.ones(7, 3), torch.ones(7), torch.tensor([[0, 1], [4, 2]])\n"
+        "adjacent = near(pairs)\nadjacent @ (x * 2)\n",
+        ("adjacent of shape (7, 7) passes, and gives (7, 3)",),
+        "7 is a size of x, y as well | the size of adjacent comes from here n = int(pairs.max()) + 1",
+    ),
+    "a batch that stands in the second dimension": (
+        NET + "        self.rnn = nn.GRU(6, 5, batch_first=True)\n    def forward(self, x, more):\n"
+        "        return torch.cat([self.rnn(x)[1][-1], more], 1)\n"
+        "net, x, more, y = Net(), torch.ones(9, 4, 6), torch.ones(4, 2), torch.ones(4)\nnet(x, more)\n",
+        ("net(x.transpose(0, 1), more) passes, in line 12",),
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "advice", "more"), CASES.values(), ids=CASES)
+def test_the_size_is_changed_that_nothing_else_agrees_with(
+    source: str, advice: tuple[str, ...], more: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + source)
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == advice
+    told = [*found.because, *(f"{what} {at.expression}" for what, at in found.other)]
+    assert all(any(part in one for one in told) for part in more.split(" | ") if part), told
+
+
+def test_a_row_for_each_step_is_no_batch(tmp_path: Path) -> None:
+    """Turned around, the call passes, with other rows than there are samples."""
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "class Places(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+        "        self.table = torch.zeros(n, 6)\n"
+        "    def forward(self, x):\n        return x + self.table[: x.size(1)]\n"
+        "net, x, y = Places(5), torch.ones(4, 8, 6), torch.ones(4, 8)\nnet(x)\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == ("self.table[:x.size(1)] of shape (8, 6) passes, and gives (4, 8, 6)",)
