@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stablelint.analysis.files.modules import ModuleInfo, module_of, release
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.files.stars import names_by_star
 from stablelint.diagnostic import NOTHING, UNEDITED, Passes, Texts
 from stablelint.syntax.newer import tree_at_work
 from stablelint.syntax.precision import shown_in
@@ -38,6 +39,7 @@ def opened(
         if root is not None and path.is_relative_to(root.absolute()):
             module.folders = path.parent.relative_to(root.absolute()).parts
         project.adopt(module)
+        module.imports.update(names_by_star(module, project))
         try:
             yield module, project
         finally:

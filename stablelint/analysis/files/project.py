@@ -221,7 +221,7 @@ class Project:
 
     def names_in(self, qualified_name: str, named: Collection[str], origin: ModuleInfo) -> list[Found]:
         """What those of the names that are `named` stand for in the file that a qualified name leads to, if it does."""
-        located = self._locate(f"{qualified_name}.", origin) if origin.path is not None else None
+        located = self.locate(f"{qualified_name}.", origin) if origin.path is not None else None
         if located is None or located[1]:
             return []
         known = sorted(located[0].assignments.keys() & set(named))
@@ -256,7 +256,7 @@ class Project:
         return None
 
     def _search(self, qualified_name: str, origin: ModuleInfo, hops: int) -> Found | None:
-        located = self._locate(qualified_name, origin)
+        located = self.locate(qualified_name, origin)
         if located is None or not hops:
             return None
         module, rest = located
@@ -272,12 +272,12 @@ class Project:
         if name in module.imports:
             return module.imports[name]
         for star in module.stars if module.path is not None else ():
-            located = self._locate(f"{star}.{name}", module)
+            located = self.locate(f"{star}.{name}", module)
             if located is not None and located[0] is not module and located[0].defines(located[1]):
                 return f"{star}.{name}"
         return None
 
-    def _locate(self, qualified_name: str, origin: ModuleInfo) -> tuple[ModuleInfo, str] | None:
+    def locate(self, qualified_name: str, origin: ModuleInfo) -> tuple[ModuleInfo, str] | None:
         """The longest prefix of the name that is a file, seen from the nearest folder, and what follows it."""
         top = qualified_name.partition(".")[0]
         for base in self._bases_of(origin):

@@ -76,13 +76,20 @@ class Scope:
 
     def imports(self, package: str) -> bool:
         """Whether anything of a package is imported, anywhere in the file."""
-        roots = (
-            qualified.partition(".")[0]
-            for one in ast.walk(self._tree.module)
-            if isinstance(one, ast.Import | ast.ImportFrom)
-            for _, qualified in imported_names(one, "")
+        named = (qualified for one in self._imports for _, qualified in imported_names(one, ""))
+        modules = (
+            one.module or "" for one in self._imports if isinstance(one, ast.ImportFrom) and not one.level
         )
-        return package in roots
+        return any(qualified.partition(".")[0] == package for qualified in (*named, *modules))
+
+    @property
+    def has_star(self) -> bool:
+        """Whether the file imports all names of another."""
+        return any(alias.name == "*" for one in self._imports for alias in one.names)
+
+    @cached_property
+    def _imports(self) -> list[ast.Import | ast.ImportFrom]:
+        return [one for one in ast.walk(self._tree.module) if isinstance(one, ast.Import | ast.ImportFrom)]
 
     def is_unused(self, name: str) -> bool:
         """Whether `name` occurs nowhere in the file, comments and strings included."""

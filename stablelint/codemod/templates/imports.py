@@ -25,6 +25,8 @@ def import_for(qualified: str, scope: Scope, site: ast.AST) -> tuple[str, str]:
     if not scope.is_free(root, site):
         raise Withheld(f"the name `{root}` stands for something else here")
     if root == "torch" and not scope.imports("torch"):
+        if scope.has_star:
+            raise Withheld("what the rewrite calls comes by `import *`, if at all")
         raise Withheld("the file does without torch, and so may its numbers")
     return f"import {root}", qualified
 
