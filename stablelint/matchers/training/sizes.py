@@ -153,15 +153,21 @@ def _may_permute(seen: Glance) -> bool:
     )
 
 
+_LENGTHENED = frozenset({"pad", "cat"})
+
+
 @observes("view size|shape", where=_may_permute)
 def view_for_transpose(review: Review, rule: Rule) -> Sites:
-    """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order; `x.view(batch, heads, steps, -1)`."""
+    """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order; `x.view(batch, heads, steps, -1)`.
+
+    A tensor that was padded before is skewed so, row by row (Shaw et al., 2018; Dai et al., 2019).
+    """
     for pair in observed(review, "view"):
         value, tensor = pair[0], pair[0].first
         sizes = [v for name, v in value.operands.items() if name != "input"]
         if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
             sizes = list(sizes[0].data)
-        if tensor is None or len(sizes) < 2:
+        if tensor is None or len(sizes) < 2 or tensor.op in _LENGTHENED:
             continue
         rest = sizes[-1].constant() == -1
         order = _order(sizes[:-1] if rest else sizes, tensor)

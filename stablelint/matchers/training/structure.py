@@ -137,13 +137,11 @@ def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
     """Whether an expression makes a tensor that asks for gradients: `torch.ones(1, requires_grad=True)`."""
     given = argument(node, "requires_grad") if isinstance(node, ast.Call) else None
     asks = isinstance(given, ast.Constant) and given.value is True
+    made: ast.expr | None = node
     if called(node) == "requires_grad_" and not spelled(node).endswith("(False)"):
-        return made_by(receiver(node), module).startswith("torch.")
-    return (
-        asks
-        and made_by(node, module).startswith("torch.")
-        and not made_by(node, module).endswith("Parameter")
-    )
+        made, asks = receiver(node), True
+    maker = made_by(made, module) if asks else ""
+    return maker.startswith("torch.") and not maker.endswith("Parameter")
 
 
 def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:
