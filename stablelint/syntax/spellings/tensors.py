@@ -70,7 +70,8 @@ type            input,dtype               .type +cast +may-alias
 type_as         input,other               .type_as +cast +may-alias
 int             input                     .int +may-alias +whole
 long            input                     .long +may-alias +whole
-bool            input                     .bool .is_nonzero torch.is_nonzero +may-alias +whole
+bool            input                     .bool +may-alias +whole
+is_nonzero      input                     torch.is_nonzero .is_nonzero
 byte            input                     .byte +may-alias +whole
 short           input                     .short +may-alias +whole
 char            input                     .char +may-alias +whole

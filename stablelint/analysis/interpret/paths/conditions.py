@@ -37,6 +37,7 @@ _CASTS = having("cast")
 _OF_MANY = frozenset({"all", "any"})
 _OF_TRUTHS = _CASTS | having("copy") | {"logical_and", "logical_or", "logical_not", "mul", "bool"}
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
+_SINGLE = ("item", "bool", "is_nonzero")  # what asks the only element of a tensor
 _NONZERO = Interval(-math.inf, math.inf, True, True, nonzero=True)
 
 
@@ -54,7 +55,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
             assume(operand, False, state)
     elif op in _NOT and len(operands) == 2:
         compare(op if truth else _NOT[op], operands[0], operands[1], state)
-    elif op in ("all", "any", "python.all", "python.any", "item", "bool") and operands:
+    elif op in ("all", "any", "python.all", "python.any", *_SINGLE) and operands:
         _quantified(op.removeprefix("python."), operands[0], truth, state)
         if op == "item" and truth:
             _truthy(test, state)
@@ -85,7 +86,7 @@ def _truthy(test: Value, state: State) -> None:
 
 
 def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
-    if op in ("all", "item", "bool") and truth:
+    if op in ("all", *_SINGLE) and truth:
         assume(operand, True, state)
     if op == "any" and not truth:
         assume(operand, False, state)
