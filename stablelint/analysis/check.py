@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
-from stablelint.analysis.files.passing import CALLED, dividing, divisors_of, passes_of, target_of
+from stablelint.analysis.files.passing import CALLED, asking, critical_of, passes_of, target_of
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.files.reading import names_handed_out
 from stablelint.analysis.findings import diagnose, finish, of_one_change, taker
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments, supposed_divisors
+from stablelint.analysis.interpret.calls.callers import suppose_tested, supposed_arguments, supposed_critical
 from stablelint.analysis.interpret.interpreter import INTERPRETER
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.matching.review import Index, Review, index_of
@@ -116,7 +116,7 @@ def passes_in(source: bytes, filename: str, root: Path | None) -> FileReport:
             look(module)
             passes = {
                 **passes_of(module, module.sights.passing(), project),
-                **divisors_of(module, dividing(module, project), NOTHING),
+                **critical_of(module, asking(module, project), NOTHING),
             }
             return FileReport(filename, passes=passes, consulted=project.consulted(()))
     except SourceError as error:
@@ -150,8 +150,8 @@ class _Analysis:
 
     def run(self) -> FileReport:
         """Analyses the module body, then each function."""
-        divided = partial(dividing, self._module, self._project)
-        seen = survey(self._module, self._index.needs, self._half_is_met, divided)
+        asking_for = partial(asking, self._module, self._project)
+        seen = survey(self._module, self._index.needs, self._half_is_met, asking_for)
         self._guarded(partial(self._run_module, seen), 1)
         rows = self._focus.rows
         for root in seen.roots if rows is None else leading_to(rows, seen.roots):
@@ -160,7 +160,7 @@ class _Analysis:
         passed = {place: tuple(several) for place, several in self._session.passed.items()}
         passes = {
             **passes_of(self._module, self._module.sights.passing(), self._project),
-            **divisors_of(self._module, seen.divided, passed),
+            **critical_of(self._module, seen.asked, passed),
         }
         wanted = (d for d in self._diagnostics if rows is None or d.span.start.row in rows)
         unique = {(d.code, d.span, taker(d)): d for d in wanted}
@@ -279,7 +279,7 @@ class _Analysis:
         settings = inline.settings(root.function, frame)
         if not self._is_seen_whole(root):
             is_called = root.references or root.function.owner is not None or root.function.wrapper
-            return settings if is_called else supposed_divisors(root.function, frame) | settings
+            return settings if is_called else supposed_critical(root.function, frame) | settings
         if root.function.is_private:
             return self._joined(root.function, self._session.calls[id(root.function.node)], frame)
         return supposed_arguments(root.function, frame) | settings if root.references else settings

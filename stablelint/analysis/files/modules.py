@@ -24,10 +24,10 @@ from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
     added_to_search_path,
+    critical_names,
     declared_names,
     entered_names,
     handed_of_self,
-    names_divided_by,
     outline_of,
     sources_of,
 )
@@ -94,12 +94,12 @@ class FunctionInfo:
         return names_written(descendants(self.node))
 
     @cached_property
-    def divisors(self) -> frozenset[str]:
-        """The parameters by which its text divides as they are."""
-        return self._divided(descendants(self.node))
+    def critical(self) -> frozenset[str]:
+        """The parameters that its text divides by, or takes the logarithm or root of, as they are."""
+        return self._critical_among(descendants(self.node))
 
-    def _divided(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
-        return names_divided_by(nodes) & {a.arg for a in parameters(self.node.args)}
+    def _critical_among(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
+        return critical_names(nodes) & {a.arg for a in parameters(self.node.args)}
 
     @cached_property
     def touches(self) -> Touched:
@@ -247,10 +247,10 @@ class FunctionInfo:
         self.nests = bool(seen.nested)
 
     def outlive(self) -> None:
-        """Keeps what its body writes into, and divides by, for when that is dropped."""
+        """Keeps what its body writes into, and what must be above 0, for when that is dropped."""
         nodes = descendants(self.node)
-        self.divisors, self.calls, self.lends = (
-            self._divided(nodes),
+        self.critical, self.calls, self.lends = (
+            self._critical_among(nodes),
             _calls_among(nodes),
             self._lent_by(nodes),
         )

@@ -25,8 +25,8 @@ from stablelint.syntax.writes import is_of_self
 CALLED = "()"
 """What is passed to a private function that another file calls, whatever its arguments."""
 
-DIVISOR = "/"
-"""Before the name of a parameter: where the arguments lie that other files pass for it to a function that divides by it."""
+CRITICAL = "/"
+"""Before the name of a parameter: where the arguments lie that other files pass for it, which is critical in a function."""
 
 WRITTEN = "="
 """What is passed to a top-level name into which another file writes."""
@@ -44,25 +44,25 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
     return f"{thing.module.path}:{owner}{thing.name}"
 
 
-def dividing(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
-    """The functions of other files that a file calls by a name and that divide by a parameter, by that name."""
+def asking(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
+    """The functions of other files that a file calls by a name and that have critical parameters, by that name."""
     called = (name for seen, _, _ in module.sights.parts for name in seen.calls)
     found = {name: project.find(module.imports[name], module) for name in {*called} & module.imports.keys()}
     return {
         name: thing
         for name, thing in found.items()
-        if isinstance(thing, FunctionInfo) and thing.divisors and thing.owner is None
+        if isinstance(thing, FunctionInfo) and thing.critical and thing.owner is None
     }
 
 
-def divisors_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], known: Passes) -> Passes:
-    """What a file passes to divide by: what is `known` of its calls, and nothing of those that were not seen to be made."""
+def critical_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], known: Passes) -> Passes:
+    """What a file passes for critical parameters: what is `known` of its calls, of those that were not seen nothing."""
     found = {place: set(passed) for place, passed in known.items()}
     for name, function in functions.items():
         rows = [site.call.lineno for site in module.sights.calls_of(name)]
         loads = sum(seen.loads.get(name, 0) for seen, _, _ in module.sights.parts)
-        for parameter in function.divisors:
-            passed = found.setdefault((target_of(function), DIVISOR + parameter), set())
+        for parameter in function.critical:
+            passed = found.setdefault((target_of(function), CRITICAL + parameter), set())
             unseen = {*rows} - {one.row for one in passed} or ({1} if loads > len(rows) else set())
             passed.update(Passed(str(module.path), row, "") for row in unseen)
     return {place: tuple(sorted(passed)) for place, passed in found.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.operations import having
 from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 from stablelint.syntax.writes import is_of_self
 
@@ -16,6 +17,7 @@ _RAISING = frozenset({ast.Raise, ast.Assert})
 ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 """Functions that raise where their first argument is false."""
 _READING = frozenset("super isinstance issubclass type id len hasattr getattr str repr print hash".split())
+_WITH_POLE = having("log") | {"sqrt", "rsqrt"}
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -69,10 +71,17 @@ def sources_of(node: ast.expr) -> Iterator[str]:
         yield from sources_of(node.orelse)
 
 
-def names_divided_by(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that stand alone as a divisor."""
-    quotients = (n for n in nodes if isinstance(n, ast.BinOp) and type(n.op) is ast.Div)
-    return frozenset(n.right.id for n in quotients if isinstance(n.right, ast.Name))
+def critical_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that stand alone where 0 is a pole: as a divisor, or under a logarithm or a root."""
+    return frozenset(one.id for node in nodes for one in _at_pole(node) if isinstance(one, ast.Name))
+
+
+def _at_pole(node: ast.AST) -> Sequence[ast.expr]:
+    if isinstance(node, ast.BinOp):
+        return (node.right,) if type(node.op) is ast.Div else ()
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _WITH_POLE:
+        return ()
+    return node.args[:1] or ([node.func.value] if isinstance(node.func, ast.Attribute) else ())
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

@@ -48,32 +48,32 @@ class Survey:
     roots: list[Root]  # callers first
     words: Words  # of what stands outside of all functions
     body_tells: bool  # a rule can find something there, or it calls one of the roots
-    divided: Mapping[str, FunctionInfo]  # functions of other files that divide by what this one passes
+    asked: Mapping[str, FunctionInfo]  # functions of other files with parameters that must be above 0
 
 
 def survey(
     module: ModuleInfo,
     needs: Sequence[Need],
     half: Callable[[], bool],
-    dividing: Callable[[], Mapping[str, FunctionInfo]],
+    asking: Callable[[], Mapping[str, FunctionInfo]],
 ) -> Survey:
     """The functions of a file in which a rule can find something, and those that pass values to one.
 
     `half` tells whether the file, or another of its project, shows half precision; it is asked where that matters.
-    `dividing` yields, once the file was looked at, the functions of other files that divide by what it passes.
+    `asking` yields, once the file was looked at, the functions of other files that have critical parameters.
     """
     found, body = look(module)
     risky = _appraise(found, body, module, needs, half)
-    divided = dividing()
-    roots = _wanted(found, set(divided))
+    asked = asking()
+    roots = _wanted(found, set(asked))
     if module.is_script:  # where a model that is called stands for its `forward`
-        return Survey(roots, frozenset(body.words), True, divided)
-    names = {root.function.name for root in roots} | divided.keys()
+        return Survey(roots, frozenset(body.words), True, asked)
+    names = {root.function.name for root in roots} | asked.keys()
     for root in roots:
         if not root.risky and not root.nested:
             _spare(root, names)
     tells = risky or not body.callees.isdisjoint(names) or any(map(_computes_default, roots))
-    return Survey(roots, frozenset(body.words), tells, divided)
+    return Survey(roots, frozenset(body.words), tells, asked)
 
 
 def leading_to(rows: range, roots: Sequence[Root]) -> list[Root]:

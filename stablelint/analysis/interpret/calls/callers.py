@@ -8,7 +8,7 @@ from functools import reduce
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls import inline
-from stablelint.analysis.interpret.calls.elsewhere import divisors_passed
+from stablelint.analysis.interpret.calls.elsewhere import critical_passed
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Caller, Frame, State, hand_over
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value, believed
@@ -28,10 +28,10 @@ def supposed_arguments(function: FunctionInfo, frame: Frame) -> dict[str, Value]
     return found
 
 
-def supposed_divisors(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
-    """The parameters that are divided by of which all calls, which stand in other files, pass what is above 0."""
+def supposed_critical(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
+    """The critical parameters of which all calls, which stand in other files, pass what is above 0."""
     found: dict[str, Value] = {}
-    for name, interval, said in divisors_passed(function, frame):
+    for name, interval, said in critical_passed(function, frame):
         parameter = inline.enter(function, {}, None, frame).state.names[name]
         if parameter.interval == TOP and parameter.belief is None and parameter.kind in NUMERIC:
             belief = Belief(interval, Attained.NONE, Attained.COINCIDENCE, (said,))

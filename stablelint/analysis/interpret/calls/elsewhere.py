@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from stablelint.analysis.files.callsites import is_number
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
-from stablelint.analysis.files.passing import DIVISOR, target_of
+from stablelint.analysis.files.passing import CRITICAL, target_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, believed
@@ -44,10 +44,10 @@ def numbers_passed_elsewhere(
     return [(number, where) for number, where in found if type(number) in (int, float)]
 
 
-def note_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
-    """Notes where the arguments of a call lie by which a function of another file divides."""
+def note_critical(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
+    """Notes where the arguments of a call lie that stand for critical parameters of a function of another file."""
     home = frame.session.home
-    for name in function.divisors & bound.keys():
+    for name in function.critical & bound.keys():
         value = bound[name]
         if home is None or value.kind not in NUMERIC:
             continue
@@ -56,14 +56,14 @@ def note_divisors(function: FunctionInfo, bound: Mapping[str, Value], node: ast.
         passed = Passed(
             str(home.path), getattr(node, "lineno", 1), _ENDS.format(lies.lo, lies.hi) if known else ""
         )
-        frame.session.passed.setdefault((target_of(function), DIVISOR + name), set()).add(passed)
+        frame.session.passed.setdefault((target_of(function), CRITICAL + name), set()).add(passed)
 
 
-def divisors_passed(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Interval, Assumption]]:
+def critical_passed(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Interval, Assumption]]:
     """The parameters for which all calls in sight, of which none stands in its own file, pass what is above 0."""
     target, root = target_of(function), frame.session.project.root
-    for name in sorted(function.divisors):
-        passed = frame.session.project.passed_to(target, DIVISOR + name)
+    for name in sorted(function.critical):
+        passed = frame.session.project.passed_to(target, CRITICAL + name)
         numbers = [number for number, _ in numbers_passed_elsewhere(function, name, frame)]
         if passed and all(one.text for one in passed) and all(number > 0 for number in numbers):
             ends = [tuple(map(float, one.text.split())) for one in passed] + [(n, n) for n in numbers]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from stablelint.analysis.files.callsites import numbers_passed
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.calls.elsewhere import (
-    note_divisors,
+    note_critical,
     numbers_passed_elsewhere,
     observe_beyond,
 )
@@ -60,8 +60,8 @@ def call_function(
     if frame.reporting and function.module is frame.session.home:
         frame.session.calls.setdefault(id(function.node), []).append(bound)
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
-    elif frame.reporting and function.divisors and function.owner is None:
-        note_divisors(function, bound, node, frame)
+    elif frame.reporting and function.critical and function.owner is None:
+        note_critical(function, bound, node, frame)
     bound = bound | _further(function, positional, named, node, frame)
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)

@@ -1,4 +1,4 @@
-"""What a public function divides by is assumed to be what the files in sight pass, where all of them bound it."""
+"""What a public function must be given above 0 is assumed to be what the files in sight pass, where all bound it."""
 
 from pathlib import Path
 
@@ -43,10 +43,14 @@ def project(tmp_path: Path) -> Path:
 
 
 def of_losses(root: Path, jobs: int = 1) -> Diagnostic:
-    """The answer to the division by the count."""
+    """The answer to the division by the count, or to its logarithm or root."""
     settings = Settings(root=root, level=Level.POSSIBLE)
     request = Request(
-        settings, Selection(frozenset({"SL102"}), "/"), discharged=True, use_cache=False, jobs=jobs
+        settings,
+        Selection(frozenset({"SL101", "SL102", "SL103"}), "/"),
+        discharged=True,
+        use_cache=False,
+        jobs=jobs,
     )
     result = check([str(root)], request, CATALOG)
     assert result.problems == ()
@@ -58,6 +62,17 @@ def test_what_the_only_caller_bounds_is_assumed(project: Path) -> None:
     found = of_losses(project)
     assert found.status.value == "assumed"
     assert found.assumes == (f"count is what {Path('lib/criterion.py')} passes",)
+
+
+@pytest.mark.parametrize("pole", ["torch.log(count)", "count.log()", "count.sqrt()", "torch.rsqrt(count)"])
+def test_so_it_is_under_a_logarithm_or_a_root(pole: str, project: Path) -> None:
+    (project / "lib/losses.py").write_text(
+        f"import torch\n\n\ndef dice(x, y, count):\n    return x * {pole}\n"
+    )
+    (project / "lib/criterion.py").write_text(BOUNDED.replace(".item()", ""))
+    assert of_losses(project).status.value == "assumed"
+    (project / "train.py").write_text(OTHERS["anything"])
+    assert of_losses(project).status.is_open
 
 
 @pytest.mark.parametrize("other", OTHERS)
