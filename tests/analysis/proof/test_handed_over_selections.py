@@ -49,3 +49,9 @@ def test_a_test_on_the_path_shows_that_it_picks_something(test: str) -> None:
 @pytest.mark.parametrize("loop", ["for k in d:", "for k in d.keys():", "for k in range(3):"])
 def test_a_key_or_place_that_a_loop_takes_is_no_list_of_places(loop: str) -> None:
     assert open_(f"def f(d):\n    {loop}\n        print(d[k].mean())\n") == []
+
+
+@pytest.mark.parametrize("mask", ["m", "m.unsqueeze(1) * m.unsqueeze(2)"])
+def test_a_mean_weighed_by_a_mask_or_a_product_of_masks_may_be_one_of_nothing(mask: str) -> None:
+    code = f"def f(x, m):\n    pairs = {mask}\n    return (x * pairs).sum() / pairs.sum()\n"
+    assert (3, "SL502") in open_(code)

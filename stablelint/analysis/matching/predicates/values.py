@@ -47,11 +47,14 @@ def _lies(predicate: Predicate, interval: Interval, zero: Attained) -> Truth:
 
 
 def _nonnegative(predicate: Predicate, context: Context) -> Truth:
-    """At least 0; not known where nothing is known of what is handed over."""
-    interval = context.ranges[str(predicate.args[0])]
+    """At least 0; not known where nothing is known of what is handed over, or of two such things that are multiplied."""
+    interval = context.ranges[str(predicate.args[0])].without_nan()
     if interval.lo >= 0:
         return Truth.YES
-    return Truth.MAYBE if interval == TOP and _is_handed_over(value_of(predicate, context)) else Truth.NO
+    value = stripped(value_of(predicate, context))
+    factors = [*value.operands.values()] if value.op == "mul" else [value]
+    open_ended = interval == TOP.without_nan() and all(map(_is_handed_over, factors))
+    return Truth.MAYBE if open_ended else Truth.NO
 
 
 def _is_handed_over(value: Value) -> bool:
