@@ -96,10 +96,8 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
 
     The fix bounds the exponent itself, or the exponential from below.
     """
-    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
-    is_widest = operand is not None and proposal.template == widest(operand)
-    exponent = node if is_widest or operand is None else exponent_of(tree, node)
-    if operand is None or function is None or exponent is None:
+    exponent, function = _exponent(tree, proposal, node), function_of(tree, node)
+    if function is None or exponent is None:
         return node, []
     names = [] if any(map(words.names_a_log_share, _logarithms(exponent))) else _logarithms(exponent)
     read = [one for name in names for one in readers(function, name)]
@@ -114,13 +112,22 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
     return exponent, names if (any if is_log else all)(is_beside) and any(is_beside) else []
 
 
+def _exponent(tree: Tree, proposal: Proposal, node: ast.expr) -> ast.expr | None:
+    """The exponent that a bound of `node` is for: itself, or that of the exponential which is kept from 0."""
+    operand = operand_of_clamp(proposal, node)
+    if operand is None:
+        return None
+    return node if proposal.template == widest(operand) else exponent_of(tree, node)
+
+
 def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
     """As `beside_exponential` for an attribute: it is bounded under a name, which its readers take instead."""
     tree, function = file.tree, function_of(file.tree, node)
-    operand, exponent = operand_of_clamp(proposal, node), node
-    node = of_logarithm(node)
-    is_widest = operand is not None and proposal.template == widest(operand)
-    if not is_widest or not isinstance(node, ast.Attribute) or function is None:
+    exponent = _exponent(tree, proposal, node)
+    if exponent is None or function is None:
+        return None
+    node = of_logarithm(exponent)
+    if not isinstance(node, ast.Attribute):
         return None
     reads = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, node)]
     if any(not isinstance(one.ctx, ast.Load) for one in reads) or not any(

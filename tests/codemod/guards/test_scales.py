@@ -122,6 +122,16 @@ def test_an_attribute_is_bounded_under_a_name_for_its_statement() -> None:
     )
 
 
+def test_an_attribute_whose_exponential_divides_is_bounded_for_what_is_taken_away_beside_it() -> None:
+    source = f"{HEAD}def f(self, x):\n    return x / torch.exp(self.logs * 2) - 2 * self.logs\n"
+    whole = "torch.exp(self.logs * 2)"
+    change = proposal(source, whole, SCALE, x=Binding(whole, span_of(source, whole)))
+    assert body(rewritten(source, change)) == (
+        "def f(self, x):\n    logs = self.logs.clamp(-20.0, 20.0)\n"
+        "    return x / torch.exp(logs * 2) - 2 * logs\n"
+    )
+
+
 def test_an_attribute_that_several_statements_read_is_bounded_once_for_all() -> None:
     source = (
         f"{HEAD}def f(self, x, inverse):\n    if inverse:\n        x = x * torch.exp(-self.logs)\n"
