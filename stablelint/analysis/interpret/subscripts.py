@@ -9,6 +9,7 @@ from dataclasses import replace
 from stablelint.analysis.files.counters import least_entry
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.analysis.interpret.calls import inline
+from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.objects.lineage import ancestors, inherits_from
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply
@@ -31,7 +32,7 @@ from stablelint.numerics.interval import Interval
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """`base[index]`: an element of a sequence, a selection of a tensor, a shape's size."""
     constant = index.constant()
-    element = _element(base, constant, frame)
+    element = _element(as_sequence(base, node, frame), constant, frame)
     if element is not None:
         return element
     if base.op == "shape":

@@ -7,6 +7,7 @@ import math
 
 from stablelint.analysis.files.reading import ASSERTIONS
 from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.objects.definitions import named_tuple
 from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
@@ -66,6 +67,8 @@ def call_named(
         return _call_numpy(rest, positional, keywords, node, frame)
     if qualified == "functools.partial" and positional:
         return _partial(positional, keywords, node, frame)
+    if qualified == "collections.namedtuple" and (fields := _named_fields(positional)):
+        return named_tuple("namedtuple", fields, node, frame)
     if root == "torch" and contexts.set_default(rest, positional, frame):
         return frame.graph.constant(None, node)
     if qualified == "torch.jit.is_scripting":
@@ -112,6 +115,15 @@ def _partial(positional: list[Value], keywords: dict[str, Value], node: ast.Call
     return Value(
         "partial", frame.graph.fresh(), operands={"function": positional[0]}, node=node, module=frame.module, data=data
     )  # fmt: skip
+
+
+def _named_fields(positional: list[Value]) -> list[str]:
+    """The names that `namedtuple(name, "a b")` or `namedtuple(name, ["a", "b"])` gives; none where they are not known."""
+    given = positional[1] if len(positional) == 2 else None
+    parts = given.data if given is not None and given.kind is Kind.SEQUENCE else [given]
+    texts = [part.constant() if part is not None else None for part in parts]
+    names = [name for text in texts if isinstance(text, str) for name in text.replace(",", " ").split()]
+    return names if all(isinstance(text, str) for text in texts) and all(map(str.isidentifier, names)) else []
 
 
 def _other_torch(

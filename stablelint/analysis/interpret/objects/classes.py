@@ -23,6 +23,7 @@ from stablelint.analysis.interpret.objects.lineage import (
     inherits_from,
     is_dataclass,
     is_module,
+    is_tuple,
     overriding,
 )
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
@@ -299,6 +300,15 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         counted = replace(value, kind=Kind.NUMBER, interval=COUNT, zero=Attained.COINCIDENCE)
         return open_to_callers(counted, key, "no schedule is asked before its first step", ())
     return value
+
+
+def as_sequence(value: Value, node: ast.AST, frame: Frame) -> Value:
+    """A value, or the sequence of what it holds in order where it is an instance of a named tuple."""
+    if value.kind is not Kind.INSTANCE or not is_tuple(value.data[0]):
+        return value
+    return frame.graph.sequence(
+        [instance_attribute(value, name, node, frame) for name in value.data[0].fields], node
+    )
 
 
 def _is_set_later(info: ClassInfo, attr: str, frame: Frame) -> bool:

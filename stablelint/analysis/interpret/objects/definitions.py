@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+import ast
+from collections.abc import Sequence
+
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, class_of
 from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
@@ -15,6 +18,18 @@ def function_value(function: FunctionInfo | FunctionNode, frame: Frame) -> Value
         frame.session.closures.append(function)
     key = frame.graph.key("function", id(function.node))
     return Value("function", key, Kind.FUNCTION, node=function.node, data=function, name=function.name)
+
+
+def named_tuple(name: str, fields: Sequence[str], node: ast.Call, frame: Frame) -> Value:
+    """The class that a call, `namedtuple(name, fields)`, makes."""
+    text = "\n ".join(
+        [f"class {name}(typing.NamedTuple):", *(f"{field}: object" for field in fields), "pass"]
+    )
+    made = ast.parse(text).body[0]
+    assert isinstance(made, ast.ClassDef)
+    for part in ast.walk(made):
+        ast.copy_location(part, node)
+    return class_value(class_of(made, frame.module), frame)
 
 
 def class_value(info: ClassInfo, frame: Frame) -> Value:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
+from stablelint.syntax.names import dotted, last_name
 
 _DEPTH = 8
 _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
@@ -72,10 +73,13 @@ def is_module(info: ClassInfo) -> bool:
 
 def is_dataclass(info: ClassInfo) -> bool:
     """Whether the class body's annotated fields become `__init__` parameters."""
-    names = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
-    return any(
-        (n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "")) == "dataclass" for n in names
-    )
+    decorators = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
+    return is_tuple(info) or any(last_name(decorator) == "dataclass" for decorator in decorators)
+
+
+def is_tuple(info: ClassInfo) -> bool:
+    """Whether an instance is a tuple of the fields, too."""
+    return any(_qualified(base, info) == "typing.NamedTuple" for base in info.node.bases)
 
 
 def definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
@@ -102,5 +106,5 @@ def has_unseen_base(info: ClassInfo, frame: Frame) -> bool:
 
 
 def _qualified(base: ast.expr, info: ClassInfo) -> str:
-    first, _, rest = ast.unparse(base).partition(".")
+    first, _, rest = dotted(base).partition(".")
     return ".".join(filter(None, (info.module.imports.get(first, first), rest)))

@@ -83,7 +83,7 @@ def _called(value: Value, identifier: str) -> Value:
 
 def unpack(target: ast.Tuple | ast.List, value: Value, frame: Frame) -> None:
     """Binds the elements of a sequence, of a reduction that returns two tensors, or of a split."""
-    parts = _parts(value, target.elts, target, frame)
+    parts = _parts(classes.as_sequence(value, target, frame), target.elts, target, frame)
     for place, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
         ignored = isinstance(element, ast.Name) and element.id.startswith("_")
         decomposed = None if ignored else part_at(value, place, value.node or target, frame)
