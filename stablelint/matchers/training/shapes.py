@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.value import NUMERIC, Kind, Value
+from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 
 Dim = int | None  # None: some size
@@ -206,6 +208,8 @@ def _flattened(value: Value, given: Shape) -> Shape:
 def _indexed(value: Value, given: Shape) -> Shape:
     """`x[:, 0]`, `x[:, None]`, `x[..., 0]`."""
     parts = parts_of(value.operands["index"]) if "index" in value.operands else []
+    if len(parts) > 1 and not given.whole and _is_all(parts[-1]) and given.at(-1) is not None:
+        return Shape(given.dims[-1:])  # `out[:, -1, :]`
     if not given.whole or any(p.op != "slice" and not p.is_constant for p in parts):
         return UNKNOWN
     rest = list(given.dims)
@@ -220,14 +224,21 @@ def _indexed(value: Value, given: Shape) -> Shape:
         elif rest:
             size = rest.pop(0)
             if part.op == "slice":
-                dims.append(size if all(bound.kind is Kind.NONE for bound in part.data) else None)
+                dims.append(size if _is_all(part) else None)
     return Shape((*dims, *rest), whole=True)
 
 
-def _listed(value: Value, _given: Shape) -> Shape:
-    """`torch.tensor([1, 2, 3])`."""
+def _is_all(part: Value) -> bool:
+    """Whether a part of an index takes all of a dimension."""
+    return part.op == "slice" and all(bound.kind is Kind.NONE for bound in part.data)
+
+
+def _listed(value: Value, given: Shape) -> Shape:
+    """`torch.tensor([1, 2, 3])`, `torch.from_numpy(array)`."""
     dims: list[Dim] = []
     data = value.operands.get("data")
+    if data is not None and data.kind is Kind.ARRAY:
+        return _of_array(data.node) if data.op == "foreign" else given
     if data is not None and data.kind is Kind.NUMBER:
         return Shape((), whole=True)
     while data is not None and data.kind is Kind.SEQUENCE and data.data:
@@ -236,6 +247,15 @@ def _listed(value: Value, _given: Shape) -> Shape:
     return (
         Shape(tuple(dims), whole=True) if dims and data is not None and data.kind is Kind.NUMBER else UNKNOWN
     )
+
+
+def _of_array(made: ast.AST | None) -> Shape:
+    """The shape of an array of NumPy that is filled: `np.zeros((3, 4))`."""
+    if not isinstance(made, ast.Call) or called_name(made) not in ("zeros", "ones", "empty") or not made.args:
+        return UNKNOWN
+    sizes = getattr(made.args[0], "elts", made.args[:1])
+    numbers = [n.value for n in sizes if isinstance(n, ast.Constant) and type(n.value) is int]
+    return Shape(tuple(numbers), whole=True) if len(numbers) == len(sizes) else UNKNOWN
 
 
 def _rows(_value: Value, given: Shape) -> Shape:

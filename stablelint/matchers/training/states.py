@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_to, functions_naming, made_by, modules_in
-from stablelint.matchers.training.gathered import bindings
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_to,
+    functions_naming,
+    made_by,
+    modules_in,
+    parameters_of,
+)
+from stablelint.matchers.training.gathered import bindings, kept_in
 from stablelint.matchers.training.steps import names_optimizer
 from stablelint.matchers.tree import (
     ancestors,
@@ -108,11 +116,18 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
             else []
         )
         for call in (n for n in restoring if _is_optimizer(n, root, review.module)):
-            models = {subject(n) for n in restoring if start(n) < start(call)} - {subject(call)}
+            models = {subject(n) for n in restoring if not _is_optimizer(n, root, review.module)}
             models |= _models_of(subject(call), review.module)
-            late = [n for n in moves if subject(n) in models and start(n) > start(call)]
-            if late and not any(subject(n) == subject(late[0]) for n in moves if start(n) < start(call)):
+            late = [n for n in moves if _moved(n) in models and start(n) > start(call)]
+            if late and not any(_moved(n) == _moved(late[0]) for n in moves if start(n) < start(call)):
                 yield site_at(review, rule, min(late, key=start), shown=False)
+
+
+def _moved(call: ast.Call) -> str:
+    """The text of what a call moves: `net` of `net.cuda()`, and of `nn.DataParallel(net).cuda()`."""
+    of = receiver(call)
+    wraps = called(of)[:1].isupper() and isinstance(of, ast.Call) and len(of.args) > 0
+    return spelled(of.args[0]) if wraps and isinstance(of, ast.Call) else subject(call)
 
 
 def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
@@ -136,21 +151,27 @@ def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
     tree, modules = review.module.source.tree, modules_in(review)
-    for root in functions_naming(review, "load_state_dict", *modules):
+    for root in functions_naming(review, "load_state_dict", "state_dict", *modules):
+        yield from (site_at(review, rule, state, {"state": state}) for state in _gathered(root))
         for statement in nodes_in(root, ast.Assign):
             for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):
                 state = _without_copy(kept)
                 if called(state) == "state_dict" and _is_restored(target, state, root, tree):
                     yield site_at(review, rule, kept, {"state": kept})
                 elif spelled(state) in modules and _is_taken_for_best(statement, target, state, root):
-                    yield site_at(
-                        review,
-                        rule,
-                        kept,
-                        {"state": kept},
-                        shown=False,
-                        message=_SAME_MODEL.format(spelled(state)),
-                    )
+                    message = _SAME_MODEL.format(spelled(state))
+                    yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
+
+
+def _gathered(root: ast.AST) -> Iterator[ast.expr]:
+    """The states that a loop which trains puts into a list that is read behind it: each is the last one, in the end."""
+    for states in kept_in(root):
+        behind = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(states.loop))
+        read = any(spelled(n) == states.base for n in behind)
+        for part in states.parts if read else ():
+            state = _without_copy(part)
+            if called(state) == "state_dict" and _trains(states.loop, subject(state)):
+                yield part
 
 
 def _entries(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
@@ -168,6 +189,12 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
     if not of_it and kept.startswith("self."):
         owner = next(ancestors(root, tree), None)
         methods = owner.body if isinstance(owner, ast.ClassDef) else []
+        given = (n.args[0] for n in calls_below(tree, "load_state_dict") if n.args)
+        watched = (
+            n for n in given if isinstance(n, ast.Attribute) and f"self.{n.attr}" == kept != spelled(n)
+        )
+        if any(watched):
+            return model in parameters_of(root)  # of an object that watches the training
         return any(_restores(kept, model, one) and not assigned_in(model, one) for one in methods)
     if loop is not None:
         return bool(of_it) and all(start(n) > end(loop) for n in of_it)
@@ -191,8 +218,17 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
     return trains and any(spelled(n) == best for n in read)
 
 
+def _trains(loop: ast.AST, model: str) -> bool:
+    """Whether a loop goes backward, steps, or hands a model to what may train it."""
+    return any(called(n) in ("backward", "step") or model in map(spelled, n.args) for n in calls_below(loop))
+
+
 def _without_copy(kept: ast.expr) -> ast.expr:
-    """What a copy is made of that shares the tensors: `dict(state)`, `copy.copy(state)`, `state.copy()`."""
+    """What a copy is made of that shares the tensors: `copy.copy(state)`, `{k: v for k, v in state.items()}`."""
+    if isinstance(kept, ast.DictComp) and spelled(kept.value).removesuffix(".data") in map(
+        spelled, getattr(kept.generators[0].target, "elts", ())
+    ):
+        return receiver(kept.generators[0].iter) or kept
     if isinstance(kept, ast.Call) and called(kept) in ("dict", "OrderedDict", "copy"):
         return (kept.args[0] if len(kept.args) == 1 else receiver(kept)) or kept
     return kept

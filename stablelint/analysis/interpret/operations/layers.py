@@ -286,10 +286,13 @@ def _applied(
     if layer.operation is None:
         if layer.qualified in ("torch.nn.ModuleList", "torch.nn.ModuleDict"):
             return frame.graph.unknown(node=node)
-        return Value(
+        given = Value(
             "layer_output", frame.graph.fresh(), Kind.TENSOR, {**operands, "layer": target}, node=node,
             module=frame.module, name=target.name,
         )  # fmt: skip
+        if frame.reporting:
+            frame.session.observe(given, frame)
+        return given
     if layer.operation in ("linear_module", "norm_module"):
         return apply(layer.operation, {**operands, "layer": target}, node, frame)
     operation, made = operations.canonical(layer.operation), operations.module(layer.qualified)
@@ -320,4 +323,6 @@ def _call_chain(chain: list[Value], positional: list[Value], node: ast.Call, fra
                 value.link = link
     finally:
         frame.reporting = reporting
+    if reporting and value.op in ("linear_module", "layer_output", "norm_module"):
+        frame.session.observe(value, frame)
     return value
