@@ -179,8 +179,10 @@ def loss_without_graph(review: Review, rule: Rule) -> Sites:
 def _missing_graph(step: Step, review: Review) -> str | None:
     """What is wrong with the loss of a backward; None where it has a graph, or may have one."""
     loss = step.differentiated
-    if loss is None or not review.gradients.get(id(step.value)):
+    if loss is None:
         return None
+    if not review.gradients.get(id(step.value)):
+        return _BARE if loss.op in LOSSES and _is_cut(loss, review) else None
     if loss.op == VARIABLE:
         return _LEAF
     if loss.kind is not Kind.TENSOR:
