@@ -35,6 +35,7 @@ CARRYING = having("elementwise", "along", "layout", "copy", "cast", "device") - 
 _OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
 _OF_MODULES_AND_TENSORS = ("to", "cuda", "cpu", "half", "zero_grad", "state_dict", "requires_grad_")
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
+_SWITCHES = ("no_grad", "inference_mode", "enable_grad")
 _BETWEEN = 4  # names between a loss and the output that it is computed from
 
 
@@ -275,8 +276,9 @@ def graph_is_off(node: ast.AST, root: ast.AST) -> bool:
 
 
 def is_without_graph(node: ast.AST, root: ast.AST) -> bool:
-    """Whether a `with torch.no_grad()` stands around a node, or a decorator like it on the function."""
-    return any(word in head for head in _heads(node, root) for word in ("no_grad", "inference_mode"))
+    """Whether a `with torch.no_grad()` stands around a node, or a decorator like it on the function: the nearest counts."""
+    switches = (head for head in _heads(node, root) if any(word in head for word in _SWITCHES))
+    return "enable_grad" not in next(switches, "enable_grad")
 
 
 def _heads(node: ast.AST, root: ast.AST) -> list[str]:
