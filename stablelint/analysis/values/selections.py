@@ -22,6 +22,7 @@ FILLED = "filled"  # the operand that a tensor of one number has as many element
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
+_INDEXING = frozenset({"index", "index_select"})
 _LAYOUTS = having("layout")
 _ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
 _BY_ROW = having("reduce") | {"cosine_similarity"}
@@ -174,20 +175,35 @@ def _elements(value: Value) -> list[Value]:
 
 def _mask_in(selection: Value) -> Value | None:
     index = selection.operands.get("index") or selection.operands.get("mask")
-    mask = stripped(selector(index)) if index is not None else None
+    taking = (
+        next((part for part in parts_of(index) if not keeps_all(part)), index) if index is not None else None
+    )
+    mask = stripped(selector(taking)) if taking is not None else None
     return mask if mask is not None and mask.dtype == "bool" else None
 
 
 def keeps_rows(operands: Mapping[str, Value]) -> bool:
-    """Whether a reduction is along a dimension other than the one that was selected from, the first."""
+    """Whether a reduction is along a dimension other than the one that was selected from, the first as a rule."""
     return _is_within_rows(operands) and not _is_flat(operands.get("input"))
 
 
 def _is_within_rows(operands: Mapping[str, Value]) -> bool:
-    """Whether a reduction is along one dimension, and not the first."""
+    """Whether a reduction is along one dimension, and not the first; along that where columns were selected."""
     dim = operands.get("dim")
     number = dim.constant() if dim is not None else None
-    return isinstance(number, int) and number != 0
+    return isinstance(number, int) and (number == 0) is _is_of_columns(operands.get("input"))
+
+
+def _is_of_columns(value: Value | None) -> bool:
+    """Whether what a value consists of was selected from another dimension than the first: `x[:, mask]`."""
+    selects = False
+    while value is not None and not selects and value.op in _ONE_BY_ONE | _INDEXING:
+        selects = value.op in _INDEXING and _mask_in(value) is not None
+        value = value if selects else value.first
+    if value is None or not selects:
+        return False
+    number = value.operands["dim"].constant() if "dim" in value.operands else 0
+    return number != 0 or keeps_all(parts_of(value.operands["index"])[0])
 
 
 def _is_flat(value: Value | None) -> bool:
@@ -196,7 +212,7 @@ def _is_flat(value: Value | None) -> bool:
         if value.op in _LAYOUTS and (value.op != "view" or isinstance(value.node, ast.Call)):
             return not _keeps_first(value)
         value = value.first
-    if value is not None and value.op == "phi":
+    if value is not None and value.op in ("phi", "cat"):
         return any(map(_is_flat, value.operands.values()))
     whole = _as_large(value) if value is not None else None
     if whole is not None:

@@ -359,7 +359,7 @@ def test_a_size_that_was_tested_before_is_not_proved(body: str) -> None:
 
 
 REFILLED = (
-    "v.uniform_(0.5, 0.7)", "v.fill_(0.5)", "v.clamp_(0.5, 0.7)", "v.copy_(x.abs() + 1)",
+    "v.uniform_(0.5, 0.7)", "v.exponential_()", "v.fill_(0.5)", "v.clamp_(0.5, 0.7)", "v.copy_(x.abs() + 1)",
     "v.view(-1).neg_(); v = v.abs() + 1",
 )  # fmt: skip
 
@@ -376,3 +376,18 @@ def test_what_is_computed_of_joined_selections_may_be_empty() -> None:
     code = "def f(x: torch.Tensor, y: torch.Tensor):\n    v = torch.cat([x[x > 3], {}]).abs() + 1\n    return 1 / v.sum()\n"
     assert (3, "SL102") in open_(code.format("y[y > 3]"))
     assert open_(code.format("y")) == []
+
+
+COLUMNS = {
+    "a mask of columns": "x[:, m]",
+    "a mask behind dots": "x[..., m]",
+    "a list of columns": "x.index_select(1, torch.nonzero(m)[:, 0])",
+}
+
+
+@pytest.mark.parametrize("picked", COLUMNS.values(), ids=COLUMNS)
+def test_columns_that_are_selected_may_be_none(picked: str) -> None:
+    code = f"def f(x: torch.Tensor):\n    m = x.sum(0) > 3\n    v = {picked}.abs() + 1\n    return 1 / v.sum({{}})\n"
+    assert (4, "SL102") in open_(code.format(""))
+    assert (4, "SL102") in open_(code.format(1))
+    assert open_(code.format(0)) == []

@@ -304,7 +304,7 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     interval = held if held.contains(0.0) and not interval.contains(0.0) else interval
     zero = Attained.EXACT if interval.contains(0.0) else Attained.NONE
     value = Value(
-        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands | _extents(operands, frame), interval, zero,
+        "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero,
         Attained.EXACT, dtype, node, frame.module,
     )  # fmt: skip
     if frame.reporting:

@@ -23,7 +23,7 @@ from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
 from stablelint.analysis.values.indexing import gives_places, is_view, keeps_all
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.selections import FILLED, can_be_empty, selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
@@ -188,7 +188,9 @@ def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
 
 
 def held(result: Value, base: Value, node: ast.AST, frame: Frame) -> Value:
-    """What is computed in place, which is of the type of `base`."""
+    """What is computed in place, which is of the type of `base`, and as empty."""
+    if can_be_empty(base, frame.state) and not can_be_empty(result, frame.state):
+        result = replace(result, operands={**result.operands, FILLED: base})
     if base.kind is not Kind.TENSOR or result.dtype == base.dtype:
         return result
     kept = _as_held(result, base, node, frame)
