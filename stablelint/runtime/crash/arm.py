@@ -68,11 +68,12 @@ def _tell_samples() -> None:
 def _note_sample(error: Exception) -> None:
     """Add to an exception for which sample of the program's data set it was raised, and what is known of it."""
     asked = next((one for one in frames_of(error.__traceback__) if one.mine and _asks_for_sample(one)), None)
-    if asked is None:
-        return
-    names, index = asked.frame.f_locals, asked.site.code.co_varnames[1]
     found = explain(error)
-    error.add_note(f"stablelint: sample {names[index]} of {type(names['self']).__name__}")
+    if asked is not None:
+        names, index = asked.frame.f_locals, asked.site.code.co_varnames[1]
+        error.add_note(f"stablelint: sample {names[index]} of {type(names['self']).__name__}")
+    elif found is None or found.kind != "data":
+        return
     if found is not None:
         error.add_note(f"stablelint: because {found.summary}")
     for one in found.advice if found is not None else ():

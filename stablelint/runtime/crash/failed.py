@@ -155,4 +155,4 @@ class Failed:
 
 
 def _numbers(text: str) -> set[str]:
-    return set(re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", text))
+    return set(re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)", text))

@@ -206,10 +206,13 @@ class Scene:
             or any(isinstance(one, ast.Starred) for one in node.args)
         ):
             return None
-        names, more, _, values = inspect.getargvalues(below[0].frame)
+        names, more, further, values = inspect.getargvalues(below[0].frame)
         received = [values.get(one) for one in names if one != "self"]
         received.extend(values[more] if more else ())
-        return next((one for one, value in zip(node.args, received, strict=False) if value is tensor), None)
+        pairs = list(zip(node.args, received, strict=False))
+        named = {**values, **(values[further] if further else {})}
+        pairs += [(one.value, named.get(str(one.arg))) for one in node.keywords]
+        return next((one for one, value in pairs if value is tensor), None)
 
     def made(self, whole: ast.expr) -> Location | None:
         """The last statement that gave a name within an expression of the program its value."""
@@ -219,7 +222,7 @@ class Scene:
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a tensor is another one: of the same elements in the same shape, or broadcast from it."""
-    alike = one.shape == other.shape or 0 in other.stride()
+    alike = _is_broadcast(one.shape, other.shape)
     return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
 
 

@@ -43,6 +43,16 @@ def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
     return max(loops, key=lambda one: one.lineno, default=None)
 
 
+def added_to(filename: str, name: str) -> Location | None:
+    """The statement of a file that adds to a name, or to an attribute of that name."""
+    tree = parse_file(filename)
+    for one in ast.walk(tree) if tree is not None else ():
+        match one:
+            case ast.AugAssign(ast.Name(found) | ast.Attribute(_, found), ast.Add()) if found == name:
+                return Location.of(one, filename)
+    return None
+
+
 def attribute_at(at: Location) -> str | None:
     """The attribute that the statement in a line gives a value made of its old one."""
     tree = parse_file(at.filename)

@@ -92,3 +92,58 @@ def test_a_row_for_each_step_is_no_batch(tmp_path: Path) -> None:
     found, _ = explained(path)
     assert found is not None
     assert found.advice == ("self.table[:x.size(1)] of shape (8, 6) passes, and gives (4, 8, 6)",)
+
+
+MORE = {
+    "a view of what a convolution gives": (
+        NET + "        self.conv = nn.Conv2d(3, 8, 1)\n    def forward(self, x):\n        y = self.conv(x)\n"
+        "        return y.view(x.size(0), 3, 4, 5, 5)\nnet = Net()\nnet(torch.ones(2, 3, 5, 5))\n",
+        ("nn.Conv2d(…, out_channels=12) of conv passes",),
+    ),
+    "numbers that are written into whole numbers": (
+        "table = torch.full((4, 2), 0)\ntable[1] += torch.ones(2) * 0.5\n",
+        ("table[1] of dtype float32 passes, and gives (2,)",),
+    ),
+    "arguments that are called as they are taken": (
+        "def mixed(x, y):\n    part = torch.ones(len(x))\n    return part * x\n"
+        "x, y = torch.ones(6, 2), torch.ones(6).long()\nmixed(x, y)\n",
+        ("part.unsqueeze(1) passes, and gives (6, 2)",),
+    ),
+    "lengths of the samples of the second dimension": (
+        "x, lengths = torch.ones(7, 3, 2), torch.tensor([7, 5, 4])\n"
+        "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)\n",
+        ("x.transpose(0, 1) passes, and gives (16, 2)",),
+    ),
+    "a mask that a layer within torch takes": (
+        "layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)\nx, mask = torch.ones(2, 5, 4), torch.zeros(3, 3)\n"
+        "layer(x, src_mask=mask)\n",
+        ("mask of shape (5, 5) passes, and gives (2, 5, 4)",),
+    ),
+    "weights of a loss": (
+        "loss = nn.CrossEntropyLoss(torch.ones(3).double())\nloss(torch.ones(2, 3), torch.zeros(2).long())\n",
+        ("loss.to(torch.float32)",),
+    ),
+    "a total of all losses": (
+        "net, total = nn.Linear(2, 1), 0.0\nfor _ in range(2):\n    loss = net(torch.ones(1, 2)).exp().sum()\n"
+        "    total += loss\n    total.backward()\n",
+        ("backward() of the loss of each step, and loss.item() in `total += loss`",),
+    ),
+    "a row that is set": (
+        "table = nn.Parameter(torch.ones(3, 2))\ntable[0] = 0.0\n",
+        ("with torch.no_grad(): around the write, if it sets the parameter",),
+    ),
+    "items of a data set that reads ahead": (
+        "class Ahead(torch.utils.data.Dataset):\n    def __len__(self):\n        return 5\n"
+        "    def __getitem__(self, i):\n        return max(torch.ones(4)[i + j] for j in range(2))\nAhead()[3]\n",
+        ("the length of Ahead is `5`: more samples than 4 entries hold",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "advice"), MORE.values(), ids=MORE)
+def test_advises_one_change_of_what_was_meant(source: str, advice: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + source)
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == advice

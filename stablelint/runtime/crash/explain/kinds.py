@@ -18,10 +18,12 @@ from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
+from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.tensors.measure import dtype_name
 
 _SHOWN = 4
+_FLOATING = ("float", "bfloat", "complex")
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
     r"Found dtype \w+ but expected|to have one of the following scalar types"
@@ -53,6 +55,9 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     operands = scene.operands()
     if not operands:
         return None
+    floating = [one for one in operands if one.dtype.startswith(_FLOATING)]
+    if len({one.dtype for one in floating}) > 1:  # whole numbers beside them are others' business
+        operands = tuple(floating)
     kinds = list(dict.fromkeys(one.dtype for one in operands))
     layers = shapes_through_layers(scene)
     if (frame := scene.called("embedding")) is not None:
@@ -64,13 +69,21 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
     summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
-    because = ["NumPy arrays are float64 unless they are told otherwise"] if "float64" in kinds else []
+    wide = [
+        at for one in operands if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
+    ]
+    of_numpy = any(re.search(r"numpy|\bnp\b", at.expression) for at in wide)
+    because = ["NumPy arrays are float64 unless they are told otherwise"] if of_numpy else []
     given = {one.dtype for one in operands if not one.held}
     own = {one.dtype for one in operands if one.held}
     left = left_behind(scene, lambda one: dtype_name(one.dtype) in given - own) if own else []
     odd = next((one for one in operands if one.dtype in given - own), None) if own else None
     chain = tuple(lineage(scene, odd)) if odd is not None else ()
-    found = Explanation("dtype", summary, tuple(because), (), operands, layers, other=chain)
+    call = called(scene)
+    weighs = other.held and call is not None and call.is_loss
+    owner = _called_module(scene) or scene.module_path()
+    moved = (f"{owner}.to(torch.{first.dtype})",) * weighs
+    found = Explanation("dtype", summary, tuple(because), moved, operands, layers, other=chain)
     return _with_left(found, left, scene)
 
 

@@ -42,7 +42,7 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     advice[:0] = told
     if any(one in scene.message for one in _UNEQUAL):
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
-        advice = ["pad or crop them in the data set, or give the loader a collate_fn"]
+        advice = told or ["pad or crop them in the data set, or give the loader a collate_fn"]
     return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(reasons))
 
 
@@ -95,16 +95,15 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     indices = given if isinstance(given, list) else list(range(len(samples)))
     kinds = [_layout(one) for one in samples]
     common = max(kinds, key=kinds.count)
-    usual = described(samples[kinds.index(common)])
     odd = next((place for place, one in enumerate(kinds) if one != common), None)
-    summary = f"a batch cannot be made of samples such as {usual}"
+    summary = f"a batch cannot be made of samples such as {described(samples[kinds.index(common)])}"
     advice = "a collate_fn that makes tensors of them, or tensors in the data set"
     if odd is not None:
-        summary = (
-            f"the samples of a batch differ: sample {indices[odd]} is {described(samples[odd])}, "
-            f"and others are {usual}"
-        )
-        advice = _made_alike(samples[odd], samples[kinds.index(common)])
+        part, one, other = _unlike(samples[odd], samples[kinds.index(common)])
+        whose, others = (f"{part} of sample", "of others") if part else ("sample", "and others are")
+        summary = f"{whose} {indices[odd]} is {described(one)}, {others} {described(other)}"
+        summary = f"the samples of a batch differ: {summary}"
+        advice = _made_alike(one, other)
     if any(one is None for one in samples):
         advice = (
             "a path through __getitem__ returns nothing: leave such samples out, there or in a collate_fn"
@@ -126,6 +125,20 @@ def _made_alike(odd: Any, usual: Any) -> str:
     if type(odd) is not type(usual):
         return "samples of one kind, from the data set or a collate_fn"
     return "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
+
+
+def _unlike(one: Any, other: Any, part: str = "") -> tuple[str, Any, Any]:
+    """The first part of two samples that differs in kind or shape, and what it is in each."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        pairs = [(repr(key), one[key], other[key]) for key in one]
+    elif type(one) is type(other) in (list, tuple) and len(one) == len(other):
+        pairs = [(f"part {place}", *two) for place, two in enumerate(zip(one, other, strict=True))]
+    else:
+        return part, one, other
+    for name, first, second in pairs:
+        if _layout(first) != _layout(second):
+            return _unlike(first, second, name)
+    return part, one, other
 
 
 def _layout(sample: Any) -> str:

@@ -12,10 +12,11 @@ from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import attribute_at, carried_name, function_at, loop_around
+from stablelint.runtime.crash.source import added_to, attribute_at, carried_name, function_at, loop_around
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of
@@ -63,6 +64,10 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
         )
         advice = [f"{names[0]}.detach() where only its value is wanted"]
+    elif (total := _total(user)) is not None:
+        summary += f": `{total.expression}` adds the graphs of all steps"
+        added = ast.unparse(getattr(total.parsed().body[0], "value", ast.Constant(...)))
+        advice = [f"backward() of the loss of each step, and {added}.item() in `{total.expression}`"]
     elif carried and user:
         several = isinstance(user.names[carried], list | tuple)
         cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
@@ -86,9 +91,16 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             summary = (
                 f"{both[0]} and {both[1]} share a part of their graphs, which the first backward call freed"
             )
-    elif not stepped and not field:
+    elif not stepped and not field and _total(user) is None:
         advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _total(user: Frame | None) -> Location | None:
+    """The statement that adds to what the failing backward call is asked of."""
+    asked = _asked(user.site) if user is not None else None
+    name = asked.rpartition(".")[2] if asked is not None else ""
+    return added_to(user.site.code.co_filename, name) if user is not None and name.isidentifier() else None
 
 
 def _in_one_function(one: Location, other: Location) -> bool:

@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, permutations
 
 from torch import nn
@@ -15,6 +16,7 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -139,8 +141,9 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
         advice.append(
             f"{given.owner}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
         )
-    advice += _parted(given.shape, wanted)
-    return _explained(scene, summary, *advice)
+    if (sizes := fitting(scene)) is not None:
+        return replace(_explained(scene, summary, sizes.advice), other=sizes.places)
+    return _explained(scene, summary, *advice, *_parted(given.shape, wanted))
 
 
 def _parted(given: Shape, wanted: Shape) -> Iterator[str]:

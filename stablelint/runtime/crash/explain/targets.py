@@ -191,8 +191,13 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             advice = _begin_at_one(name, tensor, size) or [
                 f"see how {name} is made: {size} entries are there"
             ]
-    owner = scene.user.names.get("self")
-    if not advice and scene.user.site.code.co_name == "__getitem__":
-        told = " or ".join(map(ast.unparse, returned(getattr(type(owner), "__len__", None))))
-        advice = [f"the length of {type(owner).__name__} is `{told}`: more than is held"] if told else []
+    item = next((one for one in scene.frames if one.mine and one.site.code.co_name == "__getitem__"), None)
+    if not advice and item is not None:
+        kind = type(item.names.get("self"))
+        told = " or ".join(map(ast.unparse, returned(getattr(kind, "__len__", None))))
+        advice = (
+            [f"the length of {kind.__name__} is `{told}`: more samples than {size} entries hold"]
+            if told
+            else []
+        )
     return Explanation("index", summary, advice=tuple(advice), operands=shown)

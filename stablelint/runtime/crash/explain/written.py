@@ -17,6 +17,7 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
     writer_behind,
 )
+from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
 
@@ -89,6 +90,15 @@ def _out_of_place(statement: str) -> list[str]:
     return []
 
 
+def _statement(scene: Scene) -> ast.stmt | None:
+    """The statement that failed."""
+    at = scene.location
+    tree = parse_file(at.filename) if at is not None else None
+    found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
+    within = [one for one in found if at is not None and one.lineno <= at.row <= (one.end_lineno or 0)]
+    return max(within, key=lambda one: one.lineno, default=None)
+
+
 def _readable(node: str) -> str:
     return re.sub(r"Backward\d*$", "", node).lower()
 
@@ -120,7 +130,10 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     node = node_at(scene.user.site) if scene.user is not None else None
     parts = ast.walk(node) if node is not None else ()
     advice = ["with torch.no_grad(): around the write, if it sets the parameter"]
-    if not any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts):  # else it is a step
+    sets = scene.user is not None and isinstance(_statement(scene), ast.Assign)
+    if not sets and not any(
+        isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts
+    ):  # else it is a step
         advice.append(f"{name}.clone(), if it computes with it")
     return Explanation(
         "leaf-in-place",

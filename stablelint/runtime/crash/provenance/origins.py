@@ -185,6 +185,10 @@ class Origins:
                 for text, entry in zip(keys, values, strict=True):
                     if isinstance(text, ast.Constant) and text.value == picks[0]:
                         yield from self._part(entry, scope, picks[1:])
+            case ast.Call(ast.Name("len"), [inner]) if (
+                counted := _method_of(inner, "__len__", scope)
+            ) is not None:
+                yield from self._returned(*counted, picks)
             case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
                 yield from self._behind(inner, scope, picks)
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:
@@ -319,13 +323,25 @@ def _modules_of(frame: Frame) -> Iterator[nn.Module]:
 
 def _field(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST, CodeType] | None:
     """The object of an attribute, or the class of which it was made, and the statement there that gave it."""
-    owner = value_of(inner, scope.names)
-    if owner is UNKNOWN and isinstance(inner, ast.Name):
-        made = getattr(assignment(scope.code, inner.id, scope.before), "value", None)
-        owner = value_of(made.func, scope.names) if isinstance(made, ast.Call) else UNKNOWN
-        owner = owner if isinstance(owner, type) else UNKNOWN
+    owner = _object(inner, scope)
     found = in_class(owner, name) if owner is not UNKNOWN else None
     return (owner, *found) if found is not None else None
+
+
+def _object(node: ast.expr, scope: Scope) -> Any:
+    """The value of an expression, or the class of which it was made."""
+    found = value_of(node, scope.names)
+    if found is UNKNOWN and isinstance(node, ast.Name):
+        made = getattr(assignment(scope.code, node.id, scope.before), "value", None)
+        kind = value_of(made.func, scope.names) if isinstance(made, ast.Call) else UNKNOWN
+        return kind if isinstance(kind, type) else UNKNOWN
+    return found
+
+
+def _method_of(inner: ast.expr, name: str, scope: Scope) -> tuple[FunctionType, object] | None:
+    """A method of the object that an expression is."""
+    owner = _object(inner, scope)
+    return callee(ast.Attribute(ast.Name("owner"), name), {"owner": owner}) if owner is not UNKNOWN else None
 
 
 def _given(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> _Argument:

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 import torch
+from torch import nn
 
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.layers import other_order, other_settings, through_a_layer
@@ -27,6 +28,7 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     yield from other_settings(call)
     yield from through_a_layer(call, name)
     yield from _gathered(call)
+    yield from _switched(call)
     yield from _repeated(call, name)
     yield from _other_numbers(call)
     for (place, one), (beside, two) in combinations(tensors, 2):
@@ -71,6 +73,13 @@ def _parts(value: Any) -> list[tuple[Any, torch.Tensor]]:
     """The tensors of a tuple, such as a recurrent layer gives, or of a dict, with their places."""
     parts = enumerate(value) if isinstance(value, tuple) else value.items() if isinstance(value, dict) else ()
     return [(index, one) for index, one in parts if isinstance(one, torch.Tensor)]
+
+
+def _switched(call: Call) -> Iterator[Change]:
+    """A switch of a function, that the call names, turned."""
+    for key, value in call.arguments[1].items():
+        if type(value) is bool and not isinstance(call.function, nn.Module):
+            yield "switch", f"{key}={not value}", call.naming(key, not value)
 
 
 def _repeated(call: Call, name: Name) -> Iterator[Change]:

@@ -32,6 +32,11 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
+_IN_PLACE: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul, ast.Div: operator.itruediv,
+    ast.Pow: operator.ipow, ast.Mod: operator.imod, ast.FloorDiv: operator.ifloordiv,
+    ast.BitAnd: operator.iand, ast.BitOr: operator.ior, ast.BitXor: operator.ixor,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,11 @@ class Call:
         given, named = self.arguments
         values, spec = _flat(given, {**named, name: value})
         return replace(self, values=values, spec=spec)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether it writes its result into its first operand."""
+        return self.function in _IN_PLACE.values()
 
     @property
     def is_loss(self) -> bool:
@@ -197,12 +207,12 @@ class _Reader:
     def call(self, node: ast.AST | None) -> Call | None:
         """The call of an expression or a statement."""
         match node:
-            case (
-                ast.BinOp(left, kind, right)
-                | ast.Compare(left, [kind], [right])
-                | ast.AugAssign(left, kind, right)
-            ) if type(kind) in _OPERATORS:
+            case ast.BinOp(left, kind, right) | ast.Compare(left, [kind], [right]) if (
+                type(kind) in _OPERATORS
+            ):
                 return self._made(_OPERATORS[type(kind)], left, right)
+            case ast.AugAssign(left, kind, right) if type(kind) in _IN_PLACE:
+                return self._made(_IN_PLACE[type(kind)], left, right)
             case ast.UnaryOp(kind, operand) if type(kind) in _OPERATORS:
                 return self._made(_OPERATORS[type(kind)], operand)
             case ast.Subscript(value, index):
@@ -262,6 +272,8 @@ def is_known(called: Any) -> bool:
     if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):
         return False  # backward, hooks, what is shared or saved
     name = getattr(called, "__name__", "set_")
+    if isinstance(called, FunctionType) and called.__module__ == "torch.nn.utils.rnn":
+        return True
     return called in _pure() or (is_builtin(called) and not name.startswith("set_"))
 
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced, without_hooks
-from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import only_computes
 from stablelint.runtime.crash.scene import Scene
@@ -29,7 +29,7 @@ _FAILED = object()
 def rearranged(scene: Scene) -> Iterator[str]:
     """Calls of modules and of functions that only compute, around what failed, that pass with their arguments changed so."""
     yield from _passing(
-        scene, 2, lambda node, given, frame: (*_exchanged(node, given), *_whole(node, given, frame))
+        scene, 2, lambda node, given, frame: (*_exchanged(node, given, frame), *_whole(node, given, frame))
     )
 
 
@@ -102,9 +102,15 @@ def _keeps_samples(result: Any, frame: Frame, given: list[Any]) -> bool:
     return count is not None and any(one.shape[:1] == count for one in others)
 
 
-def _exchanged(node: ast.Call, given: list[Any]) -> Iterator[_Changed]:
-    """The call with two tensors of different kinds in each other's place."""
-    for one, other in combinations(range(len(given)), 2):
+def _exchanged(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]:
+    """The call with two tensors of different kinds in each other's place, unless one is called as it is taken."""
+    taken = given_by_name(node, frame.names)
+    named = [
+        any(text is one and name == ast.unparse(one) for name, text in taken.items()) for one in node.args
+    ]
+    for one, other in (
+        pair for pair in combinations(range(len(given)), 2) if not any(named[i] for i in pair)
+    ):
         if _kind(given[one]) != _kind(given[other]) and None not in (_kind(given[one]), _kind(given[other])):
             order = list(range(len(given)))
             order[one], order[other] = other, one

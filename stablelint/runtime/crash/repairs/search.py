@@ -163,7 +163,7 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     views = [one.repair.shape for one in passed if one.kind in ("view", "wider")]
     beaten = {"view", "wider"} if any(one.kind == "order" for one in passed) else set()
     keeps = any(shape is not None and shape[:1] == samples for shape in views)
-    beaten |= {"switch"} if keeps else set()
+    beaten |= {"switch"} if keeps or (views and not isinstance(call.function, nn.Module)) else set()
     beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
@@ -230,7 +230,8 @@ _PLAIN = _Kind()
 _WEIGHED = {
     **dict.fromkeys(("cast", "view", "wider"), _Kind(joins=True)),
     "order": _Kind(rank=-1, grows=True),
-    **dict.fromkeys(("setting", "switch"), _Kind(rank=3, grows=True)),
+    "setting": _Kind(rank=3, grows=True),
+    "switch": _Kind(most=1, rank=3, grows=True),
     "repeated": _Kind(grows=True),
     **dict.fromkeys(("number", "dimension"), _Kind(most=1)),
     **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),

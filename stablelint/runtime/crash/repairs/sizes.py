@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
 from torch import nn
 
 from stablelint.runtime.crash.layers import Pass, again, outermost
+from stablelint.runtime.crash.repairs.failing import failing
 from stablelint.runtime.crash.repairs.layers import remade, sizes_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
@@ -17,6 +20,7 @@ from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_LAYERS = 6
 _PARTS = (2, 3, 4)  # into which the output of a layer is cut
+_NEAREST = 3  # layers before a view
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +56,19 @@ class Fitting:
 def fitting(scene: Scene) -> Fitting | None:
     """The sizes with which the pass goes on; None where the layer that failed is not one of another size."""
     first = again(scene)
-    if first is None or first.error is None or not first.called or first.rows[-1][-1] != "fails":
+    if first is None or first.error is None or not first.called:
         return None
-    fitted = next(_fitted(first), None)
-    if fitted is None:
-        return None
-    changes = _upstream(scene, first, fitted) or _downstream(scene, fitted)
+    fitted = next(_fitted(first), None) if first.rows[-1][-1] == "fails" else None
+    if fitted is not None:
+        changes = _upstream(scene, first, fitted) or _downstream(scene, fitted)
+    else:
+        changes = _of_elements(scene, first)
     if not changes:
         return None
     told = " and ".join(one.told for one in changes)
     advice = f"{told} {'pass' if len(changes) > 1 else 'passes'}"
-    return Fitting(advice, tuple(_because(first, fitted, changes[0])), tuple(_places(scene, changes)))
+    because = tuple(_because(first, fitted, changes[0])) if fitted is not None else ()
+    return Fitting(advice, because, tuple(_places(scene, changes)))
 
 
 def _fitted(made: Pass) -> Iterator[Resized]:
@@ -106,11 +112,30 @@ def _upstream(scene: Scene, made: Pass, failed: Resized) -> list[Resized]:
     """A layer that gives what the failing one takes, of which a part arrives: it gives several such parts then."""
     wanted, given = failed.before, failed.after
     parts = wanted // given if type(wanted) is int and type(given) is int and wanted % given == 0 else 0
-    for path, layer, _ in reversed(made.called[:-1]) if parts in _PARTS else ():
-        for name in (name for name, size in sizes_of(layer).items() if size == wanted and "in" not in name):
-            other = remade(layer, name, wanted * parts)
-            if other is not None and _ends_well(again(scene, {path: other})):
-                return [Resized(path, other, name, wanted, wanted * parts)]
+    before = [
+        (path, layer, given) for path, layer, given in made.called[:-1] if wanted in sizes_of(layer).values()
+    ]
+    return _widened(scene, before, Fraction(parts)) if parts in _PARTS else []
+
+
+def _of_elements(scene: Scene, made: Pass) -> list[Resized]:
+    """A layer before a view to another number of elements, that gives so many."""
+    call = failing(scene)
+    given = call.arguments[0] if call is not None else ()
+    tensor, sizes = (given[0], [one for one in given[1:] if type(one) is int]) if given else (None, [])
+    if not isinstance(tensor, torch.Tensor) or len(sizes) < 2 or min(sizes) < 1 or not tensor.numel():
+        return []
+    return _widened(scene, made.called[-_NEAREST:], Fraction(math.prod(sizes), tensor.numel()))
+
+
+def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fraction) -> list[Resized]:
+    """The last of some layers that gives so many times what it gave, with which the pass ends well."""
+    for path, layer, given in reversed(layers):
+        for name, size in sizes_of(layer).items():
+            wider = size * factor if type(size) is int else Fraction(1, 2)
+            other = remade(layer, name, int(wider)) if wider.denominator == 1 and wider != size else None
+            if other is not None and _takes(other, given) and _ends_well(again(scene, {path: other})):
+                return [Resized(path, other, name, size, int(wider))]
     return []
 
 

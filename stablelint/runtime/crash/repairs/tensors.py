@@ -19,9 +19,12 @@ Change = tuple[str, str, Call]  # its kind, how it is written, and the changed c
 Name = Callable[[int], str]  # what the value at a place is called
 
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
-SUMS = (operator.add, torch.add, torch.Tensor.add)
+SUMS = (operator.add, operator.iadd, torch.add, torch.Tensor.add)
 PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
-_ELEMENTWISE = (*SUMS, operator.sub, operator.mul, operator.truediv, torch.sub, torch.mul, torch.div)
+_ELEMENTWISE = (
+    *SUMS, operator.sub, operator.mul, operator.truediv, operator.isub, operator.imul, operator.itruediv,
+    torch.sub, torch.mul, torch.div,
+)  # fmt: skip
 
 
 def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
@@ -53,6 +56,8 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
             names = " and ".join(dict.fromkeys(map(name, places)))
             changed = functools.reduce(lambda one, at: one.given(at, made), places, call)
             yield kind, f"{names} of shape {tuple(made.shape)}", changed
+    elif kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
+        yield kind, f"{text} of dtype {dtype_name(made.dtype)}", call.given(place, made)
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.given(place, made)
     else:
@@ -67,6 +72,12 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         yield "x.detach()"
     if value.is_complex():
         yield "x.abs()"
+        return
+    if (
+        call.function in _ELEMENTWISE and value.is_floating_point()
+    ):  # whole numbers would lose what is computed
+        wanted = {dtype: None for dtype in wanted if not value.is_floating_point() or dtype.is_floating_point}
+        yield from (f"x.to(torch.{dtype_name(dtype)})" for dtype in wanted)
         return
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
         if value.dtype != torch.bool or dtype.is_floating_point:
