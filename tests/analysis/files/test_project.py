@@ -180,14 +180,20 @@ def test_functions_that_call_each_other_across_files_end(tmp_path: Path, catalog
     assert check(tmp_path, "pkg/a.py", catalog).problems == ()
 
 
-@pytest.mark.parametrize(("attr", "is_read"), [("width", False), ("scale", True)])
-def test_an_annotation_is_followed_for_what_a_distribution_has(
-    attr: str, is_read: bool, tmp_path: Path, catalog: Catalog
+@pytest.mark.parametrize(
+    ("attr", "open_codes", "assumed"),
+    [("width", [], ["SL102"]), ("zero", ["SL102"], []), ("other", ["SL102"], [])],
+)
+def test_an_attribute_of_a_parameter_is_that_of_the_class_it_is_annotated_with(
+    attr: str, open_codes: list[str], assumed: list[str], tmp_path: Path, catalog: Catalog
 ) -> None:
-    use = f"import torch\nfrom .h import Config\n\ndef f(c: Config, x):\n    return x / c.{attr}\n"
-    config = "import torch\n\nclass Config:\n    width = scale = 4\n"
+    use = f"import torch\nfrom .h import Config\n\ndef f(c: Config | None, x):\n    return x / c.{attr}\n"
+    config = "import torch\n\nclass Config:\n    width = 4\n    zero = 0.0\n"
     write(tmp_path, {"pkg/__init__.py": "", "pkg/h.py": config, "pkg/use.py": use})
-    assert (str(tmp_path / "pkg/h.py") in check(tmp_path, "pkg/use.py", catalog).consulted) is is_read
+    report = check(tmp_path, "pkg/use.py", catalog)
+    assert open_(report) == open_codes
+    assert [d.code for d in report.discharged if d.status is Status.ASSUMED] == assumed
+    assert str(tmp_path / "pkg/h.py") in report.consulted
 
 
 def test_the_report_names_the_files_that_were_consulted(tmp_path: Path, catalog: Catalog) -> None:

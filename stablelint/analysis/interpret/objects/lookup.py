@@ -11,11 +11,12 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.passing import WRITTEN, target_of
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
+from stablelint.analysis.interpret.objects.annotated import annotated_objects
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
-from stablelint.analysis.interpret.paths.narrowing import narrowed_value, opened
+from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers, opened
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.paths import Paths
@@ -206,10 +207,9 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if base.kind is Kind.SUPER:
         return frame.graph.unknown(attr, node)
     if base.kind is Kind.NAMESPACE:
-        found = namespace(f"{base.data}.{attr}", frame)
-        return replace(found, node=node, module=frame.module) if found.is_constant else found
+        return _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
     if base.kind is Kind.INSTANCE:
-        return classes.instance_attribute(base, attr, node, frame)
+        return _read_here(classes.instance_attribute(base, attr, node, frame), node, frame)
     if base.kind is Kind.LAYER and attr in base.data.arguments:
         argument: Value = base.data.arguments[attr]
         return argument
@@ -258,7 +258,23 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
     is_size = attr in _LAYER_SIZES and frame.graph.key("layer", base.key) in frame.state.tests
-    return sized(value, attr) if is_size else value
+    return sized(value, attr) if is_size else _of_annotated(base, attr, node, value, frame)
+
+
+def _of_annotated(base: Value, attr: str, node: ast.AST, value: Value, frame: Frame) -> Value:
+    """An attribute of a parameter as the class has it that the parameter is annotated with, if it is a number."""
+    known = list(annotated_objects(base, frame))
+    if len(known) != 1:
+        return value
+    found = classes.instance_attribute(known[0][0], attr, node, frame)
+    if found.kind not in NUMERIC or (found.interval == TOP and found.belief is None):
+        return value
+    return _read_here(open_to_callers(found, value.key, known[0][1].text, ()), node, frame)
+
+
+def _read_here(value: Value, node: ast.AST, frame: Frame) -> Value:
+    """A number that was written elsewhere, by the name under which it is read."""
+    return replace(value, node=node, module=frame.module) if value.is_constant else value
 
 
 def _finfo_field(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
