@@ -36,7 +36,14 @@ class Interface:
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
         self._digests: dict[frozenset[str], str] = {}
         self._defined = {*module.functions, *module.classes, *module.imports, *module.assignments}
-        self._facts = (module.mentions_torch, module.search_path, sorted(module.rebound), module.stars)
+        options = ast.dump(module.options) if module.options is not None else ""
+        self._facts = (
+            module.mentions_torch,
+            module.search_path,
+            sorted(module.rebound),
+            module.stars,
+            options,
+        )
 
     def digest_of(self, names: Iterable[str]) -> str:
         """The digest of what the names stand for, and of what is true of the whole file."""

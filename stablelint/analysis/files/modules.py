@@ -20,6 +20,7 @@ from stablelint.analysis.files.handing import (
     handed_on,
     settle,
 )
+from stablelint.analysis.files.options import options_in, yields_options
 from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
@@ -81,6 +82,12 @@ class FunctionInfo:
     def outline(self) -> Outline:
         """Its size and what it can return."""
         return outline_of(self.node, self.module.may_yield)
+
+    @cached_property
+    def yields_options(self) -> bool:
+        """Whether it returns the options of its file's command line."""
+        node = self.node
+        return self.module.options is not None and not isinstance(node, ast.Lambda) and yields_options(node)
 
     @cached_property
     def reads(self) -> frozenset[str]:
@@ -255,7 +262,7 @@ class FunctionInfo:
             self._lent_by(nodes),
         )
         self._keep(names_written(nodes), touched(nodes))
-        _ = self.writes, self.passes_on, self.receivers
+        _ = self.writes, self.passes_on, self.receivers, self.yields_options
         self.part("calls", "handed", "nested")
 
     def part(self, *attributes: str) -> None:
@@ -405,6 +412,7 @@ class ModuleInfo:
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
+    options: ast.ClassDef | None = None  # of a command line, see `options_in`
     folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 
     @property
@@ -497,6 +505,8 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
         module.rebound |= frozenset(entered_names(source.tree))
     if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
         module.rebound |= module.assignments.keys()
+    if ".add_argument(" in text:
+        module.options = options_in(source.tree)
     if "sys.path." in text:
         module.search_path = tuple(added_to_search_path(source.tree))
     return module

@@ -17,6 +17,7 @@ from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.interpret.objects.annotated import annotated_objects
 from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
 from stablelint.analysis.interpret.objects.lookup import taken
+from stablelint.analysis.interpret.objects.options import options_of
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.assignment import bind, changed
@@ -222,6 +223,8 @@ def call_value(
             and positional[0].kind is Kind.INSTANCE
         ):
             own, positional = positional[0], positional[1:]
+        if function.yields_options and (options := options_of(function.module, frame)) is not None:
+            return options
         result = inline.call_function(function, positional, own, node, frame, keywords)
         changed = own or (frame.receiver if inline.takes_receiver(function) else None)  # `f = self.step; f()`
         if changed is not None:

@@ -7,6 +7,7 @@ import math
 
 from stablelint.analysis.files.reading import ASSERTIONS
 from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.objects import options
 from stablelint.analysis.interpret.objects.definitions import named_tuple
 from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
@@ -67,6 +68,8 @@ def call_named(
         return _call_numpy(rest, positional, keywords, node, frame)
     if qualified == "functools.partial" and positional:
         return _partial(positional, keywords, node, frame)
+    if qualified == options.PARSER:
+        return options.parser(node, frame)
     if qualified == "collections.namedtuple" and (fields := _named_fields(positional)):
         return named_tuple("namedtuple", fields, node, frame)
     if root == "torch" and contexts.set_default(rest, positional, frame):

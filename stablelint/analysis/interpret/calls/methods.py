@@ -6,6 +6,7 @@ import ast
 
 from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
+from stablelint.analysis.interpret.objects import options
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.statements.assignment import bind, changed, held
 from stablelint.analysis.interpret.statements.writing import STORED, forgotten, shortened, written_into
@@ -39,6 +40,9 @@ def call_method(
         yielded = distributions.call(receiver, attr, positional, node, frame)
         if yielded is not None:
             return yielded
+    namespace = options.parsed(receiver, attr, frame)
+    if namespace is not None:
+        return namespace
     found = operations.method(attr)
     if attr == "get" and len(positional) == 2 and receiver.kind in (Kind.UNKNOWN, Kind.MAPPING):
         return join(frame.graph, [frame.graph.unknown(node=node, among=[receiver]), positional[1]])

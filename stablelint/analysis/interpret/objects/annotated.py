@@ -1,15 +1,32 @@
-"""The objects that annotations name."""
+"""The objects that annotations name, or that all calls in sight pass."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.objects.classes import self_of
 from stablelint.analysis.values.annotations import classes_named
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind, Value
+
+
+def passed_objects(target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:
+    """An instance of the class of which all calls that the file shows pass one for a parameter."""
+    function = target.data if target.op == "argument" else None
+    calls = frame.session.calls.get(id(function.node), []) if isinstance(function, FunctionInfo) else []
+    passed = [arguments.get(target.name) for arguments in calls]
+    objects = [value for value in passed if value is not None and value.kind is Kind.INSTANCE]
+    classes = {id(value.data[0]): value.data[0] for value in objects}
+    if len(classes) == 1 and len(objects) == len(passed):
+        alone = objects[0] if len({value.key for value in objects}) == 1 else None
+        info = objects[0].data[0]
+        yield (
+            alone or self_of(info, quiet_frame(info.module, frame)),
+            Assumption(f"{target.name} is what this file passes"),
+        )
 
 
 def annotated_objects(target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:

@@ -11,7 +11,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.passing import WRITTEN, target_of
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
-from stablelint.analysis.interpret.objects.annotated import annotated_objects
+from stablelint.analysis.interpret.objects.annotated import annotated_objects, passed_objects
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
@@ -258,12 +258,12 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
     is_size = attr in _LAYER_SIZES and frame.graph.key("layer", base.key) in frame.state.tests
-    return sized(value, attr) if is_size else _of_annotated(base, attr, node, value, frame)
+    return sized(value, attr) if is_size else _of_parameter(base, attr, node, value, frame)
 
 
-def _of_annotated(base: Value, attr: str, node: ast.AST, value: Value, frame: Frame) -> Value:
-    """An attribute of a parameter as the class has it that the parameter is annotated with, if it is a number."""
-    known = list(annotated_objects(base, frame))
+def _of_parameter(base: Value, attr: str, node: ast.AST, value: Value, frame: Frame) -> Value:
+    """A number that is an attribute of a parameter, as what is passed has it, or the class that an annotation names."""
+    known = [*annotated_objects(base, frame)] or [*passed_objects(base, frame)]
     if len(known) != 1:
         return value
     found = classes.instance_attribute(known[0][0], attr, node, frame)

@@ -1,0 +1,52 @@
+"""Options of the command line, wherever they are read: each is assumed to keep its default."""
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.catalog import load_catalog
+from stablelint.diagnostic import Status
+
+PARSER = (
+    "import argparse\n\n"
+    "def options():\n"
+    "    parser = argparse.ArgumentParser()\n"
+    "    group = parser.add_argument_group('loss')\n"
+    "    group.add_argument('--temperature', type=float, default=0.07)\n"
+    "    parser.add_argument('--alpha', type=float, default=0.0)\n"
+    "    parser.add_argument('--steps', type=int)\n"
+    "    args = parser.parse_args()\n"
+    "    return args\n\n"
+)
+LOSS = (
+    "def loss(q, args):\n    return q / args.{}\n\n"
+    "def main():\n    args = options()\n    loss(torch.rand(3), args)\n\nmain()\n"
+)
+GLOBAL = "args = options()\n\ndef loss(q):\n    return q / args.{}\n"
+AGAIN = "args = options()\nargs.{0} = 3.0\n\ndef loss(q):\n    return q / args.{0}\n"
+
+
+def statuses(root: Path, use: str, elsewhere: bool) -> list[Status]:
+    """The statuses of the divisions in a file that has its parser itself, or from another one."""
+    (root / "options.py").write_text(PARSER)
+    head = "import torch\nfrom options import options\n\n" if elsewhere else f"import torch\n{PARSER}"
+    report = check_source(
+        f"{head}{use}".encode(),
+        "main.py",
+        load_catalog(entry_points=False),
+        AnalysisOptions(root=root, discharged=True),
+    )
+    return [d.status for d in (*report.diagnostics, *report.discharged) if d.code == "SL102"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("use", [LOSS, GLOBAL])
+def test_an_option_is_assumed_to_keep_its_default(use: str, elsewhere: bool, tmp_path: Path) -> None:
+    assert statuses(tmp_path, use.format("temperature"), elsewhere) == [Status.ASSUMED]
+    assert statuses(tmp_path, use.format("alpha"), elsewhere) == [Status.VIOLATED]
+    assert statuses(tmp_path, use.format("steps"), elsewhere) == [Status.UNGUARDED]
+
+
+def test_an_option_that_is_set_anew_is_not(tmp_path: Path) -> None:
+    assert statuses(tmp_path, AGAIN.format("temperature"), elsewhere=False) == [Status.UNGUARDED]
