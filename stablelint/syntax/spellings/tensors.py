@@ -20,7 +20,7 @@ complex         real,imag                 torch.complex torch.polar
 as_complex      input                     torch.view_as_complex +alias
 cfloat          input                     .cfloat .cdouble .chalf
 as_real         input                     torch.view_as_real +alias +real-part +real
-real            input                     torch.real +real-part
+real            input                     torch.real +real-part +may-alias
 imag            input                     torch.imag +real-part
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort +of-arrays
@@ -99,7 +99,7 @@ zeros_like      input                     torch.zeros_like +blank +like +exact
 ones_like       input                     torch.ones_like +filled +like
 full_like       input,fill_value          torch.full_like +filled +like
 empty_like      input                     torch.empty_like +blank +like +acts
-tensor          data,dtype                torch.tensor torch.as_tensor torch.asarray torch.scalar_tensor .new_tensor torch.from_numpy +may-alias
+tensor          data,dtype                torch.tensor torch.as_tensor torch.asarray torch.scalar_tensor .new_tensor torch.from_numpy torch.from_dlpack torch.utils.dlpack.from_dlpack +may-alias
 eye             n,m                       torch.eye +grid +create +default-type +exact
 arange          start,end,step            torch.arange +grid +create +exact
 linspace        start,end,steps           torch.linspace +grid +create +default-type +floating

@@ -148,3 +148,12 @@ def test_a_function_that_dispatches_yields_what_others_do() -> None:
         "    return z * 0\n\ndef f(x):\n    return 1 / g(x)\n"
     )
     assert [rule for _, rule in proved(code)] == []
+
+
+def test_an_object_may_write_where_it_goes() -> None:
+    code = (
+        "class Kept:\n    def __init__(self, z):\n        self.z = z\n\n    def __del__(self):\n        self.z.mul_(0)\n\n"
+        "def f(x):\n    v = x.abs() + 1\n    kept = Kept(v)\n    del kept\n    return 1 / v\n"
+    )
+    assert [rule for _, rule in proved(code)] == []
+    assert [rule for _, rule in proved(code.replace("del kept", "pass"))] == ["SL102"]

@@ -149,3 +149,21 @@ def test_what_a_fraction_or_a_function_makes_of_truth_values_holds_fractions(mad
         f"def f(x: torch.Tensor):\n    m = x > 0\n    s = {made}\n    s[0] = -1\n    return torch.log1p(s)\n"
     )
     assert unmet(code)
+
+
+CAST_MODELS = {
+    "bound to its name": "model = model.half()",
+    "in place": "model.half()",
+    "an attribute": "h.model = model.half()\n    model = h.model",
+}
+
+
+@pytest.mark.parametrize("cast", CAST_MODELS.values(), ids=CAST_MODELS)
+def test_what_a_model_yields_that_was_cast_is_half(cast: str) -> None:
+    program = f"def f(model, x, y, h):\n    {cast}\n    return F.mse_loss(model(x), y)\n"
+    assert [code for _, code in open_(program)] == ["SL401"]
+    assert open_(program.replace(cast, "pass")) == []
+
+
+def test_a_tensor_that_was_cast_for_nothing_stays_what_it_was() -> None:
+    assert unmet(f"def f(s: torch.Tensor):\n    s.half()\n    {DIVIDED}") == []

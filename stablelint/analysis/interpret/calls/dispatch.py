@@ -250,7 +250,9 @@ def call_value(
     _let_bound_write([target], frame)
     let_write(target.name, target.operands.values() if target.op == "unknown" else (), frame)
     operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
-    return opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
+    result = opaque(f"call.{target.name or 'call'}", frame.graph.fresh(), operands, node, frame)
+    # What is cast and called is a model, and computes in the type of its parameters.
+    return replace(result, dtype=target.dtype) if target.op in layers.CASTS else result
 
 
 def _overridden(

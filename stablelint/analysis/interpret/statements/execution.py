@@ -15,6 +15,7 @@ from stablelint.analysis.interpret.objects.definitions import class_value, funct
 from stablelint.analysis.interpret.objects.lineage import find_method
 from stablelint.analysis.interpret.objects.lookup import namespace
 from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.layers import CASTS
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import enter_context
 from stablelint.analysis.interpret.paths.defaults import usually
@@ -65,9 +66,16 @@ def _expression(node: ast.Expr, frame: Frame) -> None:
     call = node.value
     method = call.func if isinstance(call, ast.Call) else None
     changed = [method.value] if isinstance(method, ast.Attribute) and method.attr.endswith("_") else []
-    _evaluate_into(changed, call, frame)
+    value = _evaluate_into(changed, call, frame)
+    if isinstance(method, ast.Attribute) and method.attr == value.op and _is_cast_in_place(value):
+        bind(method.value, value, frame)
     if isinstance(call, ast.Call):
         _fill_arguments(call, frame)
+
+
+def _is_cast_in_place(value: Value) -> bool:
+    """Whether a cast that is dropped is that of a model, which it changes: of a tensor nobody would have any use for it."""
+    return value.op in CASTS and value.first is not None and value.first.kind is Kind.UNKNOWN
 
 
 def _evaluate_into(places: list[ast.expr], written: ast.expr, frame: Frame) -> Value:
@@ -317,6 +325,7 @@ def _assert(node: ast.Assert, frame: Frame) -> None:
 def _delete(node: ast.Delete, frame: Frame) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
+            let_run(evaluate(_load(target), frame), frame)
             frame.state.names.pop(target.id, None)
         elif isinstance(target, ast.Attribute):
             bind(target, frame.graph.unknown(target.attr, target), frame)
