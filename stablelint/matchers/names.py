@@ -114,8 +114,25 @@ def _assignments(tree: ast.AST) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
     """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
-    found = [node for node in assigned_in(name, root) if end(node) <= start(before)]
-    return max(found, key=start).value if found else None
+    found = [
+        (start(node), value) for node, value in _values(root).get(name, []) if end(node) <= start(before)
+    ]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+@remembered
+def _values(tree: ast.AST) -> dict[str, list[tuple[ast.AST, ast.expr | None]]]:
+    """What the assignments below a node bind to each name, those of a tuple to a tuple part by part."""
+    found: dict[str, list[tuple[ast.AST, ast.expr | None]]] = {}
+    plain: list[ast.Assign | ast.AnnAssign] = nodes_in(tree, ast.Assign, ast.AnnAssign)
+    for node in plain:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            for one, value in zip(target.elts, node.value.elts, strict=False):
+                found.setdefault(spelled(one), []).append((node, value))
+        for name in dict.fromkeys(assigned(node)[0]):
+            found.setdefault(name, []).append((node, node.value))
+    return found
 
 
 def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.expr] | None:

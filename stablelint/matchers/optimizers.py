@@ -60,7 +60,10 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
         call, values = pair[0], list(pair[0].operands.values())
         given, anywhere = call.first, _RATES[call.op]
         rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
-        rates = [rate] if rate is not None else [*_rates_of_groups(given)] if given is not None else []
+        rates = [
+            *([rate] if rate is not None else ()),
+            *(_rates_of_groups(given) if given is not None else ()),
+        ]
         numbers = (number for one in rates if isinstance(number := _number(one, review.module), int | float))
         number = max(numbers, default=None)
         if given is None or number is None or _is_alone(given):

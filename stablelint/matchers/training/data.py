@@ -110,13 +110,13 @@ def moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
         isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
         for place in places
         if place is not None
-        for one in (place, *_bindings(module.source.tree).get(spelled(place), ()))
+        for one in (place, *bindings_of(module.source.tree).get(spelled(place), ()))
         for n in descendants(one)
     )
 
 
 @remembered
-def _bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
+def bindings_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
     """What the assignments of a file, in all its functions, bind, by name."""
     found: dict[str, list[ast.expr]] = {}
     for node in nodes_below(tree, ast.Assign):

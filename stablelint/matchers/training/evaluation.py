@@ -18,12 +18,14 @@ from stablelint.matchers.names import (
     modules_in,
     operand_of,
     operation_of,
+    parameters_of,
     reached_from,
     runs_module,
     trained_in,
 )
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.tree import (
+    Function,
     ancestors,
     argument,
     arguments,
@@ -48,7 +50,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _MODAL = tuple(
     "Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split()
@@ -87,7 +89,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
             loop = _turns(call, root)
             # What a loop that trains computes without a graph is a look at the training.
             if spelled(call.func) not in modules or (
-                backs_below(loop) if loop else trains and not _is_behind(call, root)
+                backs_below(loop) if loop else trains and not (modal and _is_behind(call, root))
             ):
                 continue
             off = graph_is_off(call, root)
@@ -97,9 +99,12 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
 
 
 def _is_behind(call: ast.Call, root: ast.AST) -> bool:
-    """Whether a call stands behind the loop of the same function that trains."""
-    loops = nodes_in(root, ast.For, ast.While)
-    return any(backs_below(loop) and end(loop) < start(call) for loop in loops)
+    """Whether a call stands behind the loop of its function that trains; or in one that trains nothing, and runs the model on
+    what the file itself has, and no caller."""
+    loops = [n for n in nodes_in(root, ast.For, ast.While) if backs_below(n)]
+    given = {n.id for one in arguments(call) for n in descendants(one) if isinstance(n, ast.Name)}
+    of_file = isinstance(root, Function) and not backs_below(root) and given.isdisjoint(parameters_of(root))
+    return of_file or any(end(loop) < start(call) for loop in loops)
 
 
 def _ready_made(module: ModuleInfo) -> frozenset[str]:

@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.lists import elements_of, is_list
 from stablelint.analysis.values.views import behind
 from stablelint.matchers.common import (
+    Kind,
     Review,
     Rule,
     Sites,
@@ -104,6 +105,8 @@ def _summands(value: Value) -> Iterator[Value]:
 def _is_total(value: Value) -> bool:
     """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
     held = elements_of(value) if is_list(value) else [value]
+    if is_list(value) and any(one.kind is Kind.TENSOR for one in held):
+        return True
     parts = [part for one in held for part in behind(one, lambda v: v.op not in _ARITHMETIC)]
     return any(v.op in LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
 
@@ -119,6 +122,8 @@ def _is_returned(node: ast.AST, root: ast.AST) -> bool:
 def _copied(value: Value) -> Value | None:
     """The tensor of whose elements a call makes a leaf."""
     made = value.operands.get("data") if value.op == "parameter" else None
+    while made is not None and made.op in ("to", "cuda", "float") and made.first is not None:
+        made = made.first
     leaf = value if made is None else made
     return leaf.first if leaf.op == VARIABLE or (made is not None and leaf.op == "tensor") else None
 

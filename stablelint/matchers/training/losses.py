@@ -227,8 +227,10 @@ def _counted(step: Step, turn: ast.AST) -> tuple[str, ast.If] | None:
     gate = next(iter((*around(step.node, step.root, ast.If), *skips)), None)
     if gate is None:
         return None
-    counts = [n.right for n in nodes_in(gate.test, ast.BinOp) if isinstance(n.op, ast.Mod)]
     test = gate.test
+    if isinstance(test, ast.Name):
+        test = bound_to(test.id, gate, step.root) or test
+    counts = [n.right for n in nodes_in(test, ast.BinOp) if isinstance(n.op, ast.Mod)]
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
         counts.append(test.right)
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE):
@@ -241,9 +243,10 @@ def _parts_of_batch(back: Step, turn: ast.AST) -> str | None:
     """The number of parts of a batch that a loop within a turn goes backward from: `for part in batch.chunk(n)`."""
     inner = loop_around(back.node, back.root)
     made = inner.iter if inner is not turn and isinstance(inner, ast.For) else None
-    made = made.args[0] if called(made) == "enumerate" and isinstance(made, ast.Call) and made.args else made
+    while isinstance(made, ast.Call) and called(made) in ("enumerate", "zip") and made.args:
+        made = made.args[0]
     if (
-        called(made) not in ("chunk", "tensor_split", "range")
+        called(made) not in ("chunk", "split", "tensor_split", "range")
         or not isinstance(made, ast.Call)
         or not made.args
     ):
@@ -267,8 +270,12 @@ def _is_whole(back: Step, review: Review) -> bool:
     modules = modules_in(review)
     if loss.op in ("attribute", "mean") and "dim" not in loss.operands and loss.first is not None:
         return runs_module(loss.first.node, modules)  # `model(**batch).loss`, `model(batch).mean()`
+    if loss.op == "add":  # of a loss and what regularises it
+        return any(part.op in having("loss") for part in loss.operands.values())
     if not isinstance(loss.node, ast.Call):
         return False
     defined = [f.name for f in functions_below(review.module.source.tree)]
-    made = called(loss.node) not in defined and "." not in made_by(loss.node, review.module)
+    made = called(loss.node) not in defined and "." not in made_by(loss.node, review.module).removeprefix(
+        "self."
+    )
     return loss.op in having("loss") or (made and len(loss.node.args) == 2 and loss.op.startswith("call."))

@@ -62,7 +62,7 @@ def _siblings(at: Step, steps: list[Step]) -> list[tuple[str, Step]]:
     return [(kind, s) for _, kind, s in sorted(near, key=lambda item: item[0])]
 
 
-@observes("zero_grad step", "backward zero_grad|zero_|grad")
+@observes("zero_grad step", "backward zero_grad|zero_|grad|step")
 def cleared_before_step(review: Review, rule: Rule) -> Sites:
     """`loss.backward(); optimizer.zero_grad(); optimizer.step()`: the step finds no gradients."""
     steps, modules = steps_of(review), modules_in(review)
@@ -88,7 +88,7 @@ def _cleared_at_once(steps: list[Step], review: Review, rule: Rule) -> Sites:
         if not behind or not _clears_alone(behind[0]):
             continue
         taken = any(map(_takes_gradients, behind))
-        if taken and calls_in(behind[0], "zero_grad"):
+        if taken and calls_in(behind[0], "zero_grad") and not isinstance(behind[0], ast.For):
             continue  # of this or another optimizer: seen above
         if taken or (
             block is getattr(back.root, "body", None) and _is_stepped_elsewhere(back.root, review.module)

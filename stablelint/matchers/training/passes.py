@@ -16,7 +16,13 @@ from stablelint.matchers.names import (
     operation_of,
     runs_module,
 )
-from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
+from stablelint.matchers.training.gathered import (
+    is_begun_anew,
+    is_emptied,
+    kept_in,
+    known_collection,
+    totals_in,
+)
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import (
     Loop,
@@ -126,10 +132,12 @@ def _gathered(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None
     """The list of losses, or the total, of all turns so far that a loss is made of."""
     made = bound_to(step.loss, step.node, step.root)
     of = [n for n in (step.node, made) if n is not None]
-    for kept in kept_in(step.root):
+    totals = totals_in(step.root, review.module.source.tree)
+    listed = ((kept, known_collection(kept, step.root, review)) for kept in kept_in(step.root))
+    for kept, known in (*listed, *((total, True) for total in totals)):
         outer = loop in (kept.loop, *around(kept.loop, step.root, ast.For, ast.While))
-        if outer and any(mentions(n, kept.base) for n in of) and known_collection(kept, step.root, review):
-            anew = assigned_in(kept.base, loop) or is_emptied(kept)
+        if outer and any(mentions(n, kept.base) for n in of) and known:
+            anew = is_begun_anew(kept) or assigned_in(kept.base, loop) or is_emptied(kept)
             if not anew and any(_carries_graph(part, kept.at, step, review) for part in kept.parts):
                 return kept.base, True
     return None

@@ -78,8 +78,9 @@ def _standardised(root: ast.AST) -> Iterator[ast.expr]:
             ) if {subject(n) for n in calls_below(mean, "mean")} == {name}:
                 if name in {subject(n) for n in calls_below(spread, "std")}:
                     scaled[name] = node
+    names = {n.id for n in nodes_in(root, ast.Name)} if scaled else set()
     for name, computed in scaled.items():
-        if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in scaled):
+        if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in names):
             yield computed
 
 
@@ -132,18 +133,27 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     of_sets: dict[str, list[ast.expr]] = {"": [c for c in held if _is_pipeline(c, module)]}
     split = set[str]()  # into parts
     for call in module.sights.calls():
-        if (given := argument(call, "transform")) is not None:
-            made = [n.value for n in bound if spelled(given) in assigned(n)[0]] or [given]
+        asked = argument(call, "transform")
+        for given in (
+            (asked, *call.args) if called(call)[:1].isupper() and called(call) != "Compose" else (asked,)
+        ):
+            made = [n.value for n in bound if given and spelled(given) in assigned(n)[0]]
+            made += [given] if given is not None and not made else []
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()
+    # What is called so, and the names that are bound to one.
+    scales = (
+        "Normalize",
+        *(text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0]),
+    )
     every, found = [c for pipelines in of_sets.values() for c in pipelines], list[ast.expr]()
     for name, pipelines in of_sets.items():
         scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
-        for plain in (c for c in pipelines if not mentions(c, "Normalize") and mentions(c, *_TO_TENSOR)):
+        for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
             # A transform by itself is compared with those of the same data set alone.
             others = every if called(plain) == "Compose" else pipelines
-            found += [plain] if any(mentions(c, "Normalize") for c in others) else []
+            found += [plain] if any(mentions(c, *scales) for c in others) else []
     return list(dict.fromkeys(found))
 
 

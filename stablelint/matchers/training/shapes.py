@@ -114,15 +114,17 @@ def last_size(layer: Layer) -> Dim:
 
 
 def _unpacked(value: Value, _given: Shape) -> Shape:
-    """What a recurrent layer gives of each step: as many features as it has, of each direction."""
+    """What a recurrent layer gives: of each step as many features as it has, of each direction; its last states."""
     made = value.first
     layer = made.operands.get("layer") if made is not None and made.op == "layer_output" else None
     given = layer.data.arguments if layer is not None else {}
     ways = given["bidirectional"].constant() if "bidirectional" in given else False
-    if layer is None or value.data != 0 or type(ways) is not bool or "proj_size" in given:
+    if layer is None or type(ways) is not bool or "proj_size" in given:
         return UNKNOWN
     size = _size(layer.data, "hidden_size")
-    return Shape((size * (1 + ways),)) if size is not None else UNKNOWN
+    if value.data == 1 and not layer.data.qualified.endswith("LSTM"):
+        return Shape((None, size))  # the last state of each layer and direction
+    return Shape((None, size * (1 + ways))) if size is not None and value.data == 0 else UNKNOWN
 
 
 def _size(layer: Layer, *names: str) -> Dim:
@@ -210,6 +212,8 @@ def _indexed(value: Value, given: Shape) -> Shape:
     parts = parts_of(value.operands["index"]) if "index" in value.operands else []
     if len(parts) > 1 and not given.whole and _is_all(parts[-1]) and given.at(-1) is not None:
         return Shape(given.dims[-1:])  # `out[:, -1, :]`
+    if len(parts) < len(given.dims) and not given.whole and all(p.kind is Kind.NUMBER for p in parts):
+        return Shape(given.dims[len(parts) :])  # `states[-1]`
     if not given.whole or any(p.op != "slice" and not p.is_constant for p in parts):
         return UNKNOWN
     rest = list(given.dims)

@@ -12,6 +12,7 @@ from stablelint.matchers.names import (
     bound_to,
     functions_naming,
     made_by,
+    makes_module,
     modules_in,
     parameters_of,
 )
@@ -59,8 +60,8 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
         helps = getattr(root, "name", "") in restored
         for node in sorted(loads, key=start):
             # What this run has saved lies where it runs, and so does what never left the memory.
-            source = node.args[0]
-            if known & {_given(node, 0), getattr(source, "attr", "")} or called(source) == "BytesIO":
+            source = arguments(node)[0]
+            if known & {spelled(source), getattr(source, "attr", "")} or called(source) == "BytesIO":
                 continue
             used = restoring or helps or any(text in modules for text in _bound_by(node, root))
             if used and not _is_of_run(source, calls, module):
@@ -101,7 +102,8 @@ def _given(call: ast.Call, place: int) -> str:
 
 
 def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
-    one = len(call.args) == 1 and not isinstance(call.args[0], ast.Starred)
+    given = arguments(call)[:1] if not call.args or len(call.args) == 1 else []
+    one = bool(given) and not isinstance(given[0], ast.Starred)
     return one and not is_given(call, "map_location", None) and made_by(call, module) == "torch.load"
 
 
@@ -139,7 +141,7 @@ def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
 def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
     made = [n.value for tree in (root, module.source.tree) for n in assigned_in(subject(call), tree)]
-    if any(isinstance(n, ast.Call) for n in made):
+    if any(made_by(n, module).startswith("torch.") or makes_module(n, module) for n in made if n is not None):
         return any(
             made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
             for n in made
@@ -151,7 +153,8 @@ def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
     tree, modules = review.module.source.tree, modules_in(review)
-    for root in functions_naming(review, "load_state_dict", "state_dict", *modules):
+    names = (text.rpartition(".")[2] for text in modules)
+    for root in functions_naming(review, "load_state_dict", "state_dict", *names):
         yield from (site_at(review, rule, state, {"state": state}) for state in _gathered(root))
         for statement in nodes_in(root, ast.Assign):
             for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):

@@ -15,7 +15,7 @@ from stablelint.matchers.names import (
     reached_from,
     runs_module,
 )
-from stablelint.matchers.training.data import moves_to_cuda
+from stablelint.matchers.training.data import bindings_of, moves_to_cuda
 from stablelint.matchers.tree import (
     around,
     block_of,
@@ -31,7 +31,8 @@ from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_in
 
 _CLOCKS = frozenset(
-    f"time.{name}" for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns")
+    f"time.{name}"
+    for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns", "monotonic_ns")
 ) | {"timeit.default_timer", "datetime.datetime.now"}
 _SOURCES = frozenset(name.partition(".")[0] for name in _CLOCKS)
 # What waits for the GPU, by itself or because it needs a value of it; who trains meanwhile compares no models.
@@ -111,7 +112,8 @@ def _computes_on_gpu(node: ast.AST, module: ModuleInfo) -> bool:
             pass
         case _:
             return False
-    made = (n.value for one in given for n in assigned_in(spelled(one), module.source.tree))
+    bound = bindings_of(module.source.tree)
+    made = (n for one in given for n in bound.get(spelled(one), ()))
     return any(isinstance(n, ast.Call) and moves_to_cuda(n, module) for n in made)
 
 

@@ -79,10 +79,8 @@ def _unread_by_hook(review: Review, rule: Rule) -> Sites:
         if getattr(root, "name", "") == "training_step":
             batch = [name for name in parameters_of(root) if name != "self"][:1]
             losses = [n.value for n in nodes_in(root, ast.Return) if n.value is not None]
-            computes = any(
-                isinstance(n, ast.BinOp) or called(n) for loss in losses for n in descendants(loss)
-            )
-            if losses and computes and batch and batch[0] not in {n.id for n in nodes_below(root, ast.Name)}:
+            read = {n.id for n in nodes_below(root, ast.Name)}
+            if losses and nodes_in(root, ast.Call) and batch and batch[0] not in read:
                 yield site_at(review, rule, losses[0])
 
 
