@@ -99,8 +99,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
 
 
 def _is_behind(call: ast.Call, root: ast.AST) -> bool:
-    """Whether a call stands behind the loop of its function that trains; or in one that trains nothing, and runs the model on
-    what the file itself has, and no caller."""
+    """Whether a call stands behind the training loop of its function, or in one that trains nothing, on data of the file."""
     loops = [n for n in nodes_in(root, ast.For, ast.While) if backs_below(n)]
     given = {n.id for one in arguments(call) for n in descendants(one) if isinstance(n, ast.Name)}
     of_file = isinstance(root, Function) and not backs_below(root) and given.isdisjoint(parameters_of(root))

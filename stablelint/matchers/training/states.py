@@ -117,10 +117,14 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
             if restoring
             else []
         )
-        for call in (n for n in restoring if _is_optimizer(n, root, review.module)):
-            models = {subject(n) for n in restoring if not _is_optimizer(n, root, review.module)}
-            models |= _models_of(subject(call), review.module)
-            late = [n for n in moves if _moved(n) in models and start(n) > start(call)]
+        restored = [n for n in restoring if not _is_optimizer(n, root, review.module)]
+        for call in (n for n in restoring if n not in restored):
+            models, moved = (
+                _models_of(subject(call), review.module),
+                [n for n in moves if start(n) > start(call)],
+            )
+            before = ({subject(one) for one in restored if start(one) < start(n)} for n in moved)
+            late = [n for n, names in zip(moved, before, strict=True) if _moved(n) in models | names]
             if late and not any(_moved(n) == _moved(late[0]) for n in moves if start(n) < start(call)):
                 yield site_at(review, rule, min(late, key=start), shown=False)
 
