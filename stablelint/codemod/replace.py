@@ -193,7 +193,14 @@ def _finish(
     for name in repeated:
         operands[name] = _known(file, node, operands[name])
     hoisted = [
-        hoist(file.tree, file.scope, operands[name], node, region, _called_by(file, node))
+        hoist(
+            file.tree,
+            file.scope,
+            operands[name],
+            node,
+            region,
+            _called_by(file, node) or _of_terms(code, name, operands[name].tree),
+        )
         for name in repeated
         if not is_cheap(operands[name].tree)
     ]
@@ -227,6 +234,12 @@ def _called_by(file: File, node: ast.expr) -> str | None:
     )
     free = found is not None and found[1] not in file.scope.names_at(node)
     return found[1] if found is not None and free else None
+
+
+def _of_terms(code: str, name: str, tree: ast.expr) -> str | None:
+    """What a sum of two is called that the rewrite adds up: it is not the total yet."""
+    is_sum = isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add)
+    return "terms" if is_sum and f"{name}.sum(" in code else None
 
 
 def _known(file: File, node: ast.expr, operand: Operand) -> Operand:

@@ -276,6 +276,12 @@ def test_a_mean_that_is_divided_by_is_1_of_nothing() -> None:
     )
 
 
+def test_a_sum_of_two_whose_elements_are_added_up_is_called_its_terms() -> None:
+    source = "import torch\n\n\ndef f(a, b):\n    return (a + b).mean()\n"
+    change = proposal(source, "(a + b).mean()", "$s.sum() / max($s.numel(), 1)", s="a + b")
+    assert "    terms = a + b\n    return terms.sum() / max(terms.numel(), 1)\n" in rewritten(source, change)
+
+
 def test_the_guard_of_a_view_is_one_of_what_is_viewed() -> None:
     source = "import torch\n\n\ndef f(d, n):\n    return d / n.unsqueeze(1)\n"
     change = proposal(source, "n.unsqueeze(1)", "$x.masked_fill($x.abs() < 1e-12, 1e-12)", x="n.unsqueeze(1)")
