@@ -14,6 +14,7 @@ import importlib.util
 import os
 import sys
 import tempfile
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import ModuleType
@@ -31,7 +32,7 @@ class AbsentError(RuntimeError):
     """Something of a module that is not installed was needed after all."""
 
 
-class _Kind(type(torch.nn.Module)):  # type: ignore[misc]
+class _Kind(ABCMeta):
     def __getattr__(cls, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -213,6 +214,13 @@ def stand_in_for_gpu() -> None:
         setattr(torch.cuda, name, stand_in)
 
 
+def stand_in_for_tensorboard() -> None:
+    """Torch has a module for it, which cannot be loaded without the package."""
+    if importlib.util.find_spec("tensorboard") is None:
+        name = "torch.utils.tensorboard"
+        sys.modules[name] = torch.utils.tensorboard = _Absent(name)
+
+
 def stand_in_for_compilers() -> None:
     """What a program has compiled stays Python: it can be called as it is written, and watched."""
     stand_ins: dict[str, Any] = {name: lambda made, *_, **__: made for name in _SCRIPTING}
@@ -246,6 +254,7 @@ def stand_in_for_old_names() -> None:
 def stand_in_for_all() -> None:
     """All of the above but for modules."""
     stand_in_for_gpu()
+    stand_in_for_tensorboard()
     stand_in_for_compilers()
     stand_in_for_command_line()
     stand_in_for_old_names()
