@@ -55,7 +55,8 @@ _SHAPED = {
     "tensor": "torch.rand({0})",
     "mask": "torch.ones({0}, dtype=torch.bool)",
     "weights": "torch.ones({0})",
-    "labels": "torch.zeros({0}, dtype=torch.long)",
+    "labels": "torch.zeros({0}, dtype=torch.long)",  # one for each sample
+    "indices": "torch.zeros({0}, dtype=torch.long)",
     "several": "[torch.rand({0}), torch.rand({0})]",
 }
 _PLAIN = {

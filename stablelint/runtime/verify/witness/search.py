@@ -66,7 +66,9 @@ _SAID = (
     (("not callable",), ("=lambda *x, **k: x[0]",)),
     (("iterable", "has no len()", "not subscriptable"), ("list", "several")),
     (("must be a mapping",), ("={}",)),
+    (("Index tensor must have the same number of dimensions",), ("indices",)),
     (("Long",), ("labels",)),
+    (("not positive-definite",), ("=torch.eye(4)", "=torch.eye(4).expand(2, 4, 4)")),
     (("must be Tensor, not",), ("tensor", "=torch.tensor(0.5)")),
     (("PathLike", "not str"), ("str",)),
     (

@@ -104,6 +104,14 @@ def test_a_message_about_a_side_mends_the_arguments() -> None:
             "torch.rand(2, 7)",
         ),
         ("def f(x): return x", "IndexError: tuple index out of range", "torch.rand(2, 3, 4)"),
+        ("def f(x): return x", "linalg.cholesky: the input is not positive-definite.", "torch.eye(4)"),
+        ("def f(x): return x", "TypeError: type Tensor doesn't define __round__ method", "0.5"),
+        ("def f(x): return x", "sqrt(): argument 'input' must be Tensor, not int", "torch.tensor(0.5)"),
+        (
+            "def f(x): return x",
+            "Index tensor must have the same number of dimensions as input tensor",
+            "torch.zeros(2, 4, dtype=torch.long)",
+        ),
         ("def f(x): return x", "shape '[1, 3, 1, 1]' is invalid for input of size 8", "torch.rand(3)"),
     ],
 )
