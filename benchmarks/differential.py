@@ -123,16 +123,19 @@ def _functions(names: list[str], show: int, stored: bool, page: Path | None) -> 
     """Tries the functions of releases, prints the figures."""
     pinned = tomllib.loads(LIST.read_text(encoding="utf-8"))
     listed = pinned["functions"]
-    releases = {name: fetch(name, listed[name]) for name in names or listed}
-    for name, version in pinned["functions-need"].items():
+    needed = {} if stored else pinned["functions-need"]
+    for name, version in needed.items():
         fetch(name, version)
     rows: list[Row] = []
     shown: list[list[str]] = []
-    for name in releases:
+    for name in names or listed:
         seen = CACHE / "functions" / f"{name}.jsonl"
         seen.parent.mkdir(exist_ok=True)
         if not stored:
-            subprocess.run([sys.executable, __file__, "--one", releases[name], seen], check=True)
+            tree = fetch(name, listed[name])
+            subprocess.run([sys.executable, __file__, "--one", tree, seen], check=True)
+        elif not seen.exists():
+            continue
         found = [Row(**json.loads(line)) for line in seen.read_text(encoding="utf-8").splitlines()]
         rows += found
         shown.append(_figures(name, found))

@@ -278,13 +278,15 @@ class Call:
         return [_as_sort(eval(self._drawn(each).text, scope), sort, self.grad) for each in self.arguments]
 
     def __call__(self, function: Callable[..., object], sort: str, *values: object) -> object:
-        """What a function gives for the values, an object made anew in their element type."""
+        """What a function gives for the values, an object made anew in their element type; a constructor the object."""
         owner = [] if self.subject.owner is None else [self.subject.owner()]
-        if owner and isinstance(owner[0], torch.nn.Module) and "float" in sort:
+        starts = self.subject.node.name == "__init__"
+        if owner and not starts and isinstance(owner[0], torch.nn.Module) and "float" in sort:
             owner[0].to(getattr(torch, sort))
         pairs = list(zip(self.arguments, values, strict=True))
         named = {each.name: value for each, value in pairs if each.keyword}
-        return function(*owner, *(value for each, value in pairs if not each.keyword), **named)
+        given = function(*owner, *(value for each, value in pairs if not each.keyword), **named)
+        return owner[0] if starts and owner else given
 
 
 # Where the result of numbers in [0, 1] is not finite, small, large and signed ones may be of the domain.

@@ -144,6 +144,8 @@ def _held(value: Any) -> Iterator[torch.Tensor]:
     """The tensors that an object holds, those of a distribution by their names alone: others are computed when asked."""
     if isinstance(value, torch.distributions.Distribution):
         yield from (getattr(value, name) for name in sorted(value.arg_constraints))
+    elif isinstance(value, torch.nn.Module):
+        yield from value.state_dict(keep_vars=True).values()
     else:
         yield from (one for one in getattr(value, "__dict__", {}).values() if isinstance(one, torch.Tensor))
 
