@@ -2,6 +2,7 @@
 
 import itertools
 import linecache
+import random
 import sys
 import types
 import warnings
@@ -104,6 +105,8 @@ def outcome(call: Callable[..., Any], given: Sequence[Any]) -> tuple[list[Any], 
     Operands that require a gradient are handed over as the results of an operation, so that they may be written.
     """
     torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
     torch.set_grad_enabled(True)
     leaves = [one for one in given if isinstance(one, torch.Tensor)]
     passed = [one * 1 if isinstance(one, torch.Tensor) and one.requires_grad else one for one in given]
