@@ -21,7 +21,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
@@ -322,6 +322,8 @@ def is_tensor(value: Value, site: Site) -> bool:
     """Whether something shows that a value is a tensor: its kind, the site, or how its function uses it."""
     if value.kind is not Kind.TENSOR and (value.kind is not Kind.UNKNOWN or site.frame.module.is_of_arrays):
         return False
+    if _may_be_number(value, site):
+        return False
     own, function, root = site.frame.module.methods, site.frame.function, site.value
     used = _used_as_tensors(function.node, own) if function is not None else frozenset()
     if _may_be_of_object(value, own, used):
@@ -336,6 +338,28 @@ def is_tensor(value: Value, site: Site) -> bool:
     if function is not None and id(value.node) in _receivers(function.node, own):
         return True
     return _arises_from_tensor(value, used) or site.texts.get(site.judgement.operand) in used
+
+
+def _may_be_number(value: Value, site: Site) -> bool:
+    """Whether a value is made by operators of what was handed over, and here is no tensor that it is above, if it is one."""
+    function, row = site.frame.function, getattr(site.value.node, "lineno", 0)
+    asked = _asked_to_be_tensors(function.node) if function is not None else {}
+    parts = behind(value, lambda v: not _is_spelled_for_numbers(v)) if asked else ()
+    given = [one for part in parts for one in leaves(part) if one.op in HANDED_OVER]
+    return any(one.kind is not Kind.TENSOR and row not in asked.get(one.name or "", [row]) for one in given)
+
+
+@remembered
+def _asked_to_be_tensors(function: ast.AST) -> dict[str, list[int]]:
+    """Names of which `if isinstance(x, torch.Tensor)` alone makes something else, and the rows where they are tensors."""
+    found: dict[str, list[int]] = {}
+    for node in descendants(function):
+        match node:
+            case ast.If(
+                test=ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]), orelse=[]
+            ) if last_name(kind) == "Tensor":
+                found.setdefault(name, []).extend(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return found
 
 
 def _may_be_of_object(value: Value, own: frozenset[str], used: frozenset[str]) -> bool:

@@ -590,6 +590,19 @@ def test_a_bound_is_for_what_is_not_asked_whether_it_is_complex(test: str, has_b
     assert isinstance(written["SL103"], tuple) is has_bound
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_tensor"),
+    [
+        ("if isinstance(s, torch.Tensor):\n        s = s.view(-1, 1)", False),
+        ("if isinstance(s, torch.Tensor):\n        return s.view(-1, 1)", False),
+        ("s = s.view(-1, 1)", True),
+    ],
+)
+def test_what_is_a_tensor_on_one_path_alone_has_no_methods_of_one(asked: str, is_tensor: bool) -> None:
+    written = fixes(f"def scaled(x: torch.Tensor, s):\n    {asked}\n    return x / s**2\n")
+    assert isinstance(written["SL102"], tuple) is is_tensor
+
+
 def test_what_the_docstring_calls_complex_has_no_bound() -> None:
     written = fixes("""
         def reciprocal(eigenvalues):
