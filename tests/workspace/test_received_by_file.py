@@ -360,3 +360,21 @@ def test_what_a_function_of_another_file_writes_into_is_not_proved(project: Path
     code = "import torch\nfrom lib.config import clear\n\ndef f(x):\n    y = x.abs() + 1\n    clear(y)\n    return 1 / y\n"
     (project / "train.py").write_text(code)
     assert [d.span.start.row for d in run(project, "train.py").diagnostics] == [7]
+
+
+@pytest.mark.parametrize("decorator", ["", "@property"])
+def test_a_method_of_a_subclass_in_another_file_takes_the_bound_away(decorator: str, project: Path) -> None:
+    call = "self.least" if decorator else "self.least()"
+    body = f"    {decorator}\n    def least(self):\n        return {{}}\n"
+    (project / "lib/losses.py").write_text(
+        f"import torch\n\nclass Base:\n{body.format(1e-6)}\n    def f(self, x):\n        return x / (x.abs() + {call})\n"
+    )
+    (project / "other.py").write_text(
+        f"import torch\nfrom lib import Base\n\nclass Other(Base):\n{body.format(0.5)}"
+    )
+    assert of_losses(run(project)) == []
+    (project / "other.py").write_text(
+        f"import torch\nfrom lib import Base\n\nclass Other(Base):\n{body.format(0.0)}"
+    )
+    [found] = of_losses(run(project))
+    assert "`least=0.0` is passed" in [step.text for step in found.derivation]

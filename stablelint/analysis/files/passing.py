@@ -166,11 +166,13 @@ def _tables(function: FunctionInfo) -> set[str]:
 
 
 def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    """The numbers that a class gives to attributes, as the classes of other files that it inherits from see them."""
+    """The numbers that a class gives to attributes or returns, as classes of other files that it inherits from see them."""
     given = [*info.fields.items()]
-    for method in info.methods.values() if info.node.bases else ():
+    for name, method in info.methods.items() if info.node.bases else ():
         for statement in statements_of(getattr(method.node, "body", [])):
-            if isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
+            if isinstance(statement, ast.Return):
+                given.append((name, statement.value))
+            elif isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
                 given.append((last_name(statement.targets[0]), statement.value))
     numbers = [(name, value) for name, value in given if value is not None and is_number(value)]
     above = [base for base in _bases(info, project) if base.module is not info.module] if numbers else []

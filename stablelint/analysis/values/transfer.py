@@ -241,7 +241,7 @@ def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> s
         return fixed
     if _hold_complex(operands):
         return None if op in _REAL else "complex64"
-    given = [v for v in operands if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    given = [v for v in operands if v.kind in (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)]
     if op in _ELEMENTWISE and len({v.dtype for v in given}) > 1:
         given = _deciding(given)
     tensors = [v.dtype for v in given]

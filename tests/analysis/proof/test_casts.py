@@ -166,3 +166,13 @@ def test_what_is_written_in_place_is_held_by_the_type_that_is_there(written: str
     assert [rule for _, rule in proved(code.replace("float16", "float32").replace("half", "float"))] == [
         "SL101"
     ]
+
+
+ARRAYS = ["np.abs(x).astype(np.float16) + 1e-9", "(np.abs(x) + 1e-9).astype('float16')"]
+
+
+@pytest.mark.parametrize("made", ARRAYS)
+def test_an_array_of_float16_holds_no_smaller_numbers_either(made: str) -> None:
+    code = f"import numpy as np\ndef f(x: np.ndarray):\n    return torch.log(torch.tensor({made}))\n"
+    assert proved(code) == []
+    assert [rule for _, rule in proved(code.replace("float16", "float32"))] == ["SL101"]

@@ -344,7 +344,11 @@ def of_any_class(
         return join(frame.graph, [result, *others])
     if info.module.is_script:
         return result
-    return opened(result, frame.graph.key("method", result.key), f"{info.name}.{method.name}", frame)
+    key, said = frame.graph.key("method", result.key), f"{info.name}.{method.name}"
+    beyond = numbers_passed_elsewhere(info, method.name, frame)
+    if beyond:
+        return open_to_callers(result, key, said, (), method.name, beyond)
+    return opened(result, key, said, frame)
 
 
 def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> Value:
