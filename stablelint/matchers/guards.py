@@ -11,6 +11,7 @@ from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, ob
 _BESIDE = "the constant is added to the quotient, not to the denominator, which can still be 0"
 _SIGN = "sign(0) is 0: x + sign(x) * eps is 0 where x is"
 _JITTER = "sign(0) is 0: this pushes everything away from 0 but 0"
+_PROTECTED = frozenset({"log", "log2", "log10", "sqrt", "rsqrt", "pow", "div"})
 _LARGEST = 1e-3  # a larger constant is part of the formula
 
 
@@ -49,10 +50,11 @@ def _is_guarded(quotient: Value) -> bool:
 
 def _guards_what_follows(total: Value, review: Review) -> bool:
     """Whether the sum goes into an operation that the constant protects: `log(a / b + eps)`."""
-    for value, _ in observed(review, "log", "log2", "log10", "sqrt", "rsqrt", "pow", "div"):
-        operand = value.operands.get("other") if value.op == "div" else value.first
-        if operand is not None and operand.key == total.key:
-            return True
+    for value, _ in review.observed:
+        if value.op.rpartition(".")[2] in _PROTECTED:  # of any library: `tl.sqrt(a / b + eps)`
+            operands = [value.operands.get("other")] if value.op == "div" else value.operands.values()
+            if any(operand is not None and operand.key == total.key for operand in operands):
+                return True
     return False
 
 

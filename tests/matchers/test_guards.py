@@ -21,6 +21,7 @@ def test_a_constant_that_guards_nothing(line: str) -> None:
         "return a / (x.norm() + 1e-8)",
         "return torch.log(a / x.norm() + 1e-8)",
         "return torch.log((a + 1e-6) / (x + 1e-6) + 1e-6)",
+        "return 1 / torch.kernels.sqrt(a / x + 1e-6)",
         "return a / x.norm() + 0.5",
         "return (a - 1e-6) * 3 / x.norm() + 1e-6",
     ],

@@ -27,7 +27,9 @@ def scopes(function: FunctionInfo | None) -> list[str]:
 
 
 def is_objective(function: FunctionInfo | None, module: ModuleInfo) -> bool:
-    """Whether code computes what is minimised: a function, class or file of losses."""
+    """Whether code computes what is minimised: a function, class or file of losses, that does not just report them."""
+    if function is not None and words.names_a_report(function.name):
+        return False
     return any(map(words.names_an_objective, [*scopes(function), places(module)[-1]]))
 
 

@@ -67,6 +67,7 @@ names_an_objective = _says(
     r"loss|criterion|objective|log_?prob|rsample|kl_?div|(^|_)kl(_|$)|likelihood|elbo|(^|_)energy(_|$)|"
     r"training_step|penalty|regulari[sz]"
 )
+names_a_report = _says(r"^_*(print|plot|show|draw|save|write|report|display)_")
 names_a_metric = _says(
     r"metric|(^|_)(evaluat\w*|accuracy|precision|recall|f1|iou|dice|psnr|ssim|auc|perplexity|meter)(_|$)|(Metric|Evaluator|Meter)s?$"
 )

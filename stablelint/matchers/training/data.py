@@ -171,9 +171,12 @@ def _seeded_alike(loaders: list[ast.Call], module: ModuleInfo) -> Iterator[ast.C
     for loader in loaders:
         given = argument(loader, "worker_init_fn")
         inits = functions.get(given.id) if isinstance(given, ast.Name) else given
-        names = [n.arg for n in descendants(inits) if isinstance(n, ast.arg)] if inits is not None else []
-        for call in calls_below(inits) if names and inits is not None else ():
-            if made_by(call, module) in SEEDS and not mentions(call, *names) and len(calls_below(call)) == 1:
+        if inits is None:
+            continue
+        names = [n.arg for n in descendants(inits) if isinstance(n, ast.arg)]
+        own = [*names, *(text for n in nodes_below(inits, ast.Assign) for text in assigned(n)[0])]
+        for call in calls_below(inits) if names else ():
+            if made_by(call, module) in SEEDS and not mentions(call, *own) and len(calls_below(call)) == 1:
                 yield call
 
 

@@ -70,7 +70,10 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
     for root in functions_of(review) if held else ():
         if getattr(root, "name", "") == "__init__":
             continue
+        bound = {n.id for n in nodes_in(root, ast.Name) if isinstance(n.ctx, ast.Store)} - kept.keys()
         for call in calls_in(root):
+            if isinstance(call.func, ast.Name) and call.func.id in bound:
+                continue  # an object under the name of its class: `MSELoss = nn.MSELoss()`
             made = kept.get(spelled(call.func)) or made_by(call, review.module)
             package, _, name = made.rpartition(".")
             if package not in ("torch.nn", "nn", ""):

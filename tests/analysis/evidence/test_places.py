@@ -34,6 +34,17 @@ def test_folders_above_the_root_tell_nothing(tmp_path: Path) -> None:
     assert "in_test" not in facts_at(root, str(root / "shares.py"))
 
 
+@pytest.mark.parametrize(
+    ("name", "is_loss"),
+    [("focal_loss", True), ("print_loss", False), ("_plot_losses", False), ("log_loss", True)],
+)
+def test_what_reports_a_loss_is_none(name: str, is_loss: bool, tmp_path: Path) -> None:
+    code = CODE.replace(b"share", name.encode())
+    found = check_source(code, "shares.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics
+    assert found
+    assert all(("in_loss" in [reason.fact for reason in one.because]) is is_loss for one in found)
+
+
 @pytest.mark.parametrize("does", [b"", b"\nprint(share(torch.rand(2, 3)))\n"], ids=["defines", "runs"])
 def test_a_script_is_a_file_that_does_something_when_it_is_run(does: bytes, tmp_path: Path) -> None:
     found = check_source(CODE + does, "shares.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics

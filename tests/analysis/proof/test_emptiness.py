@@ -46,6 +46,7 @@ GUARDED = {
     "a truthy int": "    n = int(mask.sum())\n    if n:\n        return x.sum() / n\n    return x\n",
     "a conditional expression": "    n = mask.sum()\n    return x.sum() / n if n > 0 else x\n",
     "a conditional expression turned round": "    n = mask.sum()\n    return x if n == 0 else x.sum() / n\n",
+    "a length": "    xs = [mask.sum()]\n    return sum(xs) / xs.__len__()\n",
     "is_nonzero": "    n = mask.sum()\n    return x.sum() / n if torch.is_nonzero(n) else x\n",
     "or 1": "    n = int(mask.sum()) or 1\n    return x.sum() / n\n",
     "and": "    n = mask.sum()\n    return n > 0 and x.sum() / n\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.interpret.calls.functions import apply_operation, name_operands
+from stablelint.analysis.interpret.calls.functions import apply_operation, call_named, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import options
 from stablelint.analysis.interpret.operations import arrays, distributions
@@ -40,6 +40,8 @@ def call_method(
         yielded = distributions.call(receiver, attr, positional, node, frame)
         if yielded is not None:
             return yielded
+    if attr == "__len__" and not positional:
+        return call_named("builtins.len", [receiver], {}, node, frame)
     namespace = options.parsed(receiver, attr, frame)
     if namespace is not None:
         return namespace
