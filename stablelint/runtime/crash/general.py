@@ -21,9 +21,9 @@ from stablelint.runtime.crash.layers import channels_come_first, shapes_through_
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.inner_settings import padded
 from stablelint.runtime.crash.repairs.onward import goes_on
 from stablelint.runtime.crash.repairs.outer import rearranged, turned
+from stablelint.runtime.crash.repairs.paddings import padded
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
@@ -103,6 +103,8 @@ def advised(scene: Scene) -> Advice:
         return Advice((sizes.advice, *others), sizes.because, sizes.places)
     if not found or found[0].resized is not None:
         if outer := tuple(turned(scene)):
+            return Advice(outer)
+        if found and found[0].kind == "shape" and (outer := tuple(padded(scene))):
             return Advice(outer)
         if found:
             return _of_size(scene, found)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import silenced, without_hooks
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import resolve, site_of, user_frame
+from stablelint.runtime.program.frames import Site, resolve, site_of, user_frame
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
@@ -23,12 +23,20 @@ _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A tensor that was put together of others along a dimension, and where."""
+class Operation(NamedTuple):
+    """A call of torch on tensors, the instruction of the program that made it, and what it gave."""
 
-    sizes: tuple[int, ...]
-    at: Location | None
+    function: Callable[..., Any]
+    given: list[torch.Tensor]  # the first argument, or what it holds
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    result: torch.Tensor
+    site: Site | None
+
+    @property
+    def at(self) -> Location | None:
+        """The expression of the program that made the call."""
+        return resolve(self.site) if self.site is not None else None
 
 
 @dataclass
@@ -40,8 +48,7 @@ class Pass(TorchFunctionMode):
     rows: list[tuple[str, str, str]] = field(default_factory=list)
     result: Any = None
     error: Exception | None = None
-    joined: dict[int, Joined] = field(default_factory=dict)  # by the identity of the result
-    _kept: list[Any] = field(default_factory=list)  # so that no identity is given twice
+    operations: list[Operation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -63,13 +70,12 @@ class Pass(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func in (torch.cat, torch.concat) and isinstance(args[0], list | tuple):
-            along = (kwargs or {}).get("dim", args[1] if len(args) > 1 else 0)
+        result, named = func(*args, **(kwargs or {})), kwargs or {}
+        given = [one for one in tensors_in(args[:1]) if one.dim()]
+        if given and isinstance(result, torch.Tensor):
             frame = user_frame()
-            sizes = tuple(one.shape[along] for one in args[0])
-            self.joined[id(result)] = Joined(sizes, resolve(site_of(frame)) if frame is not None else None)
-            self._kept.append(result)
+            site = site_of(frame) if frame is not None else None
+            self.operations.append(Operation(func, given, args, named, result, site))
         return result
 
 
@@ -82,9 +88,15 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
 def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
     """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
     found = outermost(scene)
-    if found is None or sum(math.prod(one.shape) for one in found[0].parameters()) > _MOST_ELEMENTS:
+    return repeated(*found, others) if found is not None else None
+
+
+def repeated(
+    model: nn.Module, args: Any, kwargs: dict[str, Any], others: Mapping[str, nn.Module] | None = None
+) -> Pass | None:
+    """A call of a model once more, on copies; None where it cannot be copied."""
+    if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
         return None
-    model, args, kwargs = found
     copied = without_hooks(copy_of(model))
     if copied is None:
         return None

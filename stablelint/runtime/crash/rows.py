@@ -4,74 +4,31 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
-from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.layers import repeated
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import resolve, site_of, user_frame
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 
-@dataclass
-class _Rows(TorchFunctionMode):
-    """Watches for the last operation that makes other rows of as many as there are samples."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The last operation that makes other rows of as many as there are samples."""
 
     samples: int
-    model: nn.Module
-    at: Location | None = None
-    given: tuple[int, ...] = ()
-    result: tuple[int, ...] = ()
-    operation: str = ""
-    kept: tuple[int, ...] = ()  # the shape that keeps the samples
-    taker: str = ""  # the linear layer that takes what was made
-    _made: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def __torch_function__(
-        self,
-        func: Any,
-        types: Iterable[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        first = args[0] if args else None
-        parts = (
-            [one for one in first if isinstance(one, torch.Tensor)]
-            if isinstance(first, list | tuple)
-            else [first]
-        )
-        given = parts[0] if parts and isinstance(parts[0], torch.Tensor) else None
-        if given is None or not isinstance(result, torch.Tensor) or not given.dim():
-            return result
-        if not result.dim() and func is not torch.Tensor.squeeze and func is not torch.squeeze:
-            return result
-        if given is self._made and func is torch.nn.functional.linear:
-            self.taker = next(
-                (path[: -len(".weight")] for path, one in self.model.named_parameters() if one is args[1]), ""
-            )
-        if given.shape[0] == self.samples and result.shape[:1] != (self.samples,):
-            frame = user_frame()
-            self.at = resolve(site_of(frame)) if frame is not None else None
-            self.given, self.result = tuple(given.shape), tuple(result.shape)
-            self.kept = (self.samples, math.prod(self.given[1:]))
-            if len(parts) > 1:
-                self.kept = tuple(func(parts, 1).shape) if given.dim() > 1 else ()
-            self._made, self.taker, self.operation = result, "", getattr(func, "__name__", "")
-        return result
+    at: Location
+    given: tuple[int, ...]
+    result: tuple[int, ...]
+    operation: str
+    kept: tuple[int, ...]  # the shape that keeps the samples
+    taker: str  # the linear layer that takes what was made
 
 
 def with_rows(scene: Scene, found: Explanation) -> Explanation:
@@ -79,7 +36,7 @@ def with_rows(scene: Scene, found: Explanation) -> Explanation:
     for one, other in permutations(found.operands, 2):
         if one.shape[:1] != other.shape[:1] and other.shape:
             watched = _watched(scene, one, other.shape[0])
-            if watched is not None and watched.at is not None and watched.result[:1] == one.shape[:1]:
+            if watched is not None and watched.result[:1] == one.shape[:1]:
                 return _told(found, watched)
     return _in_forward(scene, found) or found
 
@@ -98,13 +55,12 @@ def _in_forward(scene: Scene, found: Explanation) -> Explanation | None:
     ):
         return None
     rows = _again(model, given, first.shape[0]) if given_layer.shape[:1] != first.shape[:1] else None
-    if rows is None or rows.at is None or rows.result[:1] != given_layer.shape[:1]:
+    if rows is None or rows.result[:1] != given_layer.shape[:1]:
         return None
     return _told(found, rows) if rows.kept[-1:] == (layer.in_features,) else None
 
 
 def _told(found: Explanation, rows: _Rows) -> Explanation:
-    assert rows.at is not None
     expression, rest = rows.at.expression, math.prod(rows.given[1:])
     because = f"`{expression}` makes {rows.result} of {rows.given}, and dimension 0 of it no longer counts the samples"
     if rows.result:
@@ -148,14 +104,28 @@ def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
 
 
 def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
-    """A forward pass of a copy, up to its end or to where it fails once more."""
-    copied = copy_of(model)
-    if copied is None:
+    """What a forward pass of a copy, up to its end or to where it fails once more, makes of the samples."""
+    made = repeated(model, given, {})
+    if made is None:
         return None
-    rows = _Rows(samples, copied)
-    with undisturbed(), torch.no_grad(), rows, suppress(Exception):  # whatever it says of what it is given
-        copied(*detached(given))
-    return rows
+    for one in reversed(made.operations):
+        shape, result, name = tuple(one.given[0].shape), tuple(one.result.shape), one.function.__name__
+        if shape[0] != samples or result[:1] == (samples,) or not (result or name == "squeeze"):
+            continue
+        kept = (samples, math.prod(shape[1:]))
+        if len(one.given) > 1:
+            kept = tuple(one.function(one.given, 1).shape) if len(shape) > 1 else ()
+        takers = (
+            path
+            for path, layer, taken in made.called
+            if taken[0] is one.result and isinstance(layer, nn.Linear)
+        )
+        return (
+            _Rows(samples, one.at, shape, result, name, kept, next(takers, ""))
+            if one.at is not None
+            else None
+        )
+    return None
 
 
 def _call_of(one: Operand) -> ast.expr | None:

@@ -100,6 +100,12 @@ MORE = {
         "        return y.view(x.size(0), 3, 4, 5, 5)\nnet = Net()\nnet(torch.ones(2, 3, 5, 5))\n",
         ("nn.Conv2d(…, out_channels=12) of conv passes",),
     ),
+    "gates of convolutions of other widths": (
+        NET
+        + "        self.a, self.b = nn.Conv1d(1, 4, 3, dilation=2), nn.Conv1d(1, 4, 1)\n    def forward(self, x):\n"
+        "        return torch.tanh(self.a(x)) * torch.sigmoid(self.b(x))\nnet = Net()\nnet(torch.ones(2, 1, 20))\n",
+        ("nn.Conv1d(…, padding=2) of a passes",),
+    ),
     "numbers that are written into whole numbers": (
         "table = torch.full((4, 2), 0)\ntable[1] += torch.ones(2) * 0.5\n",
         ("table[1] of dtype float32 passes, and gives (2,)",),

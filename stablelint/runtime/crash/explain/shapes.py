@@ -16,6 +16,7 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.paddings import with_room
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
 
@@ -210,7 +211,8 @@ def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution or a pooling of what is smaller than its window."""
     given = match[1] or match[3]
     summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
-    return _explained(scene, summary, "larger inputs, fewer layers that halve the size, or padding")
+    advice = tuple(with_room(scene)) or ("larger inputs",)
+    return _explained(scene, summary, *advice, "or fewer layers before it that halve the size")
 
 
 @explains(r"^einsum\(\): ")

@@ -46,7 +46,7 @@ class Repair:
     def told(self) -> str:
         """That it passes, and what comes of it."""
         several = " and " in self.text
-        gives = f", and {'give' if several else 'gives'} {self.shape}" if self.shape is not None else ""
+        gives = f", and {'give' if several else 'gives'} {self.shape}" if self.shape else ""
         return f"{self.text} {'pass' if several else 'passes'}{gives}"
 
 

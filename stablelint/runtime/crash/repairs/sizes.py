@@ -146,16 +146,18 @@ def _ends_well(made: Pass | None) -> bool:
 def _because(made: Pass, failed: Resized, changed: Resized) -> Iterator[str]:
     """How what was given is made of parts, and that it is a part itself."""
     given = next(iter(tensors_in(made.called[-1][2])), None)
-    joined = made.joined.get(id(given))
+    joined = next((one for one in made.operations if one.result is given and len(one.given) > 1), None)
     if changed.path != failed.path:
         yield f"{changed.name} gives {changed.before}, of which {failed.name} is given a part of {failed.after}"
-    elif joined is not None and sum(joined.sizes) == failed.after and joined.at is not None:
-        whole = f"`{joined.at.expression}` joins {', '.join(map(str, joined.sizes))}"
-        without = next((one for one in joined.sizes if failed.after - one == failed.before), None)
-        if failed.before in joined.sizes:
-            yield f"{whole}: {failed.before} is one of them"
-        elif without is not None:
-            yield f"{whole}: {failed.before} is the sum without {without}"
+    elif joined is not None and joined.at is not None:
+        along = next(place for place, size in enumerate(joined.result.shape) if size == failed.after)
+        sizes = [one.shape[along] for one in joined.given]
+        without = [one for one in sizes if sum(sizes) - one == failed.before]
+        whole = f"`{joined.at.expression}` joins {', '.join(map(str, sizes))}: {failed.before} is"
+        if failed.before in sizes:
+            yield f"{whole} one of them"
+        elif without:
+            yield f"{whole} the sum without {without[0]}"
 
 
 def _places(scene: Scene, changes: list[Resized]) -> Iterator[tuple[str, Location]]:
