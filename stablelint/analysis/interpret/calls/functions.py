@@ -70,6 +70,8 @@ def call_named(
         return _partial(positional, keywords, node, frame)
     if qualified == options.PARSER:
         return options.parser(node, frame)
+    if (read := options.structured(qualified, positional, node, frame)) is not None:
+        return read
     if qualified == "collections.namedtuple" and (fields := _named_fields(positional)):
         return named_tuple("namedtuple", fields, node, frame)
     if root == "torch" and contexts.set_default(rest, positional, frame):

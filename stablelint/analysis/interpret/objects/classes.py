@@ -39,6 +39,7 @@ from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import NUMERIC, Attained, Attributes, Kind, Value, join
 from stablelint.numerics.interval import COUNT, TOP, Interval
+from stablelint.syntax.signatures import parameters
 
 _REGISTERS = {
     "register_buffer": ("name", "tensor"),
@@ -119,6 +120,9 @@ def register(
     instance: Value, method: str, positional: list[Value], keywords: dict[str, Value], frame: Frame
 ) -> bool:
     """`self.register_buffer("x", …)` and its like set an attribute; False where the call is none of them."""
+    if method == "save_hyperparameters" and not positional and frame.function is not None:
+        frame.state.attributes[(instance.key, "hparams")] = _given_to(frame.function, frame)
+        return True
     if method not in _REGISTERS:
         return False
     given = [*positional, *(keywords[name] for name in _REGISTERS[method] if name in keywords)]
@@ -128,6 +132,16 @@ def register(
             value = _filled_later(value, name, frame)
         frame.state.attributes[(instance.key, name)] = value
     return True
+
+
+def _given_to(constructor: FunctionInfo, frame: Frame) -> Value:
+    """What the parameters of a constructor stand for, by name, as Lightning keeps them."""
+    names, sights = frame.state.names, constructor.module.sights
+    given = [one.arg for one in parameters(constructor.node.args)[1:]]
+    data: dict[object, Value] = {
+        name: names[name] for name in given if name in names and not sights.writes(name)
+    }
+    return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=constructor.node, data=data)
 
 
 def _filled_later(value: Value, name: str, frame: Frame) -> Value:

@@ -50,3 +50,54 @@ def test_an_option_is_assumed_to_keep_its_default(use: str, elsewhere: bool, tmp
 
 def test_an_option_that_is_set_anew_is_not(tmp_path: Path) -> None:
     assert statuses(tmp_path, AGAIN.format("temperature"), elsewhere=False) == [Status.UNGUARDED]
+
+
+STRUCTURED = (
+    "from dataclasses import dataclass\n\n"
+    "@dataclass\nclass Args:\n    temperature: float = 0.07\n    alpha: float = 0.0\n    steps: int | None = None\n\n"
+    "def options():\n    return {}\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tyro.cli(Args)",
+        "omegaconf.OmegaConf.structured(Args)",
+        "transformers.HfArgumentParser(Args).parse_args_into_dataclasses()[0]",
+        "transformers.HfArgumentParser((Args, Args)).parse_args_into_dataclasses()[1]",
+    ],
+)
+def test_fields_of_a_data_class_are_assumed_to_keep_theirs(call: str, tmp_path: Path) -> None:
+    head = f"import omegaconf, transformers, tyro\n{STRUCTURED.format(call)}"
+    assert statuses(tmp_path, head + LOSS.format("temperature"), elsewhere=True)[-1:] == [Status.ASSUMED]
+    assert statuses(tmp_path, head + LOSS.format("alpha"), elsewhere=True)[-1:] == [Status.VIOLATED]
+
+
+HYPERPARAMETERS = (
+    "import lightning\n\n"
+    "class Net(lightning.LightningModule):\n"
+    "    def __init__(self, temperature=0.07, alpha=0.0, steps=None):\n"
+    "        super().__init__()\n"
+    "        self.save_hyperparameters()\n\n"
+    "    def forward(self, x):\n"
+    "        return x / self.hparams{}\n"
+)
+
+
+@pytest.mark.parametrize("read", [".{}", "['{}']"])
+def test_hyperparameters_are_what_the_constructor_is_given(read: str, tmp_path: Path) -> None:
+    def found(name: str) -> list[Status]:
+        return statuses(tmp_path, HYPERPARAMETERS.format(read.format(name)), elsewhere=True)
+
+    assert found("temperature") == [Status.ASSUMED]
+    assert found("alpha") == [Status.VIOLATED]
+    assert found("other") == [Status.UNGUARDED]
+
+
+def test_hyperparameters_that_are_set_anew_are_not(tmp_path: Path) -> None:
+    code = (
+        HYPERPARAMETERS.format(".temperature")
+        + "\n    def cool(self):\n        self.hparams.temperature = 0.0\n"
+    )
+    assert statuses(tmp_path, code, elsewhere=True) == [Status.UNGUARDED]
