@@ -28,7 +28,7 @@ def names_by_star(module: ModuleInfo, project: Project) -> dict[str, str]:
     """The qualified names, by local name, that the star imports of a file bind among those that it reads."""
     if not module.stars or module.path is None:
         return {}
-    found = ((name, _bound_to(name, module, project, _HOPS)) for name in sorted(set(_free_names(module))))
+    found = ((name, bound_by_star(name, module, project)) for name in sorted(set(_free_names(module))))
     return {name: qualified for name, qualified in found if qualified is not None}
 
 
@@ -41,8 +41,8 @@ def _free_names(module: ModuleInfo) -> Iterator[str]:
             yield node.id
 
 
-def _bound_to(name: str, module: ModuleInfo, project: Project, hops: int) -> str | None:
-    """What the last of a file's star imports that has a name binds it to."""
+def bound_by_star(name: str, module: ModuleInfo, project: Project, hops: int = _HOPS) -> str | None:
+    """The qualified name to which the last of a file's star imports that has a name binds it."""
     if name.startswith("_"):
         return None  # a star leaves it out
     for star in reversed(module.stars):
@@ -54,7 +54,7 @@ def _bound_to(name: str, module: ModuleInfo, project: Project, hops: int) -> str
         elif located[0].defines(name):
             found = located[0].imports.get(name, f"{star}.{name}")
         else:
-            found = _bound_to(name, located[0], project, hops - 1)
+            found = bound_by_star(name, located[0], project, hops - 1)
         if found is not None:
             return found
     return None

@@ -7,6 +7,7 @@ import pytest
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.analysis.files.opened import opened
 from stablelint.catalog import load_catalog
+from stablelint.diagnostic import Status
 
 SETUP = (
     "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nEPS = 1e-3\n_OWN = 1\n"
@@ -64,3 +65,12 @@ def test_operations_are_seen_behind_a_star(tmp_path: Path) -> None:
     report = check_source(text.encode(), "main.py", load_catalog(entry_points=False), options)
     assert [d.code for d in report.diagnostics] == ["SL202"]
     assert [d.code for d in report.discharged] == ["SL101"]
+
+
+def test_what_another_file_has_by_a_star_is_known_there(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "helpers.py").write_text("from setup import *\n\ndef probs(x):\n    return F.softmax(x, 1)\n")
+    text = "import torch\nfrom helpers import probs\n\ndef f(x):\n    return torch.log(probs(x))\n"
+    options = AnalysisOptions(root=tmp_path)
+    report = check_source(text.encode(), "main.py", load_catalog(entry_points=False), options)
+    assert [(d.code, d.status) for d in report.diagnostics] == [("SL202", Status.VIOLATED)]

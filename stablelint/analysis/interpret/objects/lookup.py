@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.passing import WRITTEN, target_of
+from stablelint.analysis.files.stars import bound_by_star
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.annotated import annotated_objects, passed_objects
@@ -112,12 +113,15 @@ def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | No
         return function_value(module.functions[identifier], frame)
     if identifier in module.classes:
         return class_value(module.classes[identifier], frame)
-    if identifier in module.imports:
-        value = namespace(module.imports[identifier], frame, module)
+    if identifier in module.assignments and identifier not in module.imports:
+        return _assigned(identifier, module, frame)
+    imported = module.imports.get(identifier)
+    if imported is None and frame.session.is_elsewhere(module):
+        imported = bound_by_star(identifier, module, frame.session.project)
+    if imported is not None:
+        value = namespace(imported, frame, module)
         frame.session.globals[id(module), identifier] = value
         return value
-    if identifier in module.assignments:
-        return _assigned(identifier, module, frame)
     if identifier in _BUILTINS:
         return Value(
             "namespace",
