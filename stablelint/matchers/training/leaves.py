@@ -37,8 +37,10 @@ _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 @observes(_COPIES, anywhere="Module")
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
-    modules, told = modules_in(review), set[int]()
-    for step in steps_of(review):
+    copies, told = observed(review, "parameter", VARIABLE), set[int]()
+    steps = [s for s in steps_of(review) if s.differentiated is not None]
+    modules = modules_in(review) if copies or steps else frozenset[str]()
+    for step in steps:
         loss = step.differentiated
         if loss is None:
             continue
@@ -52,7 +54,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
             if _comes_from(source, modules) or (id(value) in added and source.operands):
                 told.add(id(value))
                 yield make_site(review, rule, (value, step.frame), {"x": source})
-    for value, frame in observed(review, "parameter", VARIABLE):
+    for value, frame in copies:
         source, node = _copied(value), value.node
         if source is None or not isinstance(node, ast.Call) or id(value) in told:
             continue

@@ -65,7 +65,7 @@ _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
 @observes()
 def built_on_tensors(review: Review, rule: Rule) -> Sites:
     """`nn.MSELoss(output, target)`, `nn.Sigmoid(self.fc(x))`: the module is built where its result is meant."""
-    held = review.module.mentions(*_PAIRING, *_ACTIVATIONS)
+    held = review.of_body and review.module.mentions(*_PAIRING, *_ACTIVATIONS)
     kept = _classes_kept(review.module) if held else {}
     for root in functions_of(review) if held else ():
         if getattr(root, "name", "") == "__init__":
@@ -147,9 +147,11 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
 @observes("|".join(_ORDERED))
 def swapped_operands(review: Review, rule: Rule) -> Sites:
     """`criterion(target, model(x))`, for a loss whose operands are no equals."""
-    models = modules_in(review)
-    backed = {id(v) for s in steps_of(review) if (loss := s.differentiated) for v in made_from([loss])}
-    for value, frame in observed(review, *_ORDERED):
+    losses = observed(review, *_ORDERED)
+    models = modules_in(review) if losses else frozenset[str]()
+    steps = steps_of(review) if losses else []
+    backed = {id(v) for s in steps if (loss := s.differentiated) for v in made_from([loss])}
+    for value, frame in losses:
         given, target = value.operands.get("input"), value.operands.get("target")
         if given is None or target is None or given.op in _SCORED:
             continue

@@ -65,13 +65,13 @@ def _siblings(at: Step, steps: list[Step]) -> list[tuple[str, Step]]:
 @observes("zero_grad step", "backward zero_grad|zero_|grad|step")
 def cleared_before_step(review: Review, rule: Rule) -> Sites:
     """`loss.backward(); optimizer.zero_grad(); optimizer.step()`: the step finds no gradients."""
-    steps, modules = steps_of(review), modules_in(review)
+    steps = steps_of(review)
     for clear in (s for s in steps if s.kind == "zero_grad"):
         near = [step for kind, step in _siblings(clear, steps) if kind != "clip"]
         at = near.index(clear) if clear in near else 0
         before = next((s for s in reversed(near[:at]) if s.kind != "zero_grad"), None)
         after = next((s for s in near[at + 1 :] if s.kind != "zero_grad"), None)
-        if before is None or after is None or not _clears_for(clear, after, modules):
+        if before is None or after is None or not _clears_for(clear, after, review):
             continue
         if _KINDS.get(before.kind, before.kind) == "backward" and not _reads_gradients(before, after):
             statement = review.statements.get(id(before.value))
@@ -135,10 +135,12 @@ def _is_stepped_elsewhere(root: ast.AST, module: ModuleInfo) -> bool:
     return False
 
 
-def _clears_for(clear: Step, step: Step, modules: frozenset[str]) -> bool:
+def _clears_for(clear: Step, step: Step, review: Review) -> bool:
     """Whether `zero_grad` is called on the optimizer of a step, or on a module."""
     steps = step.kind in ("step", "scaler_step")
-    return steps and (clear.subject == step.optimizer or (step.kind == "step" and clear.subject in modules))
+    return steps and (
+        clear.subject == step.optimizer or (step.kind == "step" and clear.subject in modules_in(review))
+    )
 
 
 def _reads_gradients(before: Step, after: Step) -> bool:

@@ -56,11 +56,11 @@ _LOSSES = having("loss")
 def second_backward(review: Review, rule: Rule) -> Sites:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []
-    modules = modules_in(review)
     for step in steps_of(review):
         loss = step.differentiated
         if loss is None or loss.is_constant:
             continue
+        modules = modules_in(review)
         graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss and _saves(v, modules)]
         graph = [v for v in graph if v.node is None or not graph_is_off(v.node, step.root)]
         first = next(

@@ -43,6 +43,7 @@ _KEEPING = frozenset(
 )
 _CASTING = ("astype", "float32")
 _VIEWS = having("layout", "copy", "device", "join")
+_OF_ARRAYS = ("numpy", "pandas", "sklearn")
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
 _DOUBLE = ("double", "float64")
 _TYPES = ("float", "float32", "half", "float16", "bfloat16", "dtype")
@@ -53,7 +54,8 @@ _DEPTH = 8  # names between a module and where the array that it is given was ma
 def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
     module, told = review.module, set[ast.expr]()
-    if module.mentions(*_DEFAULTS) or not module.mentions(*_COPYING, *_DOUBLE):
+    arrays = any(name.partition(".")[0] in _OF_ARRAYS for name in module.imports.values())
+    if not review.of_body or module.mentions(*_DEFAULTS) or not (arrays or module.mentions(*_DOUBLE)):
         return
     modules = modules_in(review)
     if any(_is_doubled(call, modules, module) for call in module.sights.calls(*_DOUBLE, "to")):

@@ -45,12 +45,15 @@ _SAME_MODEL = "this is another name of the model that is trained on, and no copy
 def load_without_map_location(review: Review, rule: Rule) -> Sites:
     """`model.load_state_dict(torch.load(f))` that names no device, or `torch.load(f).to(device)`."""
     module = review.module
-    calls, anywhere = module.sights.calls(), module.mentions("is_available")
+    if not review.of_body or not any(_is_load(n, module) for n in module.sights.calls("load")):
+        return
+    anywhere = module.mentions("is_available")
     if not anywhere and module.mentions("cuda"):
         return  # it needs a GPU
+    calls = module.sights.calls()
     modules = modules_in(review).union(map(subject, module.sights.calls("to", "cuda")))
-    written = {_given(c, 1) for c in calls if made_by(c, module) == "torch.save"}
-    named = {_given(c, 0) for c in calls if called(c) == "load" and is_given(c, "map_location")}
+    written = {_given(c, 1) for c in module.sights.calls("save") if made_by(c, module) == "torch.save"}
+    named = {_given(c, 0) for c in module.sights.calls("load") if is_given(c, "map_location")}
     known = (written | named) - {""}
     restored = {called(part) for n in module.sights.calls("load_state_dict") for part in calls_below(n)}
     for root in functions_naming(review, "load"):
@@ -156,10 +159,13 @@ def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
 @observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
+    if not review.of_body or not review.module.mentions("state_dict", "load_state_dict", "backward", "step"):
+        return
     tree, modules = review.module.source.tree, modules_in(review)
+    for root in functions_naming(review, "state_dict"):
+        yield from (site_at(review, rule, state, {"state": state}) for state in _gathered(root))
     names = (text.rpartition(".")[2] for text in modules)
     for root in functions_naming(review, "load_state_dict", "state_dict", *names):
-        yield from (site_at(review, rule, state, {"state": state}) for state in _gathered(root))
         for statement in nodes_in(root, ast.Assign):
             for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):
                 state = _without_copy(kept)

@@ -46,6 +46,8 @@ _NO_BATCHES = ("range", "trange", "count", "items", "product", "named_parameters
 @observes()
 def batch_never_read(review: Review, rule: Rule) -> Sites:
     """`for inputs, labels in loader: loss(model(x), y).backward()`: nothing but moves and unpacking reads the batch."""
+    if not review.of_body or not review.module.mentions("backward", "manual_backward", "LightningModule"):
+        return
     loaders = _loaders(review)
     stepping = {
         f.name for f in functions_naming(review, "backward") if isinstance(f, Function) and backs_in(f)
