@@ -55,7 +55,8 @@ def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
     module, told = review.module, set[ast.expr]()
     arrays = any(name.partition(".")[0] in _OF_ARRAYS for name in module.imports.values())
-    if not review.of_body or module.mentions(*_DEFAULTS) or not (arrays or module.mentions(*_DOUBLE)):
+    copied = (arrays and module.mentions(*_COPYING)) or module.mentions(*_DOUBLE)
+    if not review.of_body or not copied or module.mentions(*_DEFAULTS):
         return
     modules = modules_in(review)
     if any(_is_doubled(call, modules, module) for call in module.sights.calls(*_DOUBLE, "to")):

@@ -96,7 +96,8 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             target, value = statement.targets[0], statement.value
             moved = _moved_parameter(value, review.module)
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
-            is_asked = _is_asked({spelled(target), spelled(value)}, init)
+            of_torch = made_by(made, review.module).startswith("torch.")
+            is_asked = of_torch and _is_asked({spelled(target), spelled(value)}, init)
             leaf = made is not None and _is_leaf(made, review.module, is_asked=is_asked)
             if not isinstance(target, ast.Attribute) or (moved is None and not leaf):
                 continue
