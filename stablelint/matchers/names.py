@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
-from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.tree import (
     Function,
     ancestors,
-    arguments,
     assigned,
-    backs_in,
     called,
     contexts,
     end,
     receiver,
     start,
-    subject,
 )
-from stablelint.syntax.names import normalise, spelled
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
@@ -32,11 +27,8 @@ from stablelint.syntax.walk import descendants, functions_below, nodes_below, no
 CARRYING = having("elementwise", "along", "layout", "copy", "cast", "device") - having(
     "cut", "whole", "truth", "compare", "logic", "finite-test", "several", "extreme", "rank"
 )
-_OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
-_OF_MODULES_AND_TENSORS = ("to", "cuda", "cpu", "half", "zero_grad", "state_dict", "requires_grad_")
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
 _SWITCHES = ("no_grad", "inference_mode", "enable_grad")
-_BETWEEN = 4  # names between a loss and the output that it is computed from
 
 
 def qualified(node: ast.expr, module: ModuleInfo) -> str:
@@ -156,108 +148,25 @@ def _unpackings(tree: ast.AST) -> dict[str, list[ast.Assign]]:
     return found
 
 
+def bound_anywhere(name: str, tree: ast.AST) -> list[ast.expr]:
+    """What the assignments of a file, in all its functions, bind a name or attribute to."""
+    return _bound_anywhere(tree).get(name, [])
+
+
+@remembered
+def _bound_anywhere(tree: ast.AST) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes_below(tree, ast.Assign):
+        for name in assigned(node)[0]:
+            found.setdefault(name, []).append(node.value)
+    return found
+
+
 def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
     """The annotations of a function's parameters, by name."""
     if not isinstance(root, Function):
         return {}
     return {a.arg: a.annotation for a in parameters(root.args)}
-
-
-def modules_in(review: Review) -> frozenset[str]:
-    """The expressions of a file that stand for modules."""
-    return _modules_in(review.module)
-
-
-@lru_cache(maxsize=1)
-def _modules_in(module: ModuleInfo) -> frozenset[str]:
-    """What is asked for its parameters, or put into a mode; called, and moved or cleared, which no function is; bound to
-    what a class of modules makes; or called like a model on the way to a loss."""
-    calls = module.sights.calls
-    asked = set(map(subject, calls(*_OF_MODULES)))
-    moved = set(map(subject, calls(*_OF_MODULES_AND_TENSORS))) - asked
-    run = {spelled(n.func) for n in calls()} if moved else set()
-    made = (n for n in nodes_below(module.source.tree, ast.Assign) if makes_module(n.value, module))
-    bound = {text for n in made for text in assigned(n)[0]}
-    itself = {"self"} if _classes_of_modules(module) else set[str]()
-    return frozenset(asked | (moved & run) | bound | itself | trained_in(module)) - {""}
-
-
-def makes_module(node: ast.expr, module: ModuleInfo) -> bool:
-    """Whether an expression makes a module, and perhaps moves it: `nn.Linear(8, 8).cuda()`, `Net().to(device)`."""
-    while isinstance(inner := receiver(node), ast.Call):
-        node = inner
-    package, _, name = made_by(node, module).rpartition(".")
-    if package in ("torch.nn", "torchvision.models"):
-        return not name.endswith(("Parameter", "Buffer", "Loss"))
-    return not package and name in _classes_of_modules(module)
-
-
-@lru_cache(maxsize=1)
-def _classes_of_modules(module: ModuleInfo) -> frozenset[str]:
-    """The classes of a file that derive from `torch.nn.Module`, or Lightning's, or from one of these."""
-    kinds = {info.name: [qualified(base, module) for base in info.bases] for info in module.sights.classes}
-    found = {name for name, above in kinds.items() if any(map(_is_module_class, above))}
-    while more := {name for name, above in kinds.items() if found.intersection(above)} - found:
-        found |= more
-    return frozenset(found)
-
-
-def _is_module_class(name: str) -> bool:
-    return normalise(name) == "torch.nn.Module" or name.endswith(".LightningModule")
-
-
-def is_module_class(info: ast.ClassDef, module: ModuleInfo) -> bool:
-    """Whether a class of the file is one of modules, itself or by another class of the file."""
-    return info.name in _classes_of_modules(module)
-
-
-def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
-    """Whether a call is one of something that stands for a module."""
-    return isinstance(node, ast.Call) and spelled(node.func).removesuffix(".forward") in modules
-
-
-@lru_cache(maxsize=1)
-def trained_in(module: ModuleInfo) -> frozenset[str]:
-    """The expressions that are called like models on the way to a loss: `net` of `criterion(net(x), y).backward()`."""
-    tree = module.source.tree
-    trains = module.mentions("backward", "manual_backward")
-    return frozenset(
-        spelled(call.func)
-        for root in ((tree, *functions_below(tree)) if trains else ())
-        for back in backs_in(root)
-        for call in models_of(back, root, module)
-    )
-
-
-def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
-    """The calls of models whose outputs the loss of a backward pass is computed from."""
-    loss = back.args[0] if back.args else receiver(back)
-    for call in calls_behind(loss, back, root) if loss is not None else ():
-        inner = (c for part in arguments(call) for c in calls_behind(part, call, root))
-        if call is not back and _may_be_model(call, module):
-            if not any(_may_be_model(c, module) for c in inner):
-                yield call
-
-
-def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWEEN) -> Iterator[ast.Call]:
-    """The calls in an expression, and in what its names were bound to last."""
-    for part in descendants(node):
-        if isinstance(part, ast.Call):
-            yield part
-        elif isinstance(part, ast.Name) and depth:
-            made, taken = bound_to(part.id, at, root), unpacked_from(part.id, at, root)
-            if taken is not None and (made is None or start(made) < start(taken[1])):
-                made = taken[1]
-            if made is not None:
-                yield from calls_behind(made, made, root, depth - 1)
-
-
-def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
-    """Whether a call is one of a name or an attribute of `self`, of a tensor, that no import explains."""
-    func, text = call.func, spelled(call.func).removeprefix("self.")
-    if not arguments(call) or "." in text or not isinstance(func, ast.Name | ast.Attribute):
-        return False
-    return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
 
 
 def is_namespace(node: ast.expr | None) -> bool:

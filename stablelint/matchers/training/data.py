@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     assigned_in,
+    bound_anywhere,
     classes_of,
     functions_of,
     made_by,
@@ -32,7 +33,6 @@ from stablelint.matchers.tree import (
     start,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
@@ -110,19 +110,9 @@ def moves_to_cuda(call: ast.Call, module: ModuleInfo) -> bool:
         isinstance(n, ast.Constant) and str(n.value).startswith("cuda")
         for place in places
         if place is not None
-        for one in (place, *bindings_of(module.source.tree).get(spelled(place), ()))
+        for one in (place, *bound_anywhere(spelled(place), module.source.tree))
         for n in descendants(one)
     )
-
-
-@remembered
-def bindings_of(tree: ast.AST) -> dict[str, list[ast.expr]]:
-    """What the assignments of a file, in all its functions, bind, by name."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes_below(tree, ast.Assign):
-        for text in assigned(node)[0]:
-            found.setdefault(text, []).append(node.value)
-    return found
 
 
 @observes()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
+from stablelint.matchers.models import models_of, modules_in, runs_module, trained_in
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
@@ -14,14 +15,10 @@ from stablelint.matchers.names import (
     functions_of,
     graph_is_off,
     made_by,
-    models_of,
-    modules_in,
     operand_of,
     operation_of,
     parameters_of,
     reached_from,
-    runs_module,
-    trained_in,
 )
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.tree import (

@@ -14,15 +14,14 @@ from stablelint.matchers.common import (
     observes,
     site_at,
 )
+from stablelint.matchers.models import calls_behind, models_of
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
-    calls_behind,
     carriers,
     functions_of,
     graph_is_off,
     made_by,
-    models_of,
     operation_of,
 )
 from stablelint.matchers.training.gathered import (

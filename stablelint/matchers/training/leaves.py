@@ -20,7 +20,8 @@ from stablelint.matchers.common import (
     observes,
     scope_of,
 )
-from stablelint.matchers.names import graph_is_off, is_module_class, modules_in, runs_module
+from stablelint.matchers.models import is_module_class, modules_in, runs_module
+from stablelint.matchers.names import graph_is_off
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned

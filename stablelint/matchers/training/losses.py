@@ -18,14 +18,14 @@ from stablelint.matchers.common import (
     scope_of,
     site_at,
 )
+from stablelint.matchers.models import modules_in, runs_module
 from stablelint.matchers.names import (
+    bound_anywhere,
     bound_to,
     functions_of,
     made_by,
-    modules_in,
     parameters_of,
     qualified,
-    runs_module,
     unpacked_from,
 )
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
@@ -112,8 +112,7 @@ def _is_computed(node: ast.expr, root: ast.AST) -> bool:
 def _is_of_method(node: ast.expr, module: ModuleInfo) -> bool:
     """Whether a call is one of something of `self` that the file never sets: a method, which may give a number."""
     name = spelled(node.func) if isinstance(node, ast.Call) else ""
-    stores = (text for n in nodes_below(module.source.tree, ast.Assign) for text in assigned(n)[0])
-    return name.startswith("self.") and name not in stores
+    return name.startswith("self.") and not bound_anywhere(name, module.source.tree)
 
 
 def _is_pair(call: ast.Call, root: ast.AST) -> bool:

@@ -6,7 +6,8 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observes, site_at
-from stablelint.matchers.names import functions_naming, made_by, modules_in, parameters_of, reached_from
+from stablelint.matchers.models import modules_in
+from stablelint.matchers.names import bound_anywhere, functions_naming, made_by, parameters_of, reached_from
 from stablelint.matchers.training.steps import Step, names_optimizer, steps_of
 from stablelint.matchers.tree import (
     Function,
@@ -273,8 +274,7 @@ def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
 def _stepped(call: ast.Call, module: ModuleInfo) -> str:
     """What a step is one of: the class of torch.optim that the file binds its object to, or its name."""
     text = spelled(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
-    bound = (assigned(n) for n in nodes_below(module.source.tree, ast.Assign))
-    made = (made_by(value, module).lower() for names, value in bound if text in names)
+    made = (made_by(value, module).lower() for value in bound_anywhere(text, module.source.tree))
     known = (name for name in made if name.startswith("torch.optim.") or "sched" in name)
     return next(known, text.rpartition(".")[2].lower())
 

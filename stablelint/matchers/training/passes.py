@@ -6,16 +6,8 @@ import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
-from stablelint.matchers.names import (
-    assigned_in,
-    bound_to,
-    calls_behind,
-    graph_is_off,
-    made_by,
-    modules_in,
-    operation_of,
-    runs_module,
-)
+from stablelint.matchers.models import calls_behind, modules_in, runs_module
+from stablelint.matchers.names import assigned_in, bound_to, graph_is_off, made_by, operation_of
 from stablelint.matchers.training.gathered import (
     is_begun_anew,
     is_emptied,

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
+from stablelint.matchers.models import makes_module, modules_in, runs_module
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
     functions_naming,
     made_by,
-    makes_module,
-    modules_in,
     operation_of,
-    runs_module,
     unpacked_from,
 )
 from stablelint.matchers.tree import (

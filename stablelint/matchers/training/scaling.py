@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_to, functions_naming, made_by
+from stablelint.matchers.names import assigned_in, bound_anywhere, bound_to, functions_naming, made_by
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -133,12 +133,9 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     of_sets: dict[str, list[ast.expr]] = {"": [c for c in held if _is_pipeline(c, module)]}
     split = set[str]()  # into parts
     for call in module.sights.calls():
-        asked = argument(call, "transform")
-        for given in (
-            (asked, *call.args) if called(call)[:1].isupper() and called(call) != "Compose" else (asked,)
-        ):
-            made = [n.value for n in bound if given and spelled(given) in assigned(n)[0]]
-            made += [given] if given is not None and not made else []
+        by_place = call.args if called(call)[:1].isupper() and called(call) != "Compose" else []
+        for given in (one for one in (argument(call, "transform"), *by_place) if one is not None):
+            made = bound_anywhere(spelled(given), module.source.tree) or [given]
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()
     # What is called so, and the names that are bound to one.

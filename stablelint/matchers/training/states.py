@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
+from stablelint.matchers.models import makes_module, modules_in
 from stablelint.matchers.names import (
     assigned_in,
+    bound_anywhere,
     bound_to,
     functions_naming,
     made_by,
-    makes_module,
-    modules_in,
     parameters_of,
 )
 from stablelint.matchers.training.gathered import bindings, kept_in
@@ -36,7 +36,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, nodes_in
 
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
@@ -95,8 +95,7 @@ def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> boo
         return False
     name = path.value.id
     handed = any(name == getattr(a, "id", "") for call in calls for a in arguments(call))
-    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if name in assigned(n)[0]]
-    return handed and any(called(m)[:1].isupper() for m in made)
+    return handed and any(called(m)[:1].isupper() for m in bound_anywhere(name, module.source.tree))
 
 
 def _given(call: ast.Call, place: int) -> str:
@@ -141,8 +140,8 @@ def _moved(call: ast.Call) -> str:
 
 def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
     """The models whose parameters the file gives to an optimizer."""
-    made = [n.value for n in nodes_below(module.source.tree, ast.Assign) if optimizer in assigned(n)[0]]
-    return {subject(n) for one in made for n in calls_below(one, "parameters")} if made else set()
+    made = bound_anywhere(optimizer, module.source.tree)
+    return {subject(n) for one in made for n in calls_below(one, "parameters")}
 
 
 def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:

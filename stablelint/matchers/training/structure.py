@@ -9,7 +9,8 @@ from functools import lru_cache
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import bound_to, classes_of, is_module_class, made_by
+from stablelint.matchers.models import is_module_class
+from stablelint.matchers.names import bound_to, classes_of, made_by
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,

@@ -7,15 +7,9 @@ import builtins
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import (
-    assigned_in,
-    functions_of,
-    made_by,
-    modules_in,
-    reached_from,
-    runs_module,
-)
-from stablelint.matchers.training.data import bindings_of, moves_to_cuda
+from stablelint.matchers.models import modules_in, runs_module
+from stablelint.matchers.names import assigned_in, bound_anywhere, functions_of, made_by, reached_from
+from stablelint.matchers.training.data import moves_to_cuda
 from stablelint.matchers.tree import (
     around,
     block_of,
@@ -112,8 +106,7 @@ def _computes_on_gpu(node: ast.AST, module: ModuleInfo) -> bool:
             pass
         case _:
             return False
-    bound = bindings_of(module.source.tree)
-    made = (n for one in given for n in bound.get(spelled(one), ()))
+    made = (n for one in given for n in bound_anywhere(spelled(one), module.source.tree))
     return any(isinstance(n, ast.Call) and moves_to_cuda(n, module) for n in made)
 
 
