@@ -21,7 +21,7 @@ IN_PLACE = _FOLLOWING - having("layout")  # those among them that leave each ele
 _CASTS = having("cast")
 _FOLLOWED = 3  # of them in a row
 HELD = "&"  # before a parameter's name: the tensor that was passed, whatever the name stands for by now
-MAX_DEPTH = 6  # of calls within calls, beyond which none is followed
+UNFOLLOWED = 1 << 10  # added to the depth of a frame while none of its calls is followed
 Observer = Callable[[Value, "Frame"], None]
 
 
@@ -215,8 +215,8 @@ class Frame:
 
 
 def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
-    """A frame at module level that reports nothing."""
-    return Frame(frame.graph, module, None, State(), frame.session, frame.depth + 1)
+    """A frame at module level that reports nothing; what it tells is kept, and so its calls are always followed."""
+    return Frame(frame.graph, module, None, State(), frame.session, frame.depth % UNFOLLOWED + 1)
 
 
 class Interpreter(Protocol):

@@ -23,7 +23,7 @@ from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opene
 from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.state import HELD, MAX_DEPTH, Caller, Frame, State, hand_over, quiet_frame
+from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
@@ -31,6 +31,7 @@ from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.signatures import defaults_of, parameters, placed
 from stablelint.syntax.slicing import idle_statements
 
+MAX_DEPTH = 6
 COST_ELSEWHERE = 6  # of a statement in another file
 _COST_OF_CONSTRUCTION = 4  # of one in a constructor there, where few statements matter
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another

@@ -36,7 +36,7 @@ from stablelint.analysis.interpret.statements.writing import (
     replaced,
 )
 from stablelint.analysis.values.families import BLANK
-from stablelint.analysis.values.state import Frame, quiet_frame
+from stablelint.analysis.values.state import UNFOLLOWED, Frame, quiet_frame
 from stablelint.analysis.values.value import NUMERIC, Attained, Attributes, Kind, Value, join
 from stablelint.numerics.interval import COUNT, TOP, Interval
 from stablelint.syntax.signatures import parameters
@@ -80,9 +80,10 @@ def construct(instance: Value, info: ClassInfo, arguments: dict[str, Value] | No
     function, passed = find_method(info, "__init__", frame), arguments
     if function is None and is_dataclass(info):
         function, passed = find_method(info, "__post_init__", frame), {}
-    if function is None or frame.depth > _DEPTH or function.outline.dropped:
+    depth = frame.depth % UNFOLLOWED  # whoever asks for an attribute may do so from anywhere
+    if function is None or depth > _DEPTH or function.outline.dropped:
         return
-    here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, frame.depth)
+    here = Frame(frame.graph, frame.module, None, frame.state.without_names(), frame.session, depth)
     frame.session.constructed.append(attributes)
     attributes.fill = partial(_initialise, function, instance, passed, here)
 

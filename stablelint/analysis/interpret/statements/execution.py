@@ -27,7 +27,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import NOTHING_RAISED
-from stablelint.analysis.values.state import HELD, MAX_DEPTH, Frame, State
+from stablelint.analysis.values.state import HELD, UNFOLLOWED, Frame, State
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.operations import having
@@ -57,7 +57,7 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
         handler = _HANDLERS.get(type(statement))
         if handler is not None:
             previous, depth = frame.statement, frame.depth
-            frame.statement, frame.depth = statement, MAX_DEPTH if idle else depth
+            frame.statement, frame.depth = statement, depth + UNFOLLOWED * idle
             handler(statement, frame)
             frame.statement, frame.depth = previous, depth
 
