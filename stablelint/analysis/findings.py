@@ -19,17 +19,20 @@ from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import is_counted, rests_on
 from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
+    believing,
     factors_before,
     feels_gradient,
     is_doubled,
     is_empty_group,
     is_gathered,
     is_masked_again,
+    is_replaced,
     replacement_of,
     wiped_away,
 )
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.lists import leaves
+from stablelint.analysis.values.paths import Assumption
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
 from stablelint.numerics.interval import Interval
@@ -121,16 +124,23 @@ def _proved_later(site: Site, review: Review) -> Site:
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements, review.observed)
+    settings: tuple[Assumption, ...] = ()
+    if later is None and any(is_replaced(site.obligation, one) for one in review.replacements):
+        supposed, settings = believing(site.obligation, review.replacements)
+        later = replacement_of(supposed, review.replacements, review.observed)
     if later is None:
         return site
     felt = feels_gradient(site.obligation, later) and not is_doubled(site.obligation, later)
     if felt and not is_empty_group(site.obligation):
-        return replace(site, judgement=replace(site.judgement, backward_only=True))
-    proved = _discharged(site, later.value.op)
+        return site if settings else replace(site, judgement=replace(site.judgement, backward_only=True))
+    proved, assumed = (
+        _discharged(site, later.value.op),
+        [one.text for one in settings if one.filename is None],
+    )
     factor = next(factors_before(site.obligation, later), None)
-    if factor is None:
-        return proved
-    return _assumed(proved, f"{factor.name or 'what multiplies the result'} is not 0")
+    if factor is not None:
+        assumed.append(f"{factor.name or 'what multiplies the result'} is not 0")
+    return _assumed(proved, *assumed) if assumed else proved
 
 
 def _within(site: Site, interval: Interval) -> Judgement:
@@ -144,8 +154,8 @@ def _discharged(site: Site, by: str) -> Site:
     return replace(site, judgement=replace(site.judgement, status=Status.DISCHARGED, by=by))
 
 
-def _assumed(site: Site, text: str) -> Site:
-    return replace(site, judgement=replace(site.judgement, status=Status.ASSUMED, assumes=(text,)))
+def _assumed(site: Site, *texts: str) -> Site:
+    return replace(site, judgement=replace(site.judgement, status=Status.ASSUMED, assumes=texts))
 
 
 def _finding(subject: Subject, review: Review, level: Level) -> Diagnostic:

@@ -13,6 +13,7 @@ from stablelint.analysis.proof.produced import vanishes_with
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.masks import found_by
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
 from stablelint.analysis.values.state import IN_PLACE, Frame, State
 from stablelint.analysis.values.transfer import format_of, result_interval
@@ -25,7 +26,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 _REPLACING = having("replace")
 _BOUNDING = having("bound") | {"clamp"}
-_COMPUTED = having("elementwise")
+_COMPUTED = having("elementwise", "cast")
 GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
@@ -89,6 +90,26 @@ def replacement_of(
     hiding = [one for one in later if _hides(one, site) and not _keeps_the_bad(one, site)]
     hidden = {one.value.key for one in hiding}
     return None if not hiding or _is_read(site, hidden, _ONE_BY_ONE, observed) else hiding[0]
+
+
+def believing(site: Obligation, later: Sequence[Replacement]) -> tuple[Obligation, tuple[Assumption, ...]]:
+    """The obligation as it is if all settings stay as they are, and what is assumed then.
+
+    Nothing that it is made of is divided by 0, which would be another flaw.
+    """
+    state, on = site.frame.state.copy(), dict[Assumption, None]()
+    made_from = [one for one in (site.operand, *(found.test for found in later)) if one is not None]
+    for value in (part for one in made_from for part in behind(one)):
+        if (
+            value.belief is not None and value.kind is not Kind.TENSOR
+        ):  # of which elements are tested, one by one
+            state.learn(value, value.belief.interval)
+            on.update(dict.fromkeys(value.belief.on))
+    for value in behind(site.operand) if site.operand is not None else ():
+        divisor = value.operands.get("other") if value.op == "div" else None
+        if divisor is not None:
+            assume(divisor, True, state)
+    return replace(site, frame=replace(site.frame, state=state)), tuple(on)
 
 
 def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:

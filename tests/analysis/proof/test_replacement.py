@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_, report, unmet
+from tests.analysis.support import assumed, open_, report, unmet
 
 _SATURATION = """
 class Saturation(nn.Module):
@@ -96,3 +96,29 @@ def test_a_clamp_takes_an_infinity_and_no_nan(code: str, status: str) -> None:
     assert {d.status.value for d in (*found.diagnostics, *found.discharged)} == {status}
     trained = report(f"def f(m, n: float):\n    return {code}")
     assert "discharged" not in {d.status.value for d in (*trained.diagnostics, *trained.discharged)}
+
+
+BUCKETS = """
+def bucket(distance: torch.Tensor, buckets=32, reach=128):
+    distance = distance.abs()
+    exact = buckets // 2
+    large = exact + (torch.log(distance.float() / exact) / math.log(reach / exact) * (buckets - exact)).to(torch.long)
+    large = torch.min(large, torch.full_like(large, buckets - 1))
+    return torch.where(distance < exact, distance, large)
+"""
+
+
+def test_a_setting_in_the_test_is_assumed_to_stay() -> None:
+    imports = "import math\nimport torch\n"
+    assert "SL101" in [code for _, code in assumed(BUCKETS, imports)]
+    assert "SL101" in [code for _, code in unmet(BUCKETS.replace("buckets=32", "buckets=-32"), imports)]
+    assert "SL101" in [code for _, code in unmet(BUCKETS.replace("< exact,", "< exact - 20,"), imports)]
+
+
+def test_a_gradient_flows_to_a_result_that_is_no_whole_number() -> None:
+    code = """
+    def scale(x: torch.Tensor, least=2.0):
+        x = x.abs()
+        return torch.where(x < least, x, torch.log(x / least))
+    """
+    assert "SL503" in [code for _, code in open_(code)]
