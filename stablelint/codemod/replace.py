@@ -108,6 +108,7 @@ def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> li
 def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Operand]:
     """The operands of a proposal by placeholder; Withheld where the template uses one that has no text."""
     used = set(uses(encode(proposal.template)[0]))
+    _check_in_sight(file.tree, node, proposal)
     operands: dict[str, Operand] = {}
     for name, binding in proposal.bindings.items():
         if binding.text is None and placeholder(name) not in used:
@@ -116,6 +117,15 @@ def operands_for(file: File, proposal: Proposal, node: ast.AST) -> dict[str, Ope
         check_bound(file.tree, node, operand)
         operands[placeholder(name)] = by_name(file.tree, node, operand)
     return operands
+
+
+def _check_in_sight(tree: Tree, node: ast.AST, proposal: Proposal) -> None:
+    """Raise Withheld where a lambda computes a part of what is rewritten: nobody else reads its parameters."""
+    around = {link.parent for link in tree.ancestors(node)} | {node}
+    found = (tree.find(span) for span in proposal.program if span is not None)
+    links = (link for one in found if one is not None for link in tree.ancestors(one))
+    if any(isinstance(link.parent, ast.Lambda) and link.parent not in around for link in links):
+        raise Withheld("a part of it is computed in a lambda, whose parameters have no value here")
 
 
 def _in_form(

@@ -181,3 +181,10 @@ def test_what_a_loop_comes_back_with_is_no_operand_of_a_rewrite() -> None:
             return y
         """)
     assert written["SL207"] == ("torch.sigmoid(-2 * y)",)
+
+
+@pytest.mark.parametrize("given", ["f(y)", "f(y / 2)"])
+def test_what_a_lambda_computes_of_its_parameters_is_written_by_nobody_else(given: str) -> None:
+    code = "def share(x, y):\n    f = lambda x: torch.exp(x / 2)\n    e = {}\n    return e / e.sum(-1, keepdim=True)\n"
+    written = fixes(code.format(given))
+    assert written["SL206"] == "a part of it is computed in a lambda, whose parameters have no value here"
