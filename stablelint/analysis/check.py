@@ -39,7 +39,7 @@ from stablelint.diagnostic import (
     Texts,
 )
 from stablelint.syntax.operations import having
-from stablelint.syntax.precision import FLOAT16, shows_half
+from stablelint.syntax.precision import DEFAULT, FLOAT16, shows_half
 from stablelint.syntax.relevance import brings_torch, concerns, is_checked
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
@@ -143,6 +143,8 @@ class _Analysis:
         self._assumed = 0
         self._problems: list[Problem] = []
         self._session = Session(ignore, project, INTERPRETER, home=module)
+        if project.shows(DEFAULT) is not None:
+            self._session.default_dtype = "float16"
 
     def close(self) -> None:
         """Parts what refers to each other, so that all of it is freed at once."""

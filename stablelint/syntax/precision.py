@@ -15,6 +15,8 @@ SCALED = "scaled"
 """Losses of the project are scaled by a `GradScaler`."""
 UNSCALED = "unscaled"
 """Gradients of the project are brought back to their own scale by `unscale_`."""
+DEFAULT = "default"
+"""The project makes its tensors in float16 where no type is named."""
 
 _HALF = re.compile(rb"float16|\.half\(|autocast|fp16|bf16|GradScaler")
 _COMMENT_OR_TEXT = re.compile(
@@ -26,6 +28,10 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
     FLOAT16: ((b"half", b"float16"), re.compile(rb"\.half\(\)|torch\.(?:float16|half)\b")),
     SOFTMAX: ((b"softmax(",), re.compile(rb"softmax\([^\n]*" + _UPCAST + rb"|" + _UPCAST + rb"\.softmax\(")),
     SCALED: ((b"GradScaler(",), re.compile(rb"GradScaler\(")),
+    DEFAULT: (
+        (b"set_default_",),
+        re.compile(rb"set_default_(?:dtype|tensor_type)\([^\n]*(?:\bfloat16|half\b|HalfTensor)"),
+    ),
     UNSCALED: ((b"unscale_",), re.compile(rb"\bunscale_\b")),
 }
 FACTS = tuple(_SHOWN)

@@ -167,3 +167,12 @@ def test_what_a_model_yields_that_was_cast_is_half(cast: str) -> None:
 
 def test_a_tensor_that_was_cast_for_nothing_stays_what_it_was() -> None:
     assert unmet(f"def f(s: torch.Tensor):\n    s.half()\n    {DIVIDED}") == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_half"), [("torch.half", True), ("torch.bfloat16", False), ("kind", False)]
+)
+def test_a_default_that_some_function_sets_holds_for_the_whole_program(dtype: str, is_half: bool) -> None:
+    program = f"def setup(kind):\n    torch.set_default_dtype({dtype})\n\n"
+    program += "def f():\n    return torch.log(torch.tensor(1e-9))\n"
+    assert (unmet(program) == []) is not is_half
