@@ -18,6 +18,7 @@ ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "
 """Functions that raise where their first argument is false."""
 _READING = frozenset("super isinstance issubclass type id len hasattr getattr str repr print hash".split())
 _WITH_POLE = having("log") | {"sqrt", "rsqrt"}
+_COMPUTED = frozenset({ast.BinOp, ast.Call})
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -73,7 +74,8 @@ def sources_of(node: ast.expr) -> Iterator[str]:
 
 def critical_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that stand alone where 0 is a pole: as a divisor, or under a logarithm or a root."""
-    return frozenset(one.id for node in nodes for one in _at_pole(node) if isinstance(one, ast.Name))
+    computed = (node for node in nodes if type(node) in _COMPUTED)
+    return frozenset(one.id for node in computed for one in _at_pole(node) if isinstance(one, ast.Name))
 
 
 def _at_pole(node: ast.AST) -> Sequence[ast.expr]:
