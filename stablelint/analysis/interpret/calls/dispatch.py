@@ -183,14 +183,26 @@ def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Val
         operands = {f"argument{i}": v for i, v in enumerate(positional)} | keywords
         return opaque(f"super.{attr}", frame.graph.fresh(), operands, node, frame)
     if attr == "__init__":
-        arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
-        inner = inline.run_function(function, arguments or None, instance, frame)
-        if inner is not None:
-            own = classes.set_on(instance, inner)
-            frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
-            instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
-        return frame.graph.constant(None, node)
+        return _construct_part(function, positional, keywords, instance, node, frame)
     return inline.call_function(function, positional, instance, node, frame, keywords)
+
+
+def _construct_part(
+    function: FunctionInfo,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    instance: Value,
+    node: ast.Call,
+    frame: Frame,
+) -> Value:
+    """The constructor of a base, which sets attributes on an object: `super().__init__(…)`, `Base.__init__(self, …)`."""
+    arguments = inline.bind_call(function, positional, keywords, instance, node, frame)
+    inner = inline.run_function(function, arguments or None, instance, frame)
+    if inner is not None:
+        own = classes.set_on(instance, inner)
+        frame.state.attributes.update({(instance.key, attr): v for attr, v in own.items()})
+        instance.data[1].update({attr: v for attr, v in own.items() if attr not in instance.data[1]})
+    return frame.graph.constant(None, node)
 
 
 def call_value(
@@ -223,6 +235,8 @@ def call_value(
             and positional[0].kind is Kind.INSTANCE
         ):
             own, positional = positional[0], positional[1:]
+            if function.name == "__init__":
+                return _construct_part(function, positional, keywords, own, node, frame)
         if function.yields_options and (options := options_of(function.module, frame)) is not None:
             return options
         result = inline.call_function(function, positional, own, node, frame, keywords)

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import load_catalog
+from tests.analysis.support import open_
 
 CATALOG = load_catalog(entry_points=False)
 BASE = """
@@ -65,3 +68,22 @@ def test_a_method_that_a_class_has_of_its_own_counts_for_it_alone(tmp_path: Path
 
 def test_a_default_that_a_class_has_of_its_own_counts_for_it_alone(tmp_path: Path) -> None:
     assert rows(tmp_path, "margin = 0.0", "edge") == [SECOND]
+
+
+@pytest.mark.parametrize(
+    "call", ["Rank.__init__(self, r)", "Rank.__init__(self, rank=r)", "super().__init__(r)"]
+)
+def test_a_base_is_constructed_however_it_is_called(call: str) -> None:
+    code = f"""
+    class Rank:
+        def __init__(self, rank):
+            self.rank = rank
+
+    class Adapter(Rank):
+        def __init__(self, x: torch.Tensor, r: int = 0):
+            {call}
+            if r > 0:
+                self.scale = x / self.rank
+    """
+    assert open_(code) == []
+    assert open_(code.replace("if r > 0", "if r >= 0")) != []
