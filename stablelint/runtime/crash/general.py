@@ -22,10 +22,11 @@ from stablelint.runtime.crash.provenance.agreement import brought, holders, spea
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import goes_on
-from stablelint.runtime.crash.repairs.outer import rearranged, turned
+from stablelint.runtime.crash.repairs.outer import batched, rearranged, turned
 from stablelint.runtime.crash.repairs.paddings import padded
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
+from stablelint.runtime.crash.repairs.tensors import SUMS
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
@@ -98,18 +99,27 @@ def advised(scene: Scene) -> Advice:
     if outer := tuple(rearranged(scene)):
         return Advice(outer)
     found = tried(scene)
+    if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
+        return Advice(outer)
     if found and found[0].kind == "setting" and (sizes := fitting(scene)) is not None:
         others = (one.told for one in found if one.kind != "setting")
         return Advice((sizes.advice, *others), sizes.because, sizes.places)
     if not found or found[0].resized is not None:
         if outer := tuple(turned(scene)):
             return Advice(outer)
-        if found and found[0].kind == "shape" and (outer := tuple(padded(scene))):
+        meets = found and (found[0].kind == "shape" or _sums(scene))
+        if meets and (outer := tuple(padded(scene))):
             return Advice(outer)
         if found:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
     return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _sums(scene: Scene) -> bool:
+    """Whether what failed is a sum, as of two branches of a network."""
+    call = failing(scene)
+    return call is not None and call.function in SUMS
 
 
 def _of_size(scene: Scene, found: list[Repair]) -> Advice:

@@ -115,11 +115,12 @@ def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
         kept = (samples, math.prod(shape[1:]))
         if len(one.given) > 1:
             kept = tuple(one.function(one.given, 1).shape) if len(shape) > 1 else ()
-        takers = (
-            path
+        linear = [
+            (path, layer)
             for path, layer, taken in made.called
             if taken[0] is one.result and isinstance(layer, nn.Linear)
-        )
+        ]
+        takers = (path for path, layer in linear if layer.in_features != math.prod(shape[1:]))
         return (
             _Rows(samples, one.at, shape, result, name, kept, next(takers, ""))
             if one.at is not None

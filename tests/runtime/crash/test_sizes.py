@@ -106,6 +106,26 @@ MORE = {
         "        return torch.tanh(self.a(x)) * torch.sigmoid(self.b(x))\nnet = Net()\nnet(torch.ones(2, 1, 20))\n",
         ("nn.Conv1d(…, padding=2) of a passes",),
     ),
+    "a number for each channel": (
+        "x = torch.ones(3, 6, 6)\ny = (x - torch.ones(3)) / torch.ones(3)\n",
+        ("torch.ones(3)[:, None, None] passes, and gives (3, 6, 6)",),
+    ),
+    "one image in place of a batch": (
+        NET
+        + "        self.conv, self.out = nn.Conv2d(1, 2, 3), nn.Linear(32, 2)\n    def forward(self, x):\n"
+        "        return self.out(self.conv(x).flatten(1))\nnet, image = Net(), torch.ones(1, 6, 6)\nnet(image)\n",
+        ("net(image.unsqueeze(0)) passes, in line 12",),
+    ),
+    "two branches, of which one is told its stride": (
+        NET
+        + "        self.conv, self.skip = nn.Conv2d(3, 4, 3, 2, 1), nn.Conv2d(3, 4, 1)\n    def forward(self, x):\n"
+        "        return self.conv(x) + self.skip(x)\nnet = Net()\nnet(torch.ones(2, 3, 8, 8))\n",
+        ("nn.Conv2d(…, stride=2) in self.skip passes",),
+    ),
+    "keys that are transposed in the wrong dimensions": (
+        "q, k = torch.ones(2, 4, 6, 8), torch.ones(2, 4, 6, 8)\ny = q @ k.transpose(1, 2)\n",
+        ("k.transpose(2, 3) passes, and gives (2, 4, 6, 6)",),
+    ),
     "numbers that are written into whole numbers": (
         "table = torch.full((4, 2), 0)\ntable[1] += torch.ones(2) * 0.5\n",
         ("table[1] of dtype float32 passes, and gives (2,)",),

@@ -15,6 +15,7 @@ from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced, without_hooks
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.layers import again
 from stablelint.runtime.crash.pure import only_computes
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import resolve
@@ -38,6 +39,29 @@ def turned(scene: Scene) -> Iterator[str]:
     yield from _passing(scene, 1, lambda node, given, _: _turned(node, given))
 
 
+def batched(scene: Scene) -> Iterator[str]:
+    """The same calls with one sample as a batch of one, where a convolution took it for that."""
+    made = again(scene)
+    called = (
+        [(layer, given) for _, layer, given in made.called if isinstance(layer, nn.modules.conv._ConvNd)]
+        if made is not None
+        else []
+    )
+    alone = any(
+        one.dim() == len(layer.kernel_size) + 1 for layer, given in called for one in tensors_in(given)
+    )
+    yield from () if not alone else _passing(scene, 0, lambda node, given, _: _as_batches(node, given))
+
+
+def _as_batches(node: ast.Call, given: list[Any]) -> Iterator[_Changed]:
+    for place, value in enumerate(given):
+        if isinstance(value, torch.Tensor) and value.dim() > 1:
+            text = ast.Call(ast.Attribute(node.args[place], "unsqueeze"), [ast.Constant(0)], [])
+            arguments = [*node.args[:place], text, *node.args[place + 1 :]]
+            values = [*given[:place], value.unsqueeze(0), *given[place + 1 :]]
+            yield ast.Call(node.func, arguments, []), values, ""
+
+
 def _passing(scene: Scene, least: int, changes: Callable[..., Iterable[_Changed]]) -> Iterator[str]:
     for frame in reversed(scene.frames):
         node = node_at(frame.site) if frame.mine else None
@@ -50,7 +74,7 @@ def _passing(scene: Scene, least: int, changes: Callable[..., Iterable[_Changed]
             continue
         for changed, values, behind in changes(node, given, frame):
             result = _result(called, values)
-            if result is not _FAILED and (least > 1 or _keeps_samples(result, frame, given)):
+            if result is not _FAILED and (least != 1 or _keeps_samples(result, frame, given)):
                 yield f"{ast.unparse(changed)}{behind} passes, in line {resolve(frame.site).row}"
 
 

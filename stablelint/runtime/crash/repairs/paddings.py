@@ -15,26 +15,27 @@ from torch.utils._pytree import tree_map_only
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.layers import Pass, again, outermost, repeated
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.layers import remade, settings_of
+from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.tensors.measure import tensors_in
 
-_PADDINGS = {"output_padding": (0, 1), "padding": range(8)}
+_SETTINGS = {"output_padding": (0, 1), "padding": range(8), "stride": (1, 2)}
 _FACTORS = (2, 3, 4, 8)
 _Called = tuple[nn.Module, Any, dict[str, Any]]
 
 
-def padded(scene: Scene) -> Iterator[str]:
-    """The changes of all layers of a kind that are alike, with which the failed call passes."""
-    call = failing(scene)
+def padded(scene: Scene) -> list[str]:
+    """The changes of layers with which the failed call passes: of what the program did not set, where that will do."""
+    call, found = failing(scene), list[tuple[bool, str]]()
     for place, value in enumerate(call.values) if call is not None else ():
         text = call.texts.get(id(value), "x") if call is not None else "x"
         made = _made_by(scene, scene.operand(value, text).name) if isinstance(value, torch.Tensor) else None
         if made is not None and call is not None:
-            yield from _passing(*made, partial(_fits, call, place))
-            return
-    if (found := outermost(scene)) is not None:
-        yield from _passing(found, "", lambda made: made.error is None)
+            found += _passing(*made, partial(_fits, call, place))
+    if not found and (whole := outermost(scene)) is not None:
+        found += _passing(whole, "", _ends_well)
+    unset = [text for was_unset, text in found if was_unset]
+    return unset or [text for _, text in found]
 
 
 def with_room(scene: Scene) -> Iterator[str]:
@@ -82,15 +83,17 @@ def _made_by(scene: Scene, text: str) -> tuple[_Called, str] | None:
     return ((module, given, {}), f" in {ast.unparse(node.func)}") if known else None
 
 
-def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Iterator[str]:
-    for setting, values in _PADDINGS.items():
+def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Iterator[tuple[bool, str]]:
+    """The first change of layers that are alike, and whether the setting had the value that it has of itself."""
+    for setting, values in _SETTINGS.items():
         alike: dict[Any, dict[str, nn.Module]] = defaultdict(dict)
         for path, layer in called[0].named_modules():
-            if isinstance(layer, nn.modules.conv._ConvNd) and path:
+            if isinstance(layer, nn.modules.conv._ConvNd):
                 alike[(type(layer), layer.kernel_size, layer.stride, layer.dilation, layer.padding)][path] = (
                     layer
                 )
-        for layers in alike.values():
+        single = [{path: one} for layers in alike.values() for path, one in layers.items() if len(layers) > 1]
+        for layers in (*alike.values(), *reversed(single)):
             for value in values:
                 others = {path: remade(one, setting, value) for path, one in layers.items()}
                 known = {path: one for path, one in others.items() if one is not None}
@@ -98,7 +101,8 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
                 first = next(iter(layers.values()))
                 if made is not None and settings_of(first).get(setting) != value and passes(made):
                     place = where or f" of {', '.join(layers)}"
-                    yield f"nn.{type(first).__name__}(…, {setting}={value}){place} passes"
+                    unset = set_by_itself(first, setting)
+                    yield unset, f"nn.{type(first).__name__}(…, {setting}={value}){place} passes"
                     return
 
 

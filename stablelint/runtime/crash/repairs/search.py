@@ -19,7 +19,7 @@ from torch import nn
 
 from stablelint.runtime.crash.repairs.calls import changes
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors
+from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors, is_elementwise
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_TRIED = 600
@@ -63,6 +63,12 @@ def repairs(call: Call, name: Name, goes_on: GoesOn, is_odd: IsOdd) -> list[Repa
     if all(one.kind == "shape" for one in search.found):
         twice.through(_second(call, name, search.other_errors))
     others = [one for one in search.found if one.kind != "shape"]
+    beside = [one for one in search.stuck if one.rank == 0 and one.kind == "wider"]
+    if all(one.rank > 0 for one in search.found) and is_elementwise(
+        call
+    ):  # what follows needs the same change
+        others = beside + others
+        search.found[:0] = beside
     tiers = (
         _plain(search.found), _plain(twice.found)[:1], others,
         _plain(search.stuck), _plain(twice.stuck)[:1], search.found, search.stuck,

@@ -18,6 +18,7 @@ from stablelint.runtime.tensors.measure import dtype_name
 Change = tuple[str, str, Call]  # its kind, how it is written, and the changed call
 Name = Callable[[int], str]  # what the value at a place is called
 
+_TWICE = re.compile(r"(\.transpose\(\d, \d\))\1")  # there and back
 _X = re.compile(r"\bx\b")  # in a template: the value that is changed
 SUMS = (operator.add, operator.iadd, torch.add, torch.Tensor.add)
 PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
@@ -25,6 +26,11 @@ _ELEMENTWISE = (
     *SUMS, operator.sub, operator.mul, operator.truediv, operator.isub, operator.imul, operator.itruediv,
     torch.sub, torch.mul, torch.div,
 )  # fmt: skip
+
+
+def is_elementwise(call: Call) -> bool:
+    """Whether a call is arithmetic, element by element."""
+    return call.function in _ELEMENTWISE
 
 
 def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
@@ -61,7 +67,8 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.given(place, made)
     else:
-        yield kind, _X.sub(lambda _: text, template), call.given(place, made)
+        written = _TWICE.sub("", _X.sub(lambda _: text, template))
+        yield kind, written, call.given(place, made)
 
 
 def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
