@@ -32,10 +32,15 @@ def _modules_in(module: ModuleInfo) -> frozenset[str]:
     asked = set(map(subject, calls(*_OF_MODULES)))
     moved = set(map(subject, calls(*_OF_MODULES_AND_TENSORS))) - asked
     run = {spelled(n.func) for n in calls()} if moved else set()
-    made = (n for n in nodes_below(module.source.tree, ast.Assign) if makes_module(n.value, module))
-    bound = {text for n in made for text in assigned(n)[0]}
     itself = {"self"} if _classes_of_modules(module) else set[str]()
-    return frozenset(asked | (moved & run) | bound | itself | trained_in(module)) - {""}
+    return frozenset(asked | (moved & run) | modules_made_in(module) | itself | trained_in(module)) - {""}
+
+
+@lru_cache(maxsize=1)
+def modules_made_in(module: ModuleInfo) -> frozenset[str]:
+    """What a file binds to a module that it makes of layers of torch or a class of its own."""
+    made = (n for n in nodes_below(module.source.tree, ast.Assign) if makes_module(n.value, module))
+    return frozenset(text for n in made for text in assigned(n)[0])
 
 
 def makes_module(node: ast.expr, module: ModuleInfo) -> bool:

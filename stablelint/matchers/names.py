@@ -127,6 +127,11 @@ def _values(tree: ast.AST) -> dict[str, list[tuple[ast.AST, ast.expr | None]]]:
     return found
 
 
+def values_in(name: str, tree: ast.AST) -> list[ast.expr]:
+    """What the assignments below a node bind a name to, those of a tuple to a tuple part by part."""
+    return [value for _, value in _values(tree).get(name, []) if value is not None]
+
+
 def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.expr] | None:
     """What a name was last taken out of before a node, and at which place: `h` of `out, h = rnn(x)`."""
     found = [node for node in _unpackings(root).get(name, []) if end(node) <= start(before)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import models_of, modules_in, runs_module, trained_in
+from stablelint.matchers.models import is_module_class, models_of, modules_in, runs_module, trained_in
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
@@ -78,10 +78,11 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded - {""}):
         return
     modal = _is_modal(module)
-    if not modal and (modal is False or (trains and not calls("step"))):
+    if modal is False or (trains and not calls("step")):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
     modules = modules_in(review) if trains else loaded - {""}
     for root in functions_of(review):
+        owner = next(ancestors(root, module.source.tree), None)
         for call in sorted(calls_in(root), key=start):
             loop = _turns(call, root)
             # What a loop that trains computes without a graph is a look at the training.
@@ -90,6 +91,8 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
             ):
                 continue
             off = graph_is_off(call, root)
+            if subject(call) == "self" and isinstance(owner, ast.ClassDef) and is_module_class(owner, module):
+                continue  # how a module runs its own layers is no evaluation
             if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
                 yield site_at(review, rule, call, shown=off and bool(modal))
                 break

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
-from stablelint.matchers.names import assigned_in, bound_to, carriers, parameters_of
+from stablelint.matchers.names import assigned_in, bound_to, carriers, parameters_of, values_in
 from stablelint.matchers.tree import (
     Loop,
     assigned,
@@ -96,7 +96,7 @@ def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 def is_begun_anew(kept: Kept) -> bool:
     """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
     last = kept.base.rpartition(".")[2]
-    return any(not mentions(n.value or n, last) for n in assigned_in(kept.base, kept.loop))
+    return any(not mentions(value, last) for value in values_in(kept.base, kept.loop))
 
 
 def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

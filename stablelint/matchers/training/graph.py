@@ -182,7 +182,8 @@ def _missing_graph(step: Step, review: Review) -> str | None:
     if loss is None:
         return None
     if not review.gradients.get(id(step.value)):
-        return _BARE if loss.op in LOSSES and _is_cut(loss, review) else None
+        off = loss.op in LOSSES and is_without_graph(step.node, step.root)
+        return _BARE if off and _is_cut(loss, review) else None
     if loss.op == VARIABLE:
         return _LEAF
     if loss.kind is not Kind.TENSOR:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import makes_module, modules_in, runs_module
+from stablelint.matchers.models import makes_module, modules_in, modules_made_in, runs_module
 from stablelint.matchers.names import (
     assigned_in,
     bound_to,
@@ -63,7 +63,9 @@ def double_into_float(review: Review, rule: Rule) -> Sites:
         for call in sorted(calls_in(root), key=start):
             given = call.args[:1] if runs_module(call, modules) else []
             for made in (one for node in given if (one := _Text(call, root, module).tensor(node))):
-                if made not in told:
+                copied = called(made) in _COPYING and not is_given(made, "dtype")
+                # Who writes a type of doubles knows of it: only of weights that are made here is the type known.
+                if made not in told and (copied or runs_module(call, modules_made_in(module))):
                     told.add(made)
                     yield site_at(review, rule, made, {"made": made}, kind=Kind.TENSOR)
 
