@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
 
 from torch import nn
-from torch.utils.data import DataLoader, Subset, TensorDataset
+from torch.utils.data import TensorDataset
 
-from stablelint.runtime.crash.deduced import is_builtin
-from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
+from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.provenance.scopes import (
+    Argument,
+    Scope,
+    Step,
+    creates,
+    field_of,
+    given_to,
+    innermost,
+    loaded,
+    makes,
+    method_of,
+    none_given,
+    part_of,
+)
 from stablelint.runtime.crash.provenance.statements import (
     END,
     assignment,
@@ -30,44 +42,9 @@ from stablelint.runtime.crash.provenance.statements import (
 )
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
-from stablelint.syntax.operations import having
 
 _MOST = 8  # places on one way
-_Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
 _Picks = tuple[int | str, ...]  # which part of a tuple or a dict is meant, the outermost first
-
-
-def _none_given(_: str) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where an expression stands: its code, the values of names there as far as they are known, and what it was given."""
-
-    code: CodeType
-    names: dict[str, Any]
-    before: int = END  # the row above which assignments count
-    argument: _Argument = field(default=_none_given)
-
-    def at(self, node: ast.expr) -> Location:
-        """The place of an expression."""
-        return Location.of(node, self.code.co_filename)
-
-    def whole(self, node: ast.expr) -> Location:
-        """The place of the assignment whose value an expression is, or else its own."""
-        tree = parse_file(self.code.co_filename)
-        found = (one for one in ast.walk(tree or node) if isinstance(one, ast.Assign) and one.value is node)
-        statement = next(found, None)
-        return self.at(node) if statement is None else located(statement, self.code.co_filename)
-
-
-class Step(NamedTuple):
-    """A place on the way of a value, and the expression there that gave it, as far as it is one."""
-
-    at: Location
-    value: ast.expr | None
-    scope: Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +81,7 @@ class Origins:
         """The steps back to a named size in the call that creates a tensor, through sums and views of it."""
         node, scope = step.value, step.scope
         calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
-        for call in (one for one in calls if _creates(one, scope)):
+        for call in (one for one in calls if creates(one, scope)):
             for name in (one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name)):
                 yield from self._behind(name, scope)
                 return
@@ -128,7 +105,7 @@ class Origins:
     def of_setting(self, module: nn.Module, name: str) -> tuple[Location, ...]:
         """The places that gave a module what it was made with under a name; nothing where it is written out there."""
         call, scope = self._made(module) or (None, None)
-        if not isinstance(call, ast.Call) or scope is None or not _makes(call, scope, type(module)):
+        if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(module)):
             return ()
         given = given_by_name(call, scope.names, type(module)).get(name)
         return _told(self._behind(given, replace(scope, before=call.lineno))) if given is not None else ()
@@ -146,9 +123,7 @@ class Origins:
                     islice(self._behind_name(key, replace(self._scope(frame), before=END), ()), _MOST)
                 )
                 for step in (one for one in reversed(steps) if one.value is not None):
-                    return (
-                        _innermost(step.value, step.scope, type(module)) if step.value is not None else None
-                    )
+                    return innermost(step.value, step.scope, type(module)) if step.value is not None else None
         return None
 
     def _on_path(self, owner: nn.Module, steps: list[str]) -> tuple[ast.expr, Scope] | None:
@@ -160,10 +135,10 @@ class Origins:
             value = getattr(found[0], "value", None) if found is not None else None
             if found is not None and isinstance(value, ast.expr):
                 best = value, self._method(owner, found[1])
-            elif best is not None and (part := _part_of(best[0], step)) is not None:
+            elif best is not None and (part := part_of(best[0], step)) is not None:
                 best = part, best[1]
             elif best is not None and place == len(steps) - 1:
-                best = _innermost(*best, type(child))
+                best = innermost(*best, type(child))
             owner = child
         return best
 
@@ -172,7 +147,7 @@ class Origins:
         match node:
             case ast.Name(name):
                 yield from self._behind_name(name, scope, picks)
-            case ast.Attribute(inner, name) if (found := _field(inner, name, scope)) is not None:
+            case ast.Attribute(inner, name) if (found := field_of(inner, name, scope)) is not None:
                 owner, statement, code = found
                 yield from self._from(statement, self._method(owner, code), name, picks)
             case ast.Subscript(inner, ast.Constant(int() | str() as key)):
@@ -186,13 +161,13 @@ class Origins:
                     if isinstance(text, ast.Constant) and text.value == picks[0]:
                         yield from self._part(entry, scope, picks[1:])
             case ast.Call(ast.Name("len"), [inner]) if (
-                counted := _method_of(inner, "__len__", scope)
+                counted := method_of(inner, "__len__", scope)
             ) is not None:
                 yield from self._returned(*counted, picks)
             case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
                 yield from self._behind(inner, scope, picks)
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:
-                yield from self._returned(*called, picks, _given(node, called, scope))
+                yield from self._returned(*called, picks, given_to(node, called, scope))
 
     def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
@@ -211,9 +186,9 @@ class Origins:
             and tree is not None
             and (default := default_of(tree, scope.code, name)) is not None
         ):
-            yield from self._part(default, replace(scope, argument=_none_given), picks)
+            yield from self._part(default, replace(scope, argument=none_given), picks)
         if statement is None and tree is not None and name not in inspect.getargs(scope.code).args:
-            statement, scope = last_in(tree, name), replace(scope, argument=_none_given)
+            statement, scope = last_in(tree, name), replace(scope, argument=none_given)
         if statement is not None:
             yield from self._from(statement, scope, name, picks)
 
@@ -241,7 +216,7 @@ class Origins:
             case ast.Call(ast.Name("zip"), parts) if picks and picks[0] in range(len(parts)):
                 yield from self._behind_item(parts[int(picks[0])], scope, picks[1:])
                 return
-        data, collate = _loaded(source, scope.names)
+        data, collate = loaded(source, scope.names)
         if isinstance(collate, FunctionType) and not is_library(collate.__code__.co_filename):
             yield from self._returned(collate, None, picks)
         elif isinstance(data, TensorDataset) and picks and picks[0] in range(len(data.tensors)):
@@ -254,7 +229,7 @@ class Origins:
             yield from self._behind(source, scope, picks)
 
     def _returned(
-        self, function: FunctionType, owner: object, picks: _Picks, argument: _Argument = _none_given
+        self, function: FunctionType, owner: object, picks: _Picks, argument: Argument = none_given
     ) -> Iterator[Step]:
         """What a function of the program returns or yields, and what is behind that."""
         tree, code = parse_file(function.__code__.co_filename), function.__code__
@@ -276,10 +251,10 @@ class Origins:
 
         def argument(name: str) -> tuple[ast.expr, Scope] | None:
             call, scope = (code.co_name == "__init__" and self._made(owner)) or (None, None)
-            if not isinstance(call, ast.Call) or scope is None or not _makes(call, scope, type(owner)):
+            if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(owner)):
                 return None
             made = inspect.getattr_static(type(owner), "__init__", None)
-            return _given(call, (made, owner), scope)(name) if isinstance(made, FunctionType) else None
+            return given_to(call, (made, owner), scope)(name) if isinstance(made, FunctionType) else None
 
         kind = owner if isinstance(owner, type) else type(owner)
         defined = inspect.getattr_static(kind, code.co_name, None)
@@ -296,7 +271,7 @@ class Origins:
         node, value = node_at(outer.site), frame.frame.f_locals.get(name)
         called = callee(node.func, outer.names) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Call) and called is not None and called[0].__code__ is frame.site.code:
-            found = _given(node, called, self._scope(outer))(name)
+            found = given_to(node, called, self._scope(outer))(name)
             if found is not None:
                 return found
         same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
@@ -307,86 +282,9 @@ def _told(steps: Iterable[Step]) -> tuple[Location, ...]:
     return tuple(dict.fromkeys(one.at for one in islice(steps, _MOST)))
 
 
-def _creates(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call makes a tensor of the sizes that it is given."""
-    called = value_of(call.func, scope.names)
-    return is_builtin(called) and called.__name__ in having("create")
-
-
 def _gives(node: ast.AST) -> bool:
     return isinstance(node, ast.Return | ast.Yield) and node.value is not None
 
 
 def _modules_of(frame: Frame) -> Iterator[nn.Module]:
     yield from (one for one in frame.frame.f_locals.values() if isinstance(one, nn.Module))
-
-
-def _field(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST, CodeType] | None:
-    """The object of an attribute, or the class of which it was made, and the statement there that gave it."""
-    owner = _object(inner, scope)
-    found = in_class(owner, name) if owner is not UNKNOWN else None
-    return (owner, *found) if found is not None else None
-
-
-def _object(node: ast.expr, scope: Scope) -> Any:
-    """The value of an expression, or the class of which it was made."""
-    found = value_of(node, scope.names)
-    if found is UNKNOWN and isinstance(node, ast.Name):
-        made = getattr(assignment(scope.code, node.id, scope.before), "value", None)
-        kind = value_of(made.func, scope.names) if isinstance(made, ast.Call) else UNKNOWN
-        return kind if isinstance(kind, type) else UNKNOWN
-    return found
-
-
-def _method_of(inner: ast.expr, name: str, scope: Scope) -> tuple[FunctionType, object] | None:
-    """A method of the object that an expression is."""
-    owner = _object(inner, scope)
-    return callee(ast.Attribute(ast.Name("owner"), name), {"owner": owner}) if owner is not UNKNOWN else None
-
-
-def _given(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> _Argument:
-    """What a call gives for each argument."""
-    function, owner = called
-    bound = function if owner is None or isinstance(owner, type) else function.__get__(owner)
-    given = given_by_name(call, scope.names, bound)
-
-    def argument(name: str) -> tuple[ast.expr, Scope] | None:
-        return (given[name], scope) if name in given and not isinstance(given[name], ast.Starred) else None
-
-    return argument
-
-
-def _part_of(value: ast.expr, step: str) -> ast.expr | None:
-    """The argument of a written-out call or list that holds layers in a row."""
-    match value:
-        case ast.Call(_, [ast.List(parts)]) | ast.Call(_, parts) if step.isdigit() and int(step) < len(parts):
-            plain = not any(isinstance(one, ast.Starred) for one in parts)
-            return parts[int(step)] if plain and isinstance(parts[int(step)], ast.Call) else None
-    return None
-
-
-def _makes(call: ast.Call, scope: Scope, kind: type) -> bool:
-    """Whether a call is one of a class."""
-    return value_of(call.func, scope.names) is kind
-
-
-def _innermost(value: ast.expr, scope: Scope, kind: type) -> tuple[ast.expr, Scope]:
-    """The one call of a class within an expression, or all of it."""
-    calls = [one for one in ast.walk(value) if isinstance(one, ast.Call) and _makes(one, scope, kind)]
-    return (calls[0] if len(calls) == 1 else value), scope
-
-
-def _loaded(source: ast.expr, names: dict[str, Any]) -> tuple[Any, Any]:
-    """The data set of a loader, or its class, and what collates its samples."""
-    loader, data, collate = value_of(source, names), None, None
-    if isinstance(loader, DataLoader):
-        data, collate = loader.dataset, loader.collate_fn
-    elif isinstance(source, ast.Call) and value_of(source.func, names) is DataLoader and source.args:
-        given = {one.arg: value_of(one.value, names) for one in source.keywords}
-        first = source.args[0]
-        data, collate = value_of(first, names), given.get("collate_fn")
-        if data is UNKNOWN and isinstance(first, ast.Call):
-            data = value_of(first.func, names)
-    while isinstance(data, Subset):
-        data = data.dataset
-    return data, collate

@@ -1,0 +1,131 @@
+"""Scopes: where an expression stands in the source, and what is known of its names there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from torch.utils.data import DataLoader, Subset
+
+from stablelint.runtime.crash.deduced import is_builtin
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
+from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
+from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
+from stablelint.syntax.operations import having
+
+Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
+
+
+def none_given(_: str) -> None:
+    """Nothing is known of any argument."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an expression stands: its code, the values of names there as far as they are known, and what it was given."""
+
+    code: CodeType
+    names: dict[str, Any]
+    before: int = END  # the row above which assignments count
+    argument: Argument = field(default=none_given)
+
+    def at(self, node: ast.expr) -> Location:
+        """The place of an expression."""
+        return Location.of(node, self.code.co_filename)
+
+    def whole(self, node: ast.expr) -> Location:
+        """The place of the assignment whose value an expression is, or else its own."""
+        tree = parse_file(self.code.co_filename)
+        found = (one for one in ast.walk(tree or node) if isinstance(one, ast.Assign) and one.value is node)
+        statement = next(found, None)
+        return self.at(node) if statement is None else located(statement, self.code.co_filename)
+
+
+class Step(NamedTuple):
+    """A place on the way of a value, and the expression there that gave it, as far as it is one."""
+
+    at: Location
+    value: ast.expr | None
+    scope: Scope
+
+
+def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> Argument:
+    """What a call gives for each argument."""
+    function, owner = called
+    bound = function if owner is None or isinstance(owner, type) else function.__get__(owner)
+    given = given_by_name(call, scope.names, bound)
+
+    def argument(name: str) -> tuple[ast.expr, Scope] | None:
+        return (given[name], scope) if name in given and not isinstance(given[name], ast.Starred) else None
+
+    return argument
+
+
+def part_of(value: ast.expr, step: str) -> ast.expr | None:
+    """The argument of a written-out call or list that holds layers in a row."""
+    match value:
+        case ast.Call(_, [ast.List(parts)]) | ast.Call(_, parts) if step.isdigit() and int(step) < len(parts):
+            plain = not any(isinstance(one, ast.Starred) for one in parts)
+            return parts[int(step)] if plain and isinstance(parts[int(step)], ast.Call) else None
+    return None
+
+
+def makes(call: ast.Call, scope: Scope, kind: type) -> bool:
+    """Whether a call is one of a class."""
+    return value_of(call.func, scope.names) is kind
+
+
+def innermost(value: ast.expr, scope: Scope, kind: type) -> tuple[ast.expr, Scope]:
+    """The one call of a class within an expression, or all of it."""
+    calls = [one for one in ast.walk(value) if isinstance(one, ast.Call) and makes(one, scope, kind)]
+    return (calls[0] if len(calls) == 1 else value), scope
+
+
+def loaded(source: ast.expr, names: dict[str, Any]) -> tuple[Any, Any]:
+    """The data set of a loader, or its class, and what collates its samples."""
+    loader, data, collate = value_of(source, names), None, None
+    if isinstance(loader, DataLoader):
+        data, collate = loader.dataset, loader.collate_fn
+    elif isinstance(source, ast.Call) and value_of(source.func, names) is DataLoader and source.args:
+        given = {one.arg: value_of(one.value, names) for one in source.keywords}
+        first = source.args[0]
+        data, collate = value_of(first, names), given.get("collate_fn")
+        if data is UNKNOWN and isinstance(first, ast.Call):
+            data = value_of(first.func, names)
+    while isinstance(data, Subset):
+        data = data.dataset
+    return data, collate
+
+
+def _object(node: ast.expr, scope: Scope) -> Any:
+    """The value of an expression, or the class of which it was made."""
+    found = value_of(node, scope.names)
+    if found is UNKNOWN and isinstance(node, ast.Name):
+        made = getattr(assignment(scope.code, node.id, scope.before), "value", None)
+        kind = value_of(made.func, scope.names) if isinstance(made, ast.Call) else UNKNOWN
+        return kind if isinstance(kind, type) else UNKNOWN
+    return found
+
+
+def method_of(inner: ast.expr, name: str, scope: Scope) -> tuple[FunctionType, object] | None:
+    """A method of the object that an expression is."""
+    owner = _object(inner, scope)
+    return callee(ast.Attribute(ast.Name("owner"), name), {"owner": owner}) if owner is not UNKNOWN else None
+
+
+def field_of(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST, CodeType] | None:
+    """The object of an attribute, or the class of which it was made, and the statement there that gave it."""
+    owner = _object(inner, scope)
+    found = in_class(owner, name) if owner is not UNKNOWN else None
+    return (owner, *found) if found is not None else None
+
+
+def creates(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call makes a tensor of the sizes that it is given."""
+    called = value_of(call.func, scope.names)
+    return is_builtin(called) and called.__name__ in having("create")
