@@ -20,7 +20,7 @@ from stablelint.analysis.files.handing import (
     handed_on,
     settle,
 )
-from stablelint.analysis.files.options import options_in, yields_options
+from stablelint.analysis.files.options import options_by_decorator, options_in, yields_options
 from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
@@ -35,7 +35,7 @@ from stablelint.analysis.files.reading import (
 from stablelint.analysis.files.sights import Sights
 from stablelint.syntax.names import called_name, imported_module, imported_names, last_name
 from stablelint.syntax.sieve import Glance
-from stablelint.syntax.signatures import parameters
+from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
@@ -82,6 +82,12 @@ class FunctionInfo:
     def outline(self) -> Outline:
         """Its size and what it can return."""
         return outline_of(self.node, self.module.may_yield)
+
+    @cached_property
+    def defaults(self) -> list[tuple[ast.arg, ast.expr]]:
+        """The parameters that need not be given, with what they are then."""
+        by_decorator = [] if isinstance(self.node, ast.Lambda) else options_by_decorator(self.node)
+        return [*by_decorator, *defaults_of(self.node)]
 
     @cached_property
     def yields_options(self) -> bool:

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.reading import statements_of
+from stablelint.syntax.names import last_name
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import nodes_below
 
 PARSING = frozenset({"parse_args", "parse_known_args"})
@@ -32,6 +34,26 @@ def options_in(tree: ast.Module) -> ast.ClassDef | None:
             made.body.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], default), default))
     made.lineno, made.col_offset = 1, 0
     return ast.fix_missing_locations(made)
+
+
+def options_by_decorator(
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters of a command to which a decorator gives a default: `@click.option("--eps", default=1e-6)`."""
+    given = {parameter.arg: parameter for parameter in parameters(function.args)}
+    for decorator in function.decorator_list:
+        if isinstance(decorator, ast.Call) and last_name(decorator.func) == "option":
+            named = {keyword.arg: keyword.value for keyword in decorator.keywords}
+            default, parameter = _default(named), given.get(_parameter(decorator.args))
+            if parameter is not None and default is not None:
+                yield parameter, default
+
+
+def _parameter(names: list[ast.expr]) -> str:
+    """The parameter that an option of click sets: one that is named, or by the option."""
+    texts = [name.value for name in names if isinstance(name, ast.Constant) and isinstance(name.value, str)]
+    plain = [text for text in texts if not text.startswith("-")]
+    return plain[0] if plain else _attribute(names, None)
 
 
 def yields_options(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -345,13 +345,13 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
 def settings(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
     """What the parameters that have a default stand for where nobody is seen to call: a caller may pass anything."""
     inner = quiet_frame(function.module, frame)
-    return {p.arg: _setting(function, p, default, inner) for p, default in defaults_of(function.node)}
+    return {p.arg: _setting(function, p, default, inner) for p, default in function.defaults}
 
 
 def setting(function: FunctionInfo, name: str, frame: Frame) -> Value | None:
     """What one of them stands for."""
     inner = quiet_frame(function.module, frame)
-    known = ((p, default) for p, default in defaults_of(function.node) if p.arg == name)
+    known = ((p, default) for p, default in function.defaults if p.arg == name)
     return next((_setting(function, p, default, inner) for p, default in known), None)
 
 

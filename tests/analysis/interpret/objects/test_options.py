@@ -101,3 +101,20 @@ def test_hyperparameters_that_are_set_anew_are_not(tmp_path: Path) -> None:
         + "\n    def cool(self):\n        self.hparams.temperature = 0.0\n"
     )
     assert statuses(tmp_path, code, elsewhere=True) == [Status.UNGUARDED]
+
+
+COMMAND = (
+    "import click\n\n"
+    "@click.command()\n"
+    "@click.option('--temperature', '-t', default=0.07)\n"
+    "@click.option('--first-alpha', 'alpha', default=0.0)\n"
+    "@click.option('--steps', type=int, required=True)\n"
+    "def main(temperature, alpha, steps):\n"
+    "    return torch.rand(3) / {}\n"
+)
+
+
+def test_options_of_a_command_are_assumed_to_keep_their_defaults(tmp_path: Path) -> None:
+    assert statuses(tmp_path, COMMAND.format("temperature"), elsewhere=True) == [Status.ASSUMED]
+    assert statuses(tmp_path, COMMAND.format("alpha"), elsewhere=True) == [Status.VIOLATED]
+    assert statuses(tmp_path, COMMAND.format("steps"), elsewhere=True) == [Status.UNGUARDED]
