@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import torch
@@ -20,7 +21,8 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.tensors.measure import tensors_in
 
 _SETTINGS = {"output_padding": (0, 1), "padding": range(8), "stride": (1, 2)}
-_FACTORS = (2, 3, 4, 8)
+_FACTORS = (2, 3, 4)
+_SECONDS = 5.0  # after which no further pass is begun
 _Called = tuple[nn.Module, Any, dict[str, Any]]
 
 
@@ -49,7 +51,10 @@ def with_room(scene: Scene) -> Iterator[str]:
     if smaller is not None and _ends_well(again(scene, {path: smaller})):
         yield f"nn.{type(layer).__name__}(…, kernel_size={room}) of {path or type(layer).__name__} passes"
     model, args, kwargs = found
+    until = monotonic() + _SECONDS
     for factor in _FACTORS:
+        if monotonic() > until:
+            return
         larger = tree_map_only(torch.Tensor, partial(_scaled, factor), args)
         if _ends_well(repeated(model, larger, kwargs)):
             sizes = next((one.shape[2:] for one in tensors_in(larger)), ())
@@ -85,6 +90,7 @@ def _made_by(scene: Scene, text: str) -> tuple[_Called, str] | None:
 
 def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Iterator[tuple[bool, str]]:
     """The first change of layers that are alike, and whether the setting had the value that it has of itself."""
+    until = monotonic() + _SECONDS
     for setting, values in _SETTINGS.items():
         alike: dict[Any, dict[str, nn.Module]] = defaultdict(dict)
         for path, layer in called[0].named_modules():
@@ -94,7 +100,7 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
                 )
         single = [{path: one} for layers in alike.values() for path, one in layers.items() if len(layers) > 1]
         for layers in (*alike.values(), *reversed(single)):
-            for value in values:
+            for value in values if monotonic() < until else ():
                 others = {path: remade(one, setting, value) for path, one in layers.items()}
                 known = {path: one for path, one in others.items() if one is not None}
                 made = repeated(*called, known) if len(known) == len(others) else None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from time import monotonic
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_LAYERS = 6
+_SECONDS = 5.0  # after which no further pass is begun
 _PARTS = (2, 3, 4)  # into which the output of a layer is cut
 _NEAREST = 3  # layers before a view
 
@@ -93,8 +95,10 @@ def _takes(layer: nn.Module, given: Any) -> bool:
 
 def _downstream(scene: Scene, first: Resized) -> list[Resized]:
     """The failing layer, and those behind it of the same size, made anew until the pass ends well."""
-    changes = {first.path: first}
+    changes, until = {first.path: first}, monotonic() + _SECONDS
     for _ in range(_MOST_LAYERS):
+        if monotonic() > until:
+            return []
         made = again(scene, {path: one.layer for path, one in changes.items()})
         if made is None or not made.called:
             return []
@@ -130,7 +134,10 @@ def _of_elements(scene: Scene, made: Pass) -> list[Resized]:
 
 def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fraction) -> list[Resized]:
     """The last of some layers that gives so many times what it gave, with which the pass ends well."""
+    until = monotonic() + _SECONDS
     for path, layer, given in reversed(layers):
+        if monotonic() > until:
+            return []
         for name, size in sizes_of(layer).items():
             wider = size * factor if type(size) is int else Fraction(1, 2)
             other = remade(layer, name, int(wider)) if wider.denominator == 1 and wider != size else None
