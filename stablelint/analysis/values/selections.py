@@ -12,11 +12,11 @@ from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
 from stablelint.analysis.values.views import COPIES, is_opaque, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
-from stablelint.syntax.operations import VIEWS, having
+from stablelint.syntax.operations import CUTS, VIEWS, having
 
 _DEPTH = 12
 # Applied to each element, or along each row that was selected: of nothing they make nothing.
-_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | having("elementwise", "row", "running")
+_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | CUTS.keys() | having("elementwise", "row", "running")
 _OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)

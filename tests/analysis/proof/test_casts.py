@@ -176,3 +176,8 @@ def test_an_array_of_float16_holds_no_smaller_numbers_either(made: str) -> None:
     code = f"import numpy as np\ndef f(x: np.ndarray):\n    return torch.log(torch.tensor({made}))\n"
     assert proved(code) == []
     assert [rule for _, rule in proved(code.replace("float16", "float32"))] == ["SL101"]
+
+
+def test_a_test_in_place_leaves_the_type_that_is_there() -> None:
+    code = "def f(x, y):\n    x.gt_(0)\n    torch.clamp(y, 3, -2, out=x)\n    return torch.sqrt(x)\n"
+    assert proved(code) == []

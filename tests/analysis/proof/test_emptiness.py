@@ -341,6 +341,13 @@ def test_the_sum_of_what_may_be_empty_may_be_zero(body: str) -> None:
     assert "SL102" in [rule for _, rule in open_(head + body)]
 
 
+@pytest.mark.parametrize("cut", ["int()", "long()", "to(torch.int32)"])
+def test_a_selection_that_is_cut_to_whole_numbers_may_be_empty_all_the_same(cut: str) -> None:
+    code = f"def f(x: torch.Tensor):\n    y = (x{{}}.abs() + 1).{cut}\n    return 1 / y.sum()\n"
+    assert (3, "SL102") in open_(code.format("[x > 3]"))
+    assert open_(code.format("")) == []
+
+
 @pytest.mark.parametrize("product", ["y @ y.T", "torch.dot(y, y)", "torch.einsum('i,i->', y, y)"])
 def test_a_product_of_what_was_selected_is_0_where_that_is_nothing(product: str) -> None:
     assert open_(f"def f(x: torch.Tensor):\n    y = x[x > 0.5]\n    return torch.log({product})\n")

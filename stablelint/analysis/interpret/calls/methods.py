@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from stablelint.analysis.interpret.calls.functions import apply_operation, call_named, name_operands
 from stablelint.analysis.interpret.calls.opaque import opaque
@@ -81,7 +82,7 @@ def call_method(
         operands = arrays.operands_of(operation.name, operands, frame)
     result = apply_operation(operation.name, operands, node, frame)
     if in_place:
-        result = held(result, receiver, node, frame)
+        result = held(result, replace(receiver, kind=Kind.TENSOR), node, frame)
         _store(node, attr, receiver, result, frame)
     return result
 
