@@ -22,7 +22,7 @@ from stablelint.matchers.models import modules_in, runs_module
 from stablelint.matchers.names import (
     bound_anywhere,
     bound_to,
-    functions_of,
+    functions_naming,
     made_by,
     parameters_of,
     qualified,
@@ -67,7 +67,8 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
     """`nn.MSELoss(output, target)`, `nn.Sigmoid(self.fc(x))`: the module is built where its result is meant."""
     held = review.of_body and review.module.mentions(*_PAIRING, *_ACTIVATIONS)
     kept = _classes_kept(review.module) if held else {}
-    for root in functions_of(review) if held else ():
+    names = (text.rpartition(".")[2] for text in kept)
+    for root in functions_naming(review, *_PAIRING, *_ACTIVATIONS, *names) if held else ():
         if getattr(root, "name", "") == "__init__":
             continue
         bound = {n.id for n in nodes_in(root, ast.Name) if isinstance(n.ctx, ast.Store)} - kept.keys()
