@@ -64,9 +64,9 @@ def _unscaled(operand: Value) -> Value | None:
             break
         first, second = total.operands.values()
         counted, scale = (second, first) if second.interval.contains(0.0) else (first, second)
-        least = 1 / scale.interval.hi if total.op == "div" and scale is second else scale.interval.lo
         if not scale.interval.lo > 0:
             return None
+        least = 1 / scale.interval.hi if total.op == "div" and scale is second else scale.interval.lo
         is_count = scale.interval.integral and not scale.is_constant
         share *= 1.0 if is_count else least
         total = stripped(counted)

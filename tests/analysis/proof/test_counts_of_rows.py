@@ -59,3 +59,8 @@ def test_a_positive_share_of_a_count_is_positive(count: str) -> None:
 )
 def test_of_another_multiple_a_count_says_nothing(count: str) -> None:
     assert (3, "SL101") in open_(SCALED.format(count))
+
+
+def test_a_count_may_be_divided_by_what_is_negative() -> None:
+    code = "def f(x: torch.Tensor):\n    return 1 / ((x == x.max()).sum() / torch.where(x < 0, x, -1))\n"
+    assert (2, "SL102") in [*proved(code), *open_(code)]
