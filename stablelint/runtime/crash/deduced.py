@@ -121,6 +121,11 @@ def value_without_elements(node: ast.expr, scope: dict[str, Any]) -> Any:
             return slice(*(None if one is None else value_without_elements(one, scope) for one in bounds))
         case ast.Subscript(value, index):
             return value_without_elements(value, scope)[value_without_elements(index, scope)]
+        case ast.Attribute(value, name) if value_of(node, scope) is UNKNOWN:
+            owner = value_without_elements(value, scope)
+            if isinstance(owner, torch.Tensor) or type(owner).__module__ == "torch.return_types":
+                return getattr(owner, name)
+            raise LookupError
         case ast.Call(function, arguments, keywords):
             given = [value_without_elements(one, scope) for one in arguments]
             return _called(

@@ -6,28 +6,33 @@ Nothing here knows a message. The values are those that the frame holds, and wha
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import goes_on
+from stablelint.runtime.crash.repairs.otherwise import Parts, along_others, made_otherwise, with_others
 from stablelint.runtime.crash.repairs.outer import batched, rearranged, turned
 from stablelint.runtime.crash.repairs.paddings import padded
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import SUMS
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
 _NAMED = 3  # of those that have a size
@@ -37,7 +42,9 @@ def tried(scene: Scene) -> list[Repair]:
     """The changes that make the failed call pass, as the program would write them."""
     try:
         call = failing(scene)
-        return _repairs_of(scene, call) if call is not None else []
+        if call is None or call.function is TensorDataset:  # samples are neither cut nor turned
+            return []
+        return _repairs_of(scene, call)
     except Exception:  # a search that fails must not cost what is known
         return []
 
@@ -98,6 +105,8 @@ def advised(scene: Scene) -> Advice:
         return Advice(())
     if outer := tuple(rearranged(scene)):
         return Advice(outer)
+    if made := _otherwise(scene, along_others):
+        return Advice(made)
     found = tried(scene)
     if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
         return Advice(outer)
@@ -105,11 +114,13 @@ def advised(scene: Scene) -> Advice:
         others = (one.told for one in found if one.kind != "setting")
         return Advice((sizes.advice, *others), sizes.because, sizes.places)
     if not found or found[0].resized is not None:
-        if outer := tuple(turned(scene)):
+        if outer := tuple(turned(scene)) or _otherwise(scene, with_others):
             return Advice(outer)
         meets = found and (found[0].kind == "shape" or _sums(scene))
         if meets and (outer := tuple(padded(scene))):
             return Advice(outer)
+        if found and found[0].kind == "layer":
+            return _projected(scene, found)
         if found:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
@@ -120,6 +131,34 @@ def _sums(scene: Scene) -> bool:
     """Whether what failed is a sum, as of two branches of a network."""
     call = failing(scene)
     return call is not None and call.function in SUMS
+
+
+def _otherwise(scene: Scene, parts: Callable[[ast.expr, Frame], Parts]) -> tuple[str, ...]:
+    """The statements that made operands, written otherwise, with which the failed call passes."""
+    try:
+        call = failing(scene)
+        return tuple(islice(made_otherwise(scene, call, parts), _NAMED)) if call is not None else ()
+    except Exception:  # a search that fails must not cost what is known
+        return ()
+
+
+def _projected(scene: Scene, found: list[Repair]) -> Advice:
+    """The layer for the shorter branch of a sum: what its function was given, or a module without parameters gave."""
+    assert scene.user is not None
+    because, places, short = list[str](), list[tuple[str, Location]](), list[Repair]()
+    for one in found:
+        layer, _, branch = one.text.rpartition(" of ")
+        node = ast.parse(branch, mode="eval").body
+        module = value_of(node.func, scene.user.names) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Name) and node.id in inspect.getargs(scene.user.site.code).args:
+            short.append(one)
+        elif isinstance(node, ast.Call) and isinstance(module, nn.Module) and not [*module.parameters()]:
+            name = ast.unparse(node.func)
+            short.append(replace(one, text=f"{layer} in place of {name}"))
+            because.append(f"{name} is {kind_of(module)}, which has no weights")
+            places += [(f"{name} is made here", at) for at in scene.origins.of_module(module)]
+    likely = short if len(short) == 1 else found
+    return Advice(tuple(one.told for one in likely), tuple(because), tuple(places))
 
 
 def _of_size(scene: Scene, found: list[Repair]) -> Advice:

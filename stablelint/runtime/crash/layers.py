@@ -91,6 +91,12 @@ def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass |
     return repeated(*found, others) if found is not None else None
 
 
+def fails_again(scene: Scene) -> bool:
+    """Whether the pass fails once more where nothing is changed: else its layers are not the reason."""
+    made = again(scene)
+    return made is not None and made.error is not None
+
+
 def repeated(
     model: nn.Module, args: Any, kwargs: dict[str, Any], others: Mapping[str, nn.Module] | None = None
 ) -> Pass | None:

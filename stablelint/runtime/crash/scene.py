@@ -19,7 +19,7 @@ from stablelint.runtime.crash.frame import Frame, frames_of
 from stablelint.runtime.crash.provenance.origins import Origins
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.trail import Trail
-from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.program.frames import parse_file, resolve
 from stablelint.runtime.program.location import Location
 
 _PYTHON = sysconfig.get_path("stdlib")
@@ -60,6 +60,15 @@ class Scene:
             if isinstance(node, ast.For)
             else resolve(self.user.site)
         )
+
+    @property
+    def statement(self) -> ast.stmt | None:
+        """The statement of the program that failed."""
+        at = self.location
+        tree = parse_file(at.filename) if at is not None else None
+        found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
+        within = [one for one in found if at is not None and one.lineno <= at.row <= (one.end_lineno or 0)]
+        return max(within, key=lambda one: one.lineno, default=None)
 
     @property
     def module(self) -> nn.Module | None:

@@ -448,6 +448,53 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         "strict=False",
     ),
     Crash(
+        "a state of other sizes, and keys that may differ",
+        TRAIN
+        + "state = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 5)).state_dict()\n"
+        + "model.load_state_dict(state, strict=False)\n",
+        "state",
+        ("2.weight is [5, 16] in the state and [3, 16] in Sequential", "and no other sizes"),
+        "leave 2.weight, 2.bias out of the state",
+    ),
+    Crash(
+        "doubles written into a table",
+        HEAD
+        + "import numpy as np\ndef ranks(n):\n    return np.arange(n) / n\n"
+        + "table, rows = torch.zeros(9), torch.tensor([1, 2])\ntable[rows] = torch.from_numpy(ranks(2))\n",
+        "dtype",
+        (
+            "table is float32, and is given values of float64",
+            "the values come from here np.arange(n) / n",
+            "NumPy computes in float64",
+        ),
+        "torch.from_numpy(ranks(2)).to(table.dtype)",
+    ),
+    Crash(
+        "one-hot rows of what is computed",
+        HEAD
+        + "class Columns:\n    def __init__(self, **held):\n        self.held = held\n"
+        + "    def __getattr__(self, name):\n        return self.held[name]\n"
+        + "columns = Columns(day=torch.ones(3))\nF.one_hot(columns.day, 7)\n",
+        "dtype",
+        ("columns.day is of another dtype",),
+        "columns.day.long(), if it holds whole numbers",
+    ),
+    Crash(
+        "one of several views written in place",
+        HEAD + "x = torch.ones(4, 2, requires_grad=True) * 2\nleft, right = x.unbind(1)\nright -= 0.5\n",
+        "in-place",
+        ("right is a view that unbind gave",),
+        "right = right - 0.5",
+    ),
+    Crash(
+        "weighted losses that are not added up",
+        TRAIN
+        + "loss = F.mse_loss(model(inputs), torch.ones(8, 3), reduction='none') / 24\nloss.backward()\n",
+        "no-scalar",
+        ("loss (8, 3) is not one number",),
+        "loss.sum().backward(), if its numbers are weighted and the weights add up to 1",
+    ),
+    Crash(
         "a state of another model",
         TRAIN + "model.load_state_dict({'head': torch.ones(3)})\n",
         "state",

@@ -97,6 +97,23 @@ def test_what_is_on_meta_has_no_numbers(tmp_path: Path) -> None:
     assert not any(".to('meta')" in one for one in found.advice)
 
 
+def test_a_default_device_that_stays_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import torch\ndef count():\n    torch.set_default_device('meta')\n    return torch.ones(3).numel()\n"
+        "x = torch.ones(1, 2)\ncount()\ntorch.nn.Linear(2, 2)(x)\n"
+    )
+    try:
+        found, _ = explained(path)
+    finally:
+        torch.set_default_device(None)
+    assert found is not None
+    assert [at.expression for _, at in found.other] == ["torch.set_default_device('meta')"]
+    assert found.advice == (
+        "with torch.device('meta'): around what is to hold none, in place of the default",
+    )
+
+
 @pytest.mark.parametrize("source", UNKNOWN)
 def test_invents_nothing(source: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"

@@ -14,6 +14,37 @@ RUN = "net = Net()\nnet(torch.ones(4, 6))\n"
 
 # Programs, the advice, and what else is said: a reason, or a place.
 CASES = {
+    "a reduction over the steps in place of the features": (
+        NET + "        self.out = nn.Linear(n, 2)\n    def forward(self, x):\n"
+        "        best = torch.relu(x).max(dim=1).values\n        return self.out(best)\n"
+        "net = Net()\nnet(torch.ones(4, 6, 9))\n",
+        ("best = torch.relu(x).max(dim=2).values passes, and gives (4, 6)",),
+        "",
+    ),
+    "a branch that nothing changes": (
+        NET + "        self.inner, self.same = nn.Linear(6, 8), nn.Sequential(nn.Linear(6, 8))\n"
+        "        self.same = nn.Identity()\n    def forward(self, x):\n"
+        "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + self.same(x))\n"
+        "net = Net()\nnet(torch.ones(4, 6))\n",
+        ("nn.Linear(6, 8) in place of self.same passes, and gives (4, 8)",),
+        "self.same is Identity() | self.same is made here self.same = nn.Identity()",
+    ),
+    "a branch that is the argument": (
+        NET + "        self.inner = nn.Linear(6, 8)\n    def forward(self, x):\n"
+        "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + x)\n"
+        "net = Net()\nnet(torch.ones(4, 6))\n",
+        ("nn.Linear(6, 8) of x passes, and gives (4, 8)",),
+        "",
+    ),
+    "samples that are taken at two steps": (
+        "def pairs(series, wide=6, step=2):\n    x = series.unfold(0, wide, step)\n    y = series[wide - 1 :: wide]\n"
+        "    return torch.utils.data.TensorDataset(x, y)\npairs(torch.ones(40))\n",
+        (
+            "x = series.unfold(0, wide, wide) passes, and gives (6, 6)",
+            "y = series[wide - 1::step] passes, and gives (18,)",
+        ),
+        "",
+    ),
     "a layer before gives what is cut in two": (
         NET + "        self.code, self.out = nn.Linear(6, n), nn.Linear(n, 2)\n"
         "    def forward(self, x):\n        mean, scale = self.code(x).chunk(2, 1)\n        return self.out(mean)\n"
@@ -173,3 +204,16 @@ def test_advises_one_change_of_what_was_meant(source: str, advice: tuple[str, ..
     found, _ = explained(path)
     assert found is not None
     assert found.advice == advice
+
+
+def test_a_pass_that_goes_well_again_is_no_matter_of_its_layers(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + NET + "        self.a, self.b = nn.Conv1d(1, 2, 3, padding=1), nn.Conv1d(2, 2, 3, padding=1)\n"
+        "    def forward(self, x):\n        return self.b(self.a(x))\nnet = Net().to('meta')\n"
+        "net.a.register_forward_hook(lambda layer, given, result: result.sum().item())\n"
+        "net(torch.ones(2, 1, 8, device='meta'))\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert "nn.Conv1d" not in " ".join(found.advice)

@@ -20,9 +20,12 @@ from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
 _SHOWN = 4
+_SETS_DEFAULT = re.compile(r"^[\w.]*\bset_default_device\((?!None)")  # None takes it away
 _FLOATING = ("float", "bfloat", "complex")
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
@@ -87,6 +90,27 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return _with_left(found, left, scene)
 
 
+@explains(r"source and destination dtypes match, got (\w+) for the destination and (\w+) for the source")
+def written(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Values of another dtype than the tensor that they are written into."""
+    user, node = scene.user, scene.statement
+    if user is None or not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
+        return None
+    target, text = ast.unparse(node.targets[0].value), ast.unparse(node.value)
+    wanted, given = (dtype_name(getattr(torch, one.lower())) for one in match.groups())
+    summary = f"{target} is {wanted}, and is given values of {given}: `{text}`"
+    parts = [one for one in ast.walk(node.value) if isinstance(one, ast.expr)]
+    inner = () if any(isinstance(one, ast.BinOp) for one in parts) else parts  # of either side
+    at = next((found[-1] for one in inner if (found := scene.origins.of(user, one))), None)
+    other = (("the values come from here", at),) if at is not None else ()
+    of_numpy = given == "float64" and re.search(r"numpy|\bnp\b", text)
+    because = ("NumPy computes in float64 unless it is told otherwise",) if of_numpy else ()
+    values = text if isinstance(node.value, ast.Name | ast.Call | ast.Attribute) else f"({text})"
+    return Explanation(
+        "dtype", summary, because, (f"{values}.to({target}.dtype)",), scene.operands(), other=other
+    )
+
+
 def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Explanation:
     """The explanation, and what a model keeps where `.to(…)` does not find it, if that is why."""
     if not left:
@@ -121,11 +145,18 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = ", ".join(f"{one.name} is on {place}" for place, one in first.items())
     moved = (_moved(one, home, scene) for one in strays)
     because, advice = [], [one for one in moved if one is not None]
+    other: list[tuple[str, Location]] = []
     if empty := next((one for one in operands if one.device == "meta"), None):
         because = [f"{empty.name} has a shape and no numbers", *_hollow(scene)]
-        if empty.held:
+        if torch.get_default_device().type == "meta":
+            because.append("the default device is meta: what is made without a device holds no numbers")
+            other = [("the default device is set here", at) for at in _default_set(scene)]
+            advice = ["with torch.device('meta'): around what is to hold none, in place of the default"]
+        elif empty.held:
             advice.append("model.to_empty(device=…), and load a state into it")
-    found = Explanation("device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands)
+    found = Explanation(
+        "device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands, other=tuple(other)
+    )
     at_home = _device_of_model(scene) or home
     left = left_behind(scene, lambda one: str(one.device) in places - {at_home})
     return _with_left(replace(found, advice=()) if left else found, left, scene)
@@ -137,6 +168,15 @@ def _device_of_model(scene: Scene) -> str | None:
     model = next((one for one in models if isinstance(one, torch.nn.Module)), None)
     found = {str(one.device) for one in model.parameters()} if model is not None else set()
     return found.pop() if len(found) == 1 else None
+
+
+def _default_set(scene: Scene) -> list[Location]:
+    """The one statement of the program's files that sets a default device."""
+    files = dict.fromkeys(one.site.code.co_filename for one in scene.frames if one.mine)
+    nodes = ((file, node) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
+    texts = ((Location.of(one, file), ast.unparse(one)) for file, one in nodes if isinstance(one, ast.Call))
+    found = [at for at, text in texts if _SETS_DEFAULT.search(text)]
+    return found if len(found) == 1 else []
 
 
 def _hollow(scene: Scene) -> Iterator[str]:

@@ -193,9 +193,12 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not given:
         return None
     operand = scene.operand(given[0], "the loss")
-    advice = f"{operand.owner}.mean().backward(), or a loss whose reduction is not 'none'"
+    advice = (
+        f"{operand.owner}.mean().backward(), or a loss whose reduction is not 'none'",
+        f"{operand.owner}.sum().backward(), if its numbers are weighted and the weights add up to 1",
+    )
     summary = f"{operand.name} {operand.shape} is not one number"
-    return Explanation("no-scalar", summary, advice=(advice,), operands=(operand,))
+    return Explanation("no-scalar", summary, advice=advice, operands=(operand,))
 
 
 @explains(

@@ -31,7 +31,8 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if prefix is not None:
         return _of_wrapper(prefix, added=unexpected[0].startswith(prefix))
     if sizes:
-        return _of_sizes(sizes, match[1])
+        frame = scene.called("load_state_dict")
+        return _of_sizes(sizes, match[1], forgiven=frame is not None and frame.names.get("strict") is False)
     if not missing and not unexpected:
         return None
     frame = scene.called("load_state_dict")
@@ -98,15 +99,16 @@ def _of_wrapper(prefix: str, *, added: bool) -> Explanation:
     return Explanation("state", summary, advice=(f"{{{keys}: value for key, value in state.items()}}",))
 
 
-def _of_sizes(sizes: list[tuple[str, str, str]], module: str) -> Explanation:
+def _of_sizes(sizes: list[tuple[str, str, str]], module: str, *, forgiven: bool) -> Explanation:
     """Parameters of other sizes than the state has."""
     first, saved, built = sizes[0]
     summary = f"{first} is {saved} in the state and {built} in {module}"
     because = [f"{name} is {a} in the state and {b} in {module}" for name, a, b in sizes[1:_SHOWN]]
-    advice = (
-        "build the model in the sizes of the state, or leave these keys out and load with strict=False",
-    )
-    return Explanation("state", summary, tuple(because), advice)
+    advice = "build the model in the sizes of the state, or leave these keys out and load with strict=False"
+    if forgiven:
+        because.append("strict=False forgives keys that are missing or unknown, and no other sizes")
+        advice = f"leave {_some([name for name, *_ in sizes])} out of the state"
+    return Explanation("state", summary, tuple(because), (advice,))
 
 
 def _keys(pattern: re.Pattern[str], message: str) -> list[str]:

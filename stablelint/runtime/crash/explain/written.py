@@ -17,7 +17,6 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
     writer_behind,
 )
-from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
 
@@ -90,13 +89,15 @@ def _out_of_place(statement: str) -> list[str]:
     return []
 
 
-def _statement(scene: Scene) -> ast.stmt | None:
-    """The statement that failed."""
-    at = scene.location
-    tree = parse_file(at.filename) if at is not None else None
-    found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
-    within = [one for one in found if at is not None and one.lineno <= at.row <= (one.end_lineno or 0)]
-    return max(within, key=lambda one: one.lineno, default=None)
+@explains(r"Output \d+ of (\w+) is a view and is being modified inplace")
+def one_of_views(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """One of several views, written in place."""
+    operand, at = next(iter(scene.operands()), None), scene.statement
+    if operand is None or at is None:
+        return None
+    summary = f"{operand.name} is a view that {_readable(match[1]).lower()} gave, and is written in place"
+    advice = _out_of_place(ast.unparse(at)) or [f"{operand.name} = {operand.owner}.clone() before it"]
+    return Explanation("in-place", summary, advice=tuple(advice), operands=(operand,))
 
 
 def _readable(node: str) -> str:
@@ -130,7 +131,7 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     node = node_at(scene.user.site) if scene.user is not None else None
     parts = ast.walk(node) if node is not None else ()
     advice = ["with torch.no_grad(): around the write, if it sets the parameter"]
-    sets = scene.user is not None and isinstance(_statement(scene), ast.Assign)
+    sets = scene.user is not None and isinstance(scene.statement, ast.Assign)
     if not sets and not any(
         isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts
     ):  # else it is a step

@@ -33,12 +33,13 @@ def assignment(code: CodeType, name: str, before: int = END) -> ast.AST | None:
 
 def last_in(scope: ast.AST, name: str, before: int = END) -> ast.AST | None:
     """The last assignment to a name in a scope, and not in a function or a class within it."""
-    best: tuple[int, ast.AST] | None = None
-    for node in inside(scope):
-        for row in _rows_of(node, name, before):
-            if best is None or row > best[0]:
-                best = row, node
-    return best[1] if best is not None else None
+    return next(iter(_all_in(scope, name, before)), None)
+
+
+def _all_in(scope: ast.AST, name: str, before: int = END) -> list[ast.AST]:
+    """All such assignments, the last first."""
+    found = [(row, node) for node in inside(scope) for row in _rows_of(node, name, before)]
+    return [node for _, node in sorted(found, key=lambda one: -one[0])]
 
 
 def inside(scope: ast.AST) -> Iterator[ast.AST]:
@@ -80,16 +81,29 @@ def default_of(tree: ast.Module, code: CodeType, name: str) -> ast.expr | None:
 
 
 def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
-    """The last statement `self.name = …` in the methods of an object's class, or of the class that it is."""
+    """The last statement `self.name = …` in the methods of an object's class, or of the class that it is.
+
+    Of several in a method the last that makes an object of the kind that the attribute is.
+    """
+    held = value_of(ast.Attribute(ast.Name("self"), name), {"self": owner})
     kind = owner if isinstance(owner, type) else type(owner)
     for one in kind.__mro__:
         methods = sorted(vars(one).items(), key=lambda item: item[0] != "__init__")
         for _, method in methods:
             if isinstance(method, FunctionType) and not is_library(method.__code__.co_filename):
-                found = assignment(method.__code__, name)
-                if found is not None and _of_self(found, name):
-                    return found, method.__code__
+                tree = parse_file(method.__code__.co_filename)
+                scope = scope_of(tree, method.__code__) if tree is not None else ast.Module([], [])
+                found = [node for node in _all_in(scope, name) if _of_self(node, name)]
+                made = (node for node in found if _class_of(node, method.__globals__) is type(held))
+                if found:
+                    return next(made, found[0]), method.__code__
     return None
+
+
+def _class_of(statement: ast.AST, names: dict[str, Any]) -> Any:
+    """What is called for the value that a statement assigns."""
+    value = getattr(statement, "value", None)
+    return value_of(value.func, names) if isinstance(value, ast.Call) else None
 
 
 def made_in_class(owner: object, name: str) -> Location | None:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+from torch.utils.data import TensorDataset
 
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import deduced, is_builtin, is_plain
@@ -266,7 +267,9 @@ class _Reader:
 
 
 def is_known(called: Any) -> bool:
-    """Whether a callable of torch computes with tensors, or makes a layer, and does nothing else."""
+    """Whether a callable of torch computes with tensors, or makes a layer or a data set, and does nothing else."""
+    if called is TensorDataset:
+        return True
     if isinstance(called, type):
         return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
     if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):

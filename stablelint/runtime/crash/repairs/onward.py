@@ -67,19 +67,8 @@ def _from(scene: Scene, node: ast.AST | None) -> Iterator[ast.stmt]:
         return
     block, place = (blocks_around(owner[0], row, column) or [([], 0)])[-1]
     for one in block[place : place + 1]:
-        yield _Replaced(node).visit(copy.deepcopy(one))
+        yield copy.deepcopy(one, {id(node): ast.Name(_RESULT, ast.Load())})
     yield from block[place + 1 : place + 1 + _STATEMENTS]
-
-
-class _Replaced(ast.NodeTransformer):
-    def __init__(self, node: ast.AST) -> None:
-        self._text = ast.dump(node, include_attributes=True)
-
-    def visit(self, node: ast.AST) -> Any:
-        """The node, or the name of the result in its place."""
-        if ast.dump(node, include_attributes=True) == self._text:
-            return ast.Name(_RESULT, ast.Load())
-        return self.generic_visit(node)
 
 
 def _is_result(value: ast.expr) -> bool:

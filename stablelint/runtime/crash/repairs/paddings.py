@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.layers import Pass, again, outermost, repeated
+from stablelint.runtime.crash.layers import Pass, again, fails_again, outermost, repeated
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of
 from stablelint.runtime.crash.scene import Scene
@@ -34,7 +34,7 @@ def padded(scene: Scene) -> list[str]:
         made = _made_by(scene, scene.operand(value, text).name) if isinstance(value, torch.Tensor) else None
         if made is not None and call is not None:
             found += _passing(*made, partial(_fits, call, place))
-    if not found and (whole := outermost(scene)) is not None:
+    if not found and (whole := outermost(scene)) is not None and fails_again(scene):
         found += _passing(whole, "", _ends_well)
     unset = [text for was_unset, text in found if was_unset]
     return unset or [text for _, text in found]

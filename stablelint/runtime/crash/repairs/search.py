@@ -128,7 +128,7 @@ class _Search:
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
         resized = self._resized(changed)
-        if resized is not None and self.is_odd(*resized[1:]):
+        if resized is not None and kind != "layer" and self.is_odd(*resized[1:]):
             return
         kept = self.stuck if self.goes_on(changed, result) is False else self.found
         asked = tuple(one for one in self.call.values if type(one) is int)
@@ -171,6 +171,7 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     keeps = any(shape is not None and shape[:1] == samples for shape in views)
     beaten |= {"switch"} if keeps or (views and not isinstance(call.function, nn.Module)) else set()
     beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
+    beaten |= {"size", "shape"} if any(one.kind == "layer" for one in passed) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
     if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples
