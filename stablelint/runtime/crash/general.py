@@ -74,6 +74,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         follows,
         lambda before, after: speaks_against(scene, before, after, operands),
     )
+    found = [one for one in found if scene.user is None or _is_given(one, node, scene.user)]
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
     if not views or not sizes or not isinstance(call.function, nn.RNNBase):
         return found
@@ -84,6 +85,16 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         sizes[0],
         replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
     ]
+
+
+def _is_given(repair: Repair, node: ast.AST | None, user: Frame) -> bool:
+    """Whether a number that a repair changes is one of the program, and no size of a tensor that it asks for."""
+    if repair.kind != "number" or repair.text.startswith("-1 ") or node is None:
+        return True
+    before, kinds = repair.text.rpartition(" ")[2], ast.Constant | ast.Name | ast.Attribute
+    asked = any(isinstance(one, ast.Attribute) and one.attr in ("shape", "size") for one in ast.walk(node))
+    given = (value_of(one, user.names) for one in ast.walk(node) if isinstance(one, kinds))
+    return not asked or any(str(one) == before for one in given)
 
 
 class Advice(NamedTuple):
@@ -110,7 +121,7 @@ def advised(scene: Scene) -> Advice:
     found = tried(scene)
     if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
         return Advice(outer)
-    if found and found[0].kind == "setting" and (sizes := fitting(scene)) is not None:
+    if (not found or found[0].kind == "setting") and (sizes := fitting(scene)) is not None:
         others = (one.told for one in found if one.kind != "setting")
         return Advice((sizes.advice, *others), sizes.because, sizes.places)
     if not found or found[0].resized is not None:
@@ -175,7 +186,7 @@ def _of_size(scene: Scene, found: list[Repair]) -> Advice:
             because.append(f"{size} is a size of {', '.join(names)} as well")
     name = named(scene, call, place).name
     try:
-        at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body)
+        at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body, brought(after, before))
     except SyntaxError:  # in words
         at = None
     places = ((f"the size of {name} comes from here", at),) if at is not None else ()

@@ -382,3 +382,16 @@ def test_what_a_module_prints_is_printed_once(tmp_path: Path, capsys: pytest.Cap
     )
     assert found.operands[0].name == "net(x)"
     assert capsys.readouterr().out == "here\n"
+
+
+def test_what_is_tried_leaves_the_operands_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "total = torch.zeros(2, 3)\ntotal.index_add_(0, torch.zeros(9).long(), torch.ones(4, 3))\n"
+    )
+    _, error = explained(path)
+    frame = error.__traceback__
+    while frame is not None and "total" not in frame.tb_frame.f_locals:
+        frame = frame.tb_next
+    assert frame is not None
+    assert not frame.tb_frame.f_locals["total"].requires_grad

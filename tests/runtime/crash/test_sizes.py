@@ -88,6 +88,13 @@ CASES = {
         ("adjacent of shape (7, 7) passes, and gives (7, 3)",),
         "7 is a size of x, y as well | the size of adjacent comes from here n = int(pairs.max()) + 1",
     ),
+    "a size that is half of a default, beside other numbers": (
+        "RATE = 16000\ndef bank(rows, bins=8, rate=RATE):\n    edges = torch.linspace(0, rate / 2, rows)\n"
+        "    places = torch.linspace(0, rate / 2, bins // 2 + 1)\n    return torch.relu(places - edges[:, None])\n"
+        "a, b, frames = bank(3), torch.ones(2, 9, 4), torch.ones(2, 9)\na @ b\n",
+        ("a of shape (3, 9) passes, and gives (2, 3, 4)",),
+        "the size of a comes from here bins=8",
+    ),
     "a batch that stands in the second dimension": (
         NET + "        self.rnn = nn.GRU(6, 5, batch_first=True)\n    def forward(self, x, more):\n"
         "        return torch.cat([self.rnn(x)[1][-1], more], 1)\n"
@@ -126,6 +133,19 @@ def test_a_row_for_each_step_is_no_batch(tmp_path: Path) -> None:
 
 
 MORE = {
+    "twice as many matrices as samples": (
+        NET + "        self.code = nn.Linear(6, 12)\n    def forward(self, x):\n"
+        "        turn, box = self.code(x).view(-1, 2, 3), x.view(-1, 1, 2, 3)\n"
+        "        grid = F.affine_grid(turn, list(box.shape), align_corners=False)\n"
+        "        return F.grid_sample(box, grid, align_corners=False)\n"
+        "net = Net()\nnet(torch.ones(4, 6))\n",
+        ("nn.Linear(…, out_features=6) of code passes",),
+    ),
+    "more indices than rows": (
+        "x, owner, names = torch.ones(6, 3), torch.zeros(12).long(), torch.ones(6)\n"
+        "torch.zeros(2, 3).index_add_(0, owner, x)\n",
+        ("owner of shape (6,) passes, and gives (2, 3)",),
+    ),
     "a view of what a convolution gives": (
         NET + "        self.conv = nn.Conv2d(3, 8, 1)\n    def forward(self, x):\n        y = self.conv(x)\n"
         "        return y.view(x.size(0), 3, 4, 5, 5)\nnet = Net()\nnet(torch.ones(2, 3, 5, 5))\n",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FunctionType
@@ -12,6 +13,7 @@ from types import CodeType, FunctionType
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from stablelint.runtime.crash.deduced import value_without_elements
 from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.scopes import (
@@ -57,11 +59,11 @@ class Origins:
         """The places that gave an expression of a frame its value, the nearest first."""
         return _told(self._way(frame, whole))
 
-    def of_size(self, frame: Frame, whole: ast.expr) -> Location | None:
-        """The place of a number that what is behind an expression was created with; None where none has a name."""
+    def of_size(self, frame: Frame, whole: ast.expr, sizes: Collection[int]) -> Location | None:
+        """The place of a number that gives what is behind an expression one of some sizes; None where none has a name."""
         steps = list(islice(self._way(frame, whole), _MOST))
-        found = _told(self._numbers(steps[-1], _MOST)) if steps else ()
-        return found[-1] if found else None
+        found = next(self._numbers(steps[-1], sizes, _MOST), None) if steps else None
+        return found.at if found is not None else None
 
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
         """The steps from an expression of a frame back to what made it."""
@@ -77,20 +79,20 @@ class Origins:
                 return iter(next(filter(None, ways), ()))
         return self._behind(whole, scope)
 
-    def _numbers(self, step: Step, most: int) -> Iterator[Step]:
-        """The steps back to a named size in the call that creates a tensor, through sums and views of it."""
+    def _numbers(self, step: Step, sizes: Collection[int], most: int) -> Iterator[Step]:
+        """The named numbers in the call that creates a tensor, through sums and views of it."""
         node, scope = step.value, step.scope
-        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)] if node is not None else []
-        for call in (one for one in calls if creates(one, scope)):
-            for name in (one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name)):
-                yield from self._behind(name, scope)
-                return
-        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)] if node is not None else []
-        for name in names if most else ():
+        parts = list(ast.walk(node)) if node is not None else []
+        calls = [one for one in parts if isinstance(one, ast.Call) and creates(one, scope)]
+        for given in (one for call in calls for one in call.args):
+            for name in (one for one in ast.walk(given) if isinstance(one, ast.Name)):
+                steps = list(self._behind(name, scope))
+                if steps and _gives_one_of(sizes, given, name, steps[-1]):
+                    yield steps[-1]
+        for name in (one for one in parts if isinstance(one, ast.Name)) if most and not calls else ():
             steps = list(self._behind(name, scope))
             if steps and steps[-1].value is not node:
-                yield from self._numbers(steps[-1], most - 1)
-                return
+                yield from self._numbers(steps[-1], sizes, most - 1)
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -186,6 +188,9 @@ class Origins:
             and tree is not None
             and (default := default_of(tree, scope.code, name)) is not None
         ):
+            if isinstance(default, ast.Constant):
+                at = replace(scope.at(default), expression=f"{name}={ast.unparse(default)}")
+                yield Step(at, default, scope)
             yield from self._part(default, replace(scope, argument=none_given), picks)
         if statement is None and tree is not None and name not in inspect.getargs(scope.code).args:
             statement, scope = last_in(tree, name), replace(scope, argument=none_given)
@@ -276,6 +281,17 @@ class Origins:
                 return found
         same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
+
+
+def _gives_one_of(sizes: Collection[int], given: ast.expr, name: ast.Name, number: Step) -> bool:
+    """Whether an argument is one of some sizes where a name in it is a number, as far as that can be computed."""
+    if not isinstance(number.value, ast.Constant):
+        return given is name
+    try:
+        whole = copy.deepcopy(given, {id(name): number.value})
+        return value_without_elements(whole, number.scope.names) in sizes
+    except Exception:  # of other names, or whatever the operators say
+        return False
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:

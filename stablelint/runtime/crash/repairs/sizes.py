@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations
 from time import monotonic
 from typing import Any
 
@@ -123,13 +125,17 @@ def _upstream(scene: Scene, made: Pass, failed: Resized) -> list[Resized]:
 
 
 def _of_elements(scene: Scene, made: Pass) -> list[Resized]:
-    """A layer before a view to another number of elements, that gives so many."""
+    """A layer before a view to another number of elements, or before what is some times too large, that gives so many."""
     call = failing(scene)
     given = call.arguments[0] if call is not None else ()
     tensor, sizes = (given[0], [one for one in given[1:] if type(one) is int]) if given else (None, [])
-    if not isinstance(tensor, torch.Tensor) or len(sizes) < 2 or min(sizes) < 1 or not tensor.numel():
-        return []
-    return _widened(scene, made.called[-_NEAREST:], Fraction(math.prod(sizes), tensor.numel()))
+    if isinstance(tensor, torch.Tensor) and len(sizes) > 1 and min(sizes) > 0 and tensor.numel():
+        return _widened(scene, made.called[-_NEAREST:], Fraction(math.prod(sizes), tensor.numel()))
+    told = {int(one) for one in re.findall(r"\d+", str(scene.message))} - {0}
+    factors = (Fraction(one, other) for one, other in permutations(sorted(told), 2))
+    likely = [one for one in factors if one in _PARTS or 1 / one in _PARTS]
+    found = (_widened(scene, made.called[-_NEAREST:], one) for one in dict.fromkeys(likely))
+    return next(filter(None, found), [])
 
 
 def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fraction) -> list[Resized]:

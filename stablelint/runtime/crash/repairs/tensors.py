@@ -49,9 +49,13 @@ def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
 
 def applied(call: Call, place: int, value: Any, kind: str, template: str, name: Name) -> Iterator[Change]:
     """The call with a value that a template makes of the one at a place."""
+    is_plain = isinstance(value, torch.Tensor) and not value.requires_grad
+    given = (
+        value.detach() if is_plain else value
+    )  # so that a template which asks for gradients leaves it as it is
     try:
         made = eval(
-            template, {"x": value, "torch": torch, "F": torch.nn.functional}
+            template, {"x": given, "torch": torch, "F": torch.nn.functional}
         )  # a template of this file
     except Exception:  # whatever torch says of it
         return
@@ -149,9 +153,10 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         images = value.dim() == other.dim() == 4
         if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
             yield f"F.interpolate(x, size={list(other.shape[2:])})"
-        first = (
-            0 if value.dim() < other.dim() or call.function is operator.getitem else 1
-        )  # samples are not cut off
+        table = (
+            value.dim() < other.dim() and value.dtype != torch.int64
+        )  # samples and indices are not cut off
+        first = 0 if table or call.function is operator.getitem else 1
         for place in range(first, value.dim() if call.function not in PRODUCTS else 0):
             for wanted in sorted({*other.shape}, reverse=True):
                 if 1 < wanted < value.shape[place]:
