@@ -237,3 +237,16 @@ def test_a_pass_that_goes_well_again_is_no_matter_of_its_layers(tmp_path: Path) 
     found, _ = explained(path)
     assert found is not None
     assert "nn.Conv1d" not in " ".join(found.advice)
+
+
+@pytest.mark.parametrize("given", ["4", "4, 5"], ids=["alone", "beside another"])
+def test_a_value_that_fills_is_no_size(given: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    names = "first" if given == "4" else "first, last"
+    path.write_text(
+        HEAD + f"{names} = {given}\na = torch.full((2, 4), first)\nb, c = torch.ones(2, 3), torch.ones(3)\n"
+        "a * b\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.other == ()

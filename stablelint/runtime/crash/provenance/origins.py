@@ -29,6 +29,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     method_of,
     none_given,
     part_of,
+    sizes_in,
 )
 from stablelint.runtime.crash.provenance.statements import (
     END,
@@ -62,7 +63,7 @@ class Origins:
     def of_size(self, frame: Frame, whole: ast.expr, sizes: Collection[int]) -> Location | None:
         """The place of a number that gives what is behind an expression one of some sizes; None where none has a name."""
         steps = list(islice(self._way(frame, whole), _MOST))
-        found = next(self._numbers(steps[-1], sizes, _MOST), None) if steps else None
+        found = next(self._numbers(steps[-1], sizes, set()), None) if steps else None
         return found.at if found is not None else None
 
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
@@ -79,20 +80,21 @@ class Origins:
                 return iter(next(filter(None, ways), ()))
         return self._behind(whole, scope)
 
-    def _numbers(self, step: Step, sizes: Collection[int], most: int) -> Iterator[Step]:
-        """The named numbers in the call that creates a tensor, through sums and views of it."""
+    def _numbers(self, step: Step, sizes: Collection[int], seen: set[Location]) -> Iterator[Step]:
+        """The named numbers in the call that creates a tensor, through sums and views of it, each place once."""
         node, scope = step.value, step.scope
         parts = list(ast.walk(node)) if node is not None else []
         calls = [one for one in parts if isinstance(one, ast.Call) and creates(one, scope)]
-        for given in (one for call in calls for one in call.args):
+        for given in (one for call in calls for one in sizes_in(call, scope)):
             for name in (one for one in ast.walk(given) if isinstance(one, ast.Name)):
                 steps = list(self._behind(name, scope))
                 if steps and _gives_one_of(sizes, given, name, steps[-1]):
                     yield steps[-1]
-        for name in (one for one in parts if isinstance(one, ast.Name)) if most and not calls else ():
+        for name in (one for one in parts if isinstance(one, ast.Name)) if not calls else ():
             steps = list(self._behind(name, scope))
-            if steps and steps[-1].value is not node:
-                yield from self._numbers(steps[-1], sizes, most - 1)
+            if steps and steps[-1].at not in seen:
+                seen.add(steps[-1].at)
+                yield from self._numbers(steps[-1], sizes, seen)
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -286,7 +288,7 @@ class Origins:
 def _gives_one_of(sizes: Collection[int], given: ast.expr, name: ast.Name, number: Step) -> bool:
     """Whether an argument is one of some sizes where a name in it is a number, as far as that can be computed."""
     if not isinstance(number.value, ast.Constant):
-        return given is name
+        return given is name and not isinstance(number.value, ast.Tuple)
     try:
         whole = copy.deepcopy(given, {id(name): number.value})
         return value_without_elements(whole, number.scope.names) in sizes

@@ -15,7 +15,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import function, having
 
 Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
 
@@ -56,8 +56,8 @@ class Step(NamedTuple):
 
 def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> Argument:
     """What a call gives for each argument."""
-    function, owner = called
-    bound = function if owner is None or isinstance(owner, type) else function.__get__(owner)
+    taker, owner = called
+    bound = taker if owner is None or isinstance(owner, type) else taker.__get__(owner)
     given = given_by_name(call, scope.names, bound)
 
     def argument(name: str) -> tuple[ast.expr, Scope] | None:
@@ -129,3 +129,10 @@ def creates(call: ast.Call, scope: Scope) -> bool:
     """Whether a call makes a tensor of the sizes that it is given."""
     called = value_of(call.func, scope.names)
     return is_builtin(called) and called.__name__ in having("create")
+
+
+def sizes_in(call: ast.Call, scope: Scope) -> list[ast.expr]:
+    """What such a call is given by position, without the value that fills the tensor."""
+    operation = function(f"torch.{value_of(call.func, scope.names).__name__}")
+    parameters = operation.parameters if operation is not None else ()
+    return [one for place, one in enumerate(call.args) if parameters[place : place + 1] != ("fill_value",)]
