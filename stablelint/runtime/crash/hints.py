@@ -33,6 +33,7 @@ class Hints(Failed):
         for tensor in self.scene.operands():
             if tensor.device == "meta":
                 yield f"{tensor.name} has a shape and no numbers: computed on a real device (cpu, cuda) it has"
+                yield f"if not {tensor.owner}.is_meta: around what asks for them, if its shape is all that is wanted"
         for one in self.parts(self.node):
             value = value_of(one, self.names)
             if value is None and not isinstance(one, ast.Constant):

@@ -237,6 +237,7 @@ def test_a_pass_that_goes_well_again_is_no_matter_of_its_layers(tmp_path: Path) 
     found, _ = explained(path)
     assert found is not None
     assert "nn.Conv1d" not in " ".join(found.advice)
+    assert any(one.startswith("if not result.sum().is_meta: around") for one in found.advice)
 
 
 @pytest.mark.parametrize("given", ["4", "4, 5"], ids=["alone", "beside another"])
