@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
@@ -33,9 +33,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
 def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     """`written_into` for several targets and their results at once."""
-    writes: dict[int, list[tuple[Value, Value]]] = {}
-    if any(_is_anything(target) for target, _ in pairs):
-        anywhere = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], frame)
+    writes = _Writes()
     for target, result in pairs:
         own = _storage(target)
         result.origin |= own
@@ -43,28 +41,43 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
             frame.graph.written.setdefault(key, frame.graph.youngest)
         if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
             _forget_other_arguments(own, frame)
-        held = _held_by(_holders_of(target, frame), frame)
-        for root in own.union(held, anywhere if _is_anything(target) else ()):
-            writes.setdefault(root, []).append((target, result))
+        for root in own.union(_held_by(_holders_of(target, frame), frame)):
+            writes.at.setdefault(root, []).append((target, result))
+        if _is_anything(target):
+            writes.anywhere.append((target, result))
+    if writes.anywhere:
+        writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], frame)
     _rewrite(lambda value: _overwritten(value, writes, frame), frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
         lost = Value("written", frame.graph.fresh(), Kind.TENSOR, module=frame.module)
-        _replace(writes.keys(), lost, around)
+        _replace(writes.at.keys() | writes.held, lost, around)
         around = around.closure
 
 
-def _overwritten(
-    value: Value, writes: Mapping[int, Sequence[tuple[Value, Value]]], frame: Frame
-) -> Value | None:
+@dataclass(slots=True)
+class _Writes:
+    """Targets and their results by the key of a tensor that a target may be; those that may be anything that is held."""
+
+    at: dict[int, list[tuple[Value, Value]]] = field(default_factory=dict)
+    anywhere: list[tuple[Value, Value]] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)
+
+    def into(self, storage: set[int]) -> dict[int, tuple[Value, Value]]:
+        """The writes that may change elements which lie there, by their result."""
+        found = [pair for key in self.at.keys() & storage for pair in self.at[key]]
+        if self.anywhere and not self.held.isdisjoint(storage):
+            found += self.anywhere
+        return {id(pair[1]): pair for pair in found}
+
+
+def _overwritten(value: Value, writes: _Writes, frame: Frame) -> Value | None:
     """What a value has become, into whose elements something may be written; None where nothing is."""
     if value.kind not in STORED:
         return None
     storage = _storage(value)
-    if writes.keys().isdisjoint(storage):
-        return None
-    met = {id(result): (target, result) for key in storage if key in writes for target, result in writes[key]}
-    if any(value is result or value.key == result.key for _, result in met.values()):
+    met = writes.into(storage)
+    if not met or any(value is result or value.key == result.key for _, result in met.values()):
         return None
     target, result = next(iter(met.values()))
     if len(met) == 1 and value.key == target.key:
