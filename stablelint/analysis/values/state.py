@@ -292,6 +292,9 @@ class Session:
     effects: dict[tuple[int, int], Effects] = field(
         default_factory=dict
     )  # of methods, by class id and their own
+    annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(
+        default_factory=dict
+    )  # by parameter's node id
     idle: dict[int, frozenset[int]] = field(
         default_factory=dict
     )  # statements of constructors in other files, by id
@@ -320,6 +323,7 @@ class Session:
             self.globals,
             self.lineage,
             self.effects,
+            self.annotated,
             self.idle,
             self.instances,
         ):

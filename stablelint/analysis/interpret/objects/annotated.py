@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.objects.classes import self_of
@@ -29,15 +29,24 @@ def passed_objects(target: Value, frame: Frame) -> Iterator[tuple[Value, Assumpt
         )
 
 
-def annotated_objects(target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:
+def annotated_objects(target: Value, frame: Frame) -> Sequence[tuple[Value, Assumption]]:
     """An instance of each class of the project that a parameter is annotated with: `model: Classifier | None`.
 
     It may be one of a subclass instead.
     """
-    if target.op != "argument" or not isinstance(target.node, ast.arg) or target.module is None:
-        return
-    quiet = quiet_frame(target.module, frame)
-    for named in classes_named(target.node.annotation):
+    if target.op != "argument" or not isinstance(target.node, ast.arg) or target.kind is Kind.TENSOR:
+        return ()
+    known = frame.session.annotated.get(id(target.node))
+    if known is None:
+        known = frame.session.annotated[id(target.node)] = tuple(
+            _named_by(target.node.annotation, target, frame)
+        )
+    return known
+
+
+def _named_by(annotation: ast.expr | None, target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:
+    quiet = quiet_frame(target.module or frame.module, frame)
+    for named in classes_named(annotation):
         found = frame.session.interpreter.evaluate(named, quiet)
         if found.kind is Kind.CLASS:
             yield self_of(found.data, quiet), Assumption(f"{target.name} is a plain {ast.unparse(named)}")
