@@ -9,7 +9,7 @@ import ast
 import re
 
 from stablelint.codemod.flow.definition import function_of, in_loop
-from stablelint.codemod.flow.nodes import readers, stores
+from stablelint.codemod.flow.nodes import looks_names_up, readers, stores
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
@@ -49,7 +49,7 @@ def without_alias(
 def _only_reader(tree: Tree, statement: ast.stmt, name: str, other: str) -> ast.Name | None:
     """The one place that reads `name`, given by `statement`, where `other` holds then what it holds now."""
     function = function_of(tree, statement)
-    if function is None or in_loop(tree, statement):
+    if function is None or in_loop(tree, statement) or looks_names_up(function):
         return None
     found = list(readers(function, name))
     rebound = any(one.lineno > statement.lineno for one in stores(function, other))
