@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_, proved
+from tests.analysis.support import fixes, open_, proved
 
 NUMPY = "import numpy as np\nimport torch\n"
 MET = {
@@ -79,3 +79,8 @@ def test_the_places_of_a_maximum_are_no_maximum() -> None:
     code = "def f(x):\n    return 1 / (x.abs() + 1).max(0)[{}]"
     assert proved(code.format(0))
     assert not proved(code.format(1))
+
+
+def test_what_is_cast_as_arrays_are_is_an_array() -> None:
+    code = "def f(m):\n    m = m.astype('float64')\n    return m / (m**2).sum(axis=0)"
+    assert "NumPy" in str(fixes(code)["SL102"])

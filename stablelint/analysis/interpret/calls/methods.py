@@ -64,6 +64,15 @@ def call_method(
                 return arrays.as_array(apply_operation("to", cast, node, frame))
             copied = receiver.kind is Kind.ARRAY and attr == "copy"
             return receiver if copied else frame.graph.foreign(node)
+        if attr == "astype" and receiver.kind is Kind.UNKNOWN:  # which tensors have not
+            return Value(
+                "method.astype",
+                frame.graph.fresh(),
+                Kind.ARRAY,
+                {"input": receiver},
+                node=node,
+                module=frame.module,
+            )
         named = ((name, v.key) for name, v in keywords.items())
         key = frame.graph.key("method", attr, receiver.key, *(v.key for v in positional), *named)
         operands = {"input": receiver, **{f"argument{i}": v for i, v in enumerate(positional)}, **keywords}
