@@ -22,6 +22,7 @@ from stablelint.analysis.proof.replacement import (
     believing,
     factors_before,
     feels_gradient,
+    is_cut_off,
     is_doubled,
     is_empty_group,
     is_gathered,
@@ -131,6 +132,7 @@ def _proved_later(site: Site, review: Review) -> Site:
     if later is None:
         return site
     felt = feels_gradient(site.obligation, later) and not is_doubled(site.obligation, later)
+    felt = felt and not is_cut_off(later, site.obligation, review.observed)
     if felt and not is_empty_group(site.obligation):
         return site if settings else replace(site, judgement=replace(site.judgement, backward_only=True))
     proved, assumed = (

@@ -12,6 +12,7 @@ from stablelint.analysis.proof.replacement import (
     GROUPED,
     Replacement,
     feels_gradient,
+    is_cut_off,
     is_doubled,
     is_empty_group,
     replacement_in_part,
@@ -47,7 +48,11 @@ def gradient_trap(review: Review, rule: Rule) -> Sites:
     for site in review.open:
         if site.rule.code in rule.replaces:
             later = replacement_in_part(site.obligation, review.replacements)
-            if later is None or not feels_gradient(site.obligation, later):
+            if (
+                later is None
+                or not feels_gradient(site.obligation, later)
+                or is_cut_off(later, site.obligation, review.observed)
+            ):
                 continue
             if not is_doubled(site.obligation, later) and not is_empty_group(site.obligation):
                 yield _trap(site, later, rule)

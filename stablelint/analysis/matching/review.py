@@ -208,10 +208,10 @@ class Review:
 
 def _is_read_out(node: ast.AST | None, statement: ast.stmt | None) -> bool:
     """Whether a statement takes a number out of what a node gives, or cuts it off, and nothing else sees that."""
-    for one in nodes_below(statement, ast.Call) if statement is not None else ():
-        if isinstance(one.func, ast.Attribute) and one.func.value is node:
-            method = operations.method(one.func.attr)
-            return method is not None and method[0].name in _READ_OUT
+    for one in nodes_below(statement, ast.Attribute) if statement is not None else ():
+        if one.value is node:
+            method = operations.method(one.attr)
+            return one.attr == "data" or (method is not None and method[0].name in _READ_OUT)
     return False
 
 

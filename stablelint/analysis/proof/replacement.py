@@ -31,6 +31,7 @@ GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _TESTS = CONDITIONS | FINITE_TESTS
+_PLACES = frozenset({"argmax", "argmin", "argsort"})
 _CARRIERS = VIEWS | {"dropout"}
 _ONE_BY_ONE = (
     VIEWS | SELECTIONS | having("elementwise", "replace", "bound") | {"clamp", "index", "overwritten"}
@@ -203,6 +204,25 @@ def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
         return False
     felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
     return felt and site.value.key in replacement.feels
+
+
+def is_cut_off(replacement: Replacement, site: Obligation, observed: Iterable[tuple[Value, object]]) -> bool:
+    """Whether all that is made of a replacement's result ends in what has no gradient: the place of a maximum, a test."""
+    own = replacement.value.key
+    users = [value for value, _ in observed if value.key != own and own in _keys(value.operands.values())]
+    kept = [*site.frame.returns, *site.frame.state.attributes.values()]
+    further = (value for value in (*(value for value, _ in observed), *kept) if value.key != own)
+    return (
+        bool(users)
+        and not any(map(_feels, users))
+        and own not in _keys(kept)
+        and not any(own == part.key for value in further for part in behind(value, lambda v: not _feels(v)))
+    )
+
+
+def _feels(value: Value) -> bool:
+    """Whether a gradient comes back from what an operation yields."""
+    return _passes_gradient(value) and value.op not in _TESTS and value.op not in _PLACES
 
 
 def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:

@@ -122,3 +122,35 @@ def test_a_gradient_flows_to_a_result_that_is_no_whole_number() -> None:
         return torch.where(x < least, x, torch.log(x / least))
     """
     assert "SL503" in [code for _, code in open_(code)]
+
+
+SHARES = """
+    def f(x, y):
+        total = x.sum(1, keepdim=True)
+        shares = torch.where(total > 0, x / total, torch.zeros_like(x))
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "felt"),
+    [
+        ("return torch.argmax(shares, dim=1)", False),
+        ("return shares.argmax(1), shares > 0.5", False),
+        ("return shares.argmax(1), shares", True),
+        ("return shares.sum()", True),
+        ("F.mse_loss(shares, y).backward(); return shares.argmax(1)", True),
+        ("self.shares = shares; return shares.argmax(1)", True),
+        ("keep([shares]); return shares.argmax(1)", True),
+        ("return shares.argmax(1), [shares]", True),
+        ("return shares", True),
+    ],
+)
+def test_no_gradient_comes_back_from_places_and_tests(use: str, felt: bool) -> None:
+    code = SHARES.format(use).replace("def f(x, y)", "def f(self, x, y)" if "self" in use else "def f(x, y)")
+    assert ("SL503" in [rule for _, rule in open_(code)]) is felt
+
+
+def test_the_data_of_a_result_has_no_gradient() -> None:
+    assert open_("def f(x):\n    return torch.sqrt(x**2).data") == []
+    assert open_("def f(x):\n    return torch.sqrt(x**2).T") != []
