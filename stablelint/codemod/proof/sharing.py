@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, in_loop, scope_of
-from stablelint.codemod.flow.nodes import OF_SHAPE, readers, viewed
+from stablelint.codemod.flow.nodes import OF_SHAPE, looks_names_up, readers, viewed
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -30,6 +30,9 @@ def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str
     takes_away = re.fullmatch(r"\$\w+", template) is not None
     if takes_away and _returns(statement, node):
         return _for_callers(tree, statement, inside)
+    function = function_of(tree, statement)
+    if _binds(statement, node) and function is not None and looks_names_up(function):
+        raise Withheld("what the value that would change is bound to may be looked up by its name")
     if any(one.contains(span) for one in inside):
         return None
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -58,6 +61,11 @@ def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"
         )
     return None
+
+
+def _binds(statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether a statement binds what an expression gives, as it is."""
+    return isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is node
 
 
 def _returns(statement: ast.stmt, node: ast.expr) -> bool:

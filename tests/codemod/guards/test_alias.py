@@ -36,7 +36,6 @@ def test_the_reader_reads_the_name_that_is_left(before: str, after: str) -> None
         "    p = softmax(z); q = 1\n    return loss(p, y)\n",
         "    p = softmax(z)\n    def g():\n        return loss(p, y)\n    return g\n",
         "    p = y\n    p = softmax(z)\n    return loss(p, y)\n",
-        "    p = softmax(z)\n    return loss(p, y), locals()['p']\n",
     ],
 )
 def test_otherwise_the_assignment_stays(body: str) -> None:

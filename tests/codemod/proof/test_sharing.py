@@ -112,3 +112,9 @@ def test_what_a_loss_takes_of_a_model_may_change_where_no_other_reads_it(other: 
     else:
         with pytest.raises(Withheld, match="`out`, which would change, is used on line 4 too"):
             check_taken_alone(tree, takers)
+
+
+def test_a_name_that_is_looked_up_by_its_text_is_shared() -> None:
+    source = "def f(z, t):\n    p = softmax(z)\n    return loss(p, t), locals()['p']\n"
+    expected = "what the value that would change is bound to may be looked up by its name"
+    assert reason(source, "softmax(z)", "loss(p, t)") == expected
