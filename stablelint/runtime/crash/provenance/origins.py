@@ -288,7 +288,8 @@ class Origins:
 def _gives_one_of(sizes: Collection[int], given: ast.expr, name: ast.Name, number: Step) -> bool:
     """Whether an argument is one of some sizes where a name in it is a number, as far as that can be computed."""
     if not isinstance(number.value, ast.Constant):
-        return given is name and not isinstance(number.value, ast.Tuple)
+        atoms = [one for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute | ast.Call)]
+        return atoms == [name] and not isinstance(number.value, ast.Tuple)
     try:
         whole = copy.deepcopy(given, {id(name): number.value})
         return value_without_elements(whole, number.scope.names) in sizes
