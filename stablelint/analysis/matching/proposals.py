@@ -60,6 +60,12 @@ def _is_uncertain(offered: tuple[Proposal, ...]) -> bool:
     return all(any(one.origin is not None for one in proposal.bindings.values()) for proposal in offered)
 
 
+def _holds(text: str, site: Site) -> bool:
+    """Whether what a rewrite asks for is known to hold; it is not of an argument that the match was given none for."""
+    bound = parse_predicate(text).metavariables <= site.match.bindings.keys()
+    return bound and predicates.all_hold((text,), site.context) is Truth.YES
+
+
 def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str | None]:
     offered: list[Proposal] = []
     withheld: str | None = None
@@ -71,9 +77,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
             continue
-        failed = next(
-            (text for text in fix.when if predicates.all_hold((text,), site.context) is not Truth.YES), None
-        )
+        failed = next((text for text in fix.when if not _holds(text, site)), None)
         if failed is not None:
             unmet = _unmet(failed, site) or unmet
             continue

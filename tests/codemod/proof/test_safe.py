@@ -143,3 +143,12 @@ def test_a_function_stays_one_where_the_method_takes_less() -> None:
         "import torch.nn.functional as F\n\n\ndef f(x, dim=None):\n    return F.softmax(x, dim=dim).log()\n"
     )
     assert "return F.log_softmax(x, dim=dim)" in fixed(source)[0]
+
+
+@pytest.mark.parametrize(
+    ("dim", "is_safe"), [("z, dim=1", True), ("z, 1", True), ("z, dim=-1", False), ("z", False)]
+)
+def test_a_rewrite_for_one_dimension_is_not_safe_where_none_is_given(dim: str, is_safe: bool) -> None:
+    loss = f"F.cross_entropy(F.log_softmax({dim}), y)"
+    source = f"import torch.nn.functional as F\n\n\ndef f(z, y):\n    return {loss}\n"
+    assert (loss not in fixed(source)[0]) is is_safe
