@@ -27,6 +27,14 @@ def test_equal_tensors_are_not_one_tensor() -> None:
     assert [one.code for one in findings(f"{HEAD}    {body}\n")][-1:] == ["SL101"]
 
 
+def test_what_a_nested_function_writes_into_makes_no_two_tensors_one() -> None:
+    body = (
+        "a = x.abs() + 1\n    def halve(t):\n        t.mul_(-0.5)\n"
+        "    b = x.abs() + 1\n    halve(b)\n    a.relu_()\n    return 1 / (b + 1)"
+    )
+    assert [one.code for one in findings(f"{HEAD}    {body}\n")] == ["SL102"]
+
+
 def test_a_row_with_a_mark_counts_at_least_one() -> None:
     assert findings(f"{HEAD}    return 1 / torch.zeros(3, 4).scatter(1, index, 1.0).sum(1)\n") == []
 

@@ -50,8 +50,7 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     _rewrite(lambda value: _overwritten(value, writes, frame), frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
-        lost = Value("written", frame.graph.fresh(), Kind.TENSOR, module=frame.module)
-        _replace(writes.at.keys() | writes.held, lost, around)
+        _lose(writes.at.keys() | writes.held, around)
         around = around.closure
 
 
@@ -206,6 +205,16 @@ def trainable(value: Value, frame: Frame) -> Value:
         "parameter", frame.graph.fresh(), Kind.TENSOR, {"data": value}, zero=Attained.COINCIDENCE,
         ends=Attained.COINCIDENCE, dtype=value.dtype, node=value.node, module=frame.module, name=value.name,
     )  # fmt: skip
+
+
+def _lose(roots: Set[int], frame: Frame) -> None:
+    """Forgets what is known of all that shares elements with one of `roots`; two of them need not be the same."""
+
+    def become(value: Value) -> Value | None:
+        storage = _storage(value) if value.kind in STORED else set[int]()
+        return None if roots.isdisjoint(storage) else replace(unread(value, frame), origin=frozenset(storage))
+
+    _rewrite(become, frame)
 
 
 def _replace(roots: Set[int], result: Value, frame: Frame) -> None:
