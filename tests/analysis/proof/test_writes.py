@@ -133,3 +133,8 @@ def test_a_method_of_a_base_that_is_not_seen_may_write_into_what_it_is_handed() 
         "\n\ndef f(x: torch.Tensor):\n    v = x.abs() + 1\n    A().step(v)\n    return torch.log(v)\n"
     )
     assert ("SL101", "discharged") not in [(d.code, d.status.value) for d in report(code).discharged]
+
+
+def test_what_stands_in_for_nan_has_no_say_in_the_type() -> None:
+    body = "v = torch.nan_to_num(x.half(), 2, index, 2)\n    v.fill_(1e-6)\n    return 1 / v"
+    assert [one.code for one in findings(f"{HEAD}    {body}\n")] == ["SL102"]

@@ -61,7 +61,9 @@ _INTO = having("into", "mean-pool")  # what keeps the type of its operand
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
 _ARITHMETIC = frozenset("add sub mul div floor_divide remainder pow neg abs matmul maximum minimum".split())
 _DIVISIONS = frozenset({"div", "floor_divide", "remainder"})
-_SELECTORS = frozenset({"index", "mask", "condition", "dim"})  # operands whose dtype is not the result's
+_SELECTORS = frozenset(  # operands whose dtype is not the result's
+    {"index", "mask", "condition", "dim", "nan", "posinf", "neginf"}
+)
 _MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compute
 _ADDING, _PRODUCTS = having("add-up"), having("product")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
