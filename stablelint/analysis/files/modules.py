@@ -418,6 +418,7 @@ class ModuleInfo:
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
+    by_custom: frozenset[str] = frozenset()  # imported names of which custom alone tells what they are
     options: ast.ClassDef | None = None  # of a command line, see `options_in`
     folders: Sequence[str] = ()  # below the project's root, of the file under analysis
 

@@ -39,7 +39,9 @@ def opened(
         if root is not None and path.is_relative_to(root.absolute()):
             module.folders = path.parent.relative_to(root.absolute()).parts
         project.adopt(module)
-        module.imports.update(names_by_star(module, project))
+        bound = names_by_star(module, project)
+        module.imports.update({name: binding.qualified for name, binding in bound.items()})
+        module.by_custom = frozenset(name for name, binding in bound.items() if binding.by_custom)
         try:
             yield module, project
         finally:

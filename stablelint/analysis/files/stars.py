@@ -10,6 +10,7 @@ import builtins
 import math
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
@@ -20,16 +21,24 @@ from stablelint.syntax.walk import nodes_below
 
 _HOPS = 4  # files that import each other's names, all of them
 _KNOWN = frozenset({"torch", "numpy", "math"})
-# What a package that is not read passes on under these names, if it does.
+# What a package that is not read passes on under these names, if it does: nothing is proved by it.
 _CUSTOMARY = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy", "math": "math"}
 
 
-def names_by_star(module: ModuleInfo, project: Project) -> dict[str, str]:
-    """The qualified names, by local name, that the star imports of a file bind among those that it reads."""
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The qualified name that a star import binds, and whether custom alone says so, as the other file is not read."""
+
+    qualified: str
+    by_custom: bool = False
+
+
+def names_by_star(module: ModuleInfo, project: Project) -> dict[str, Binding]:
+    """What the star imports of a file bind among the names that it reads."""
     if not module.stars or module.path is None:
         return {}
     found = ((name, bound_by_star(name, module, project)) for name in sorted(set(_free_names(module))))
-    return {name: qualified for name, qualified in found if qualified is not None}
+    return {name: binding for name, binding in found if binding is not None}
 
 
 def _free_names(module: ModuleInfo) -> Iterator[str]:
@@ -41,8 +50,8 @@ def _free_names(module: ModuleInfo) -> Iterator[str]:
             yield node.id
 
 
-def bound_by_star(name: str, module: ModuleInfo, project: Project, hops: int = _HOPS) -> str | None:
-    """The qualified name to which the last of a file's star imports that has a name binds it."""
+def bound_by_star(name: str, module: ModuleInfo, project: Project, hops: int = _HOPS) -> Binding | None:
+    """What the last of a file's star imports that has a name binds it to."""
     if name.startswith("_"):
         return None  # a star leaves it out
     for star in reversed(module.stars):
@@ -52,7 +61,7 @@ def bound_by_star(name: str, module: ModuleInfo, project: Project, hops: int = _
         elif located[0] is module or not hops:
             found = None
         elif located[0].defines(name):
-            found = located[0].imports.get(name, f"{star}.{name}")
+            found = Binding(located[0].imports.get(name, f"{star}.{name}"))
         else:
             found = bound_by_star(name, located[0], project, hops - 1)
         if found is not None:
@@ -60,15 +69,17 @@ def bound_by_star(name: str, module: ModuleInfo, project: Project, hops: int = _
     return None
 
 
-def _of_package(package: str, name: str) -> str | None:
+def _of_package(package: str, name: str) -> Binding | None:
     """What a name of a package stands for that is not read."""
     top, qualified = package.partition(".")[0], f"{package}.{name}"
     if top not in _KNOWN:
         is_read = hasattr(builtins, name) or top in sys.stdlib_module_names
-        return None if is_read else _CUSTOMARY.get(name)
-    if top == "math":
-        return qualified if hasattr(math, name) else None
+        return Binding(_CUSTOMARY[name], by_custom=True) if name in _CUSTOMARY and not is_read else None
     known = (
-        operations.function(qualified) or operations.module(qualified) or (package == top and name in FORMATS)
+        hasattr(math, name)
+        if top == "math"
+        else operations.function(qualified)
+        or operations.module(qualified)
+        or (package == top and name in FORMATS)
     )
-    return qualified if known else None
+    return Binding(qualified) if known else None

@@ -101,9 +101,7 @@ def believing(site: Obligation, later: Sequence[Replacement]) -> tuple[Obligatio
     state, on = site.frame.state.copy(), dict[Assumption, None]()
     made_from = [one for one in (site.operand, *(found.test for found in later)) if one is not None]
     for value in (part for one in made_from for part in behind(one)):
-        if (
-            value.belief is not None and value.kind is not Kind.TENSOR
-        ):  # of which elements are tested, one by one
+        if value.belief is not None and value.kind is not Kind.TENSOR:  # whose elements are tested one by one
             state.learn(value, value.belief.interval)
             on.update(dict.fromkeys(value.belief.on))
     for value in behind(site.operand) if site.operand is not None else ():

@@ -74,3 +74,35 @@ def test_what_another_file_has_by_a_star_is_known_there(tmp_path: Path) -> None:
     options = AnalysisOptions(root=tmp_path)
     report = check_source(text.encode(), "main.py", load_catalog(entry_points=False), options)
     assert [(d.code, d.status) for d in report.diagnostics] == [("SL202", Status.VIOLATED)]
+
+
+GUESSED = """from unseen.imports import *
+
+def f(x):
+    return torch.log(F.relu(x) + 1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.Sigmoid()
+
+    def forward(self, x):
+        return torch.log(self.act(x) + 1), torch.log(F.softmax(x, dim=1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("from unseen.imports import *", Status.ASSUMED),
+        ("from setup import *", Status.DISCHARGED),
+        ("import torch\nfrom torch import nn\nimport torch.nn.functional as F", Status.DISCHARGED),
+    ],
+)
+def test_nothing_is_proved_by_what_a_name_is_by_custom(head: str, status: Status, tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    text = GUESSED.replace("from unseen.imports import *", head)
+    options = AnalysisOptions(root=tmp_path, discharged=True)
+    report = check_source(text.encode(), "main.py", load_catalog(entry_points=False), options)
+    assert {d.status for d in report.discharged if d.code == "SL101"} == {status}
+    assert "SL202" in [d.code for d in report.diagnostics]

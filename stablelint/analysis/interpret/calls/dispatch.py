@@ -216,6 +216,8 @@ def call_value(
     """Calls whatever `target` is; nothing is proved by what one yields in whose place another may stand."""
     if target.assumed and target.kind in lists.CALLABLE:
         result = call_value(replace(target, assumed=False), positional, keywords, node, frame, receiver)
+        if result.kind in lists.CALLABLE:
+            return replace(result, assumed=True)
         return opened(result, frame.graph.key("set", result.key), spelled(node.func), frame)
     if target.op == "partial":
         return call_value(target.operands["function"], *_completed(target, positional, keywords), node, frame)

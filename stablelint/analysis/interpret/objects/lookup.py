@@ -115,11 +115,14 @@ def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | No
         return class_value(module.classes[identifier], frame)
     if identifier in module.assignments and identifier not in module.imports:
         return _assigned(identifier, module, frame)
-    imported = module.imports.get(identifier)
+    imported, by_custom = module.imports.get(identifier), identifier in module.by_custom
     if imported is None and frame.session.is_elsewhere(module):
-        imported = bound_by_star(identifier, module, frame.session.project)
+        binding = bound_by_star(identifier, module, frame.session.project)
+        if binding is not None:
+            imported, by_custom = binding.qualified, binding.by_custom
     if imported is not None:
         value = namespace(imported, frame, module)
+        value = replace(value, assumed=True) if by_custom else value
         frame.session.globals[id(module), identifier] = value
         return value
     if identifier in _BUILTINS:
@@ -211,7 +214,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if base.kind is Kind.SUPER:
         return frame.graph.unknown(attr, node)
     if base.kind is Kind.NAMESPACE:
-        return _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
+        found = _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
+        return replace(found, assumed=True) if base.assumed and found.kind in CALLABLE else found
     if base.kind is Kind.INSTANCE:
         return _read_here(classes.instance_attribute(base, attr, node, frame), node, frame)
     if base.kind is Kind.LAYER and attr in base.data.arguments:
