@@ -53,5 +53,12 @@ def test_the_fixed_example_is_not_reported(rule: Rule, example: Example) -> None
     assert [d.code for d in _check(example.fixed or "", rule) if d.code == rule.code] == []
 
 
+@pytest.mark.parametrize(
+    "rule", [rule for rule in CATALOG.rules.values() if rule.fixes], ids=lambda r: r.code
+)
+def test_a_rule_with_rewrites_shows_what_one_writes(rule: Rule) -> None:
+    assert any(example.fixed is not None for example in rule.examples)
+
+
 def _without_comments(code: str) -> str:
     return "\n".join(line.split("  # error")[0].rstrip() for line in code.splitlines())

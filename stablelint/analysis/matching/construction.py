@@ -33,7 +33,7 @@ def construction(site: Site, module: ModuleInfo) -> ast.Call | None:
         return None
     made = _made(function, call, site, module)
     if not made:
-        return call if _is_operation(function) else None
+        return call if site.rule.matcher or _is_operation(function) else None
     return made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else None
 
 

@@ -310,8 +310,13 @@ def _in_other_file(fix: FixTemplate, site: Site, step: Value, module: ModuleInfo
 def _program(
     fix: FixTemplate, site: Site, module: ModuleInfo
 ) -> tuple[tuple[Span | None, ...], tuple[Span | None, ...]]:
-    """Where the operations and the literals stand that the fix relies on; None for what is not in this file."""
+    """Where the operations and the literals stand that the fix relies on; None for what is not in this file.
+
+    What the rewrite takes over as it stands may be any expression.
+    """
     own = _nodes(module.source.tree)
+    names = parse_template(fix.replace or "...").metavariables & site.match.bindings.keys()
+    taken_over = {id(site.match.bindings[name]) for name in names}
     asked = {name for text in fix.when for name in parse_predicate(text).metavariables}
     relied = [site.match.bindings[name] for name in sorted(asked & site.match.bindings.keys())]
     literals = [*site.match.literals, *(value for value in relied if value.is_constant)]
@@ -319,7 +324,8 @@ def _program(
     def span(value: Value) -> Span | None:
         return module.source.span(value.node) if value.node is not None and id(value.node) in own else None
 
-    return tuple(map(span, site.match.covered)), tuple(map(span, literals))
+    covered = [value for value in site.match.covered if id(value) not in taken_over]
+    return tuple(map(span, covered)), tuple(map(span, literals))
 
 
 @remembered

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
 from stablelint.syntax.names import dotted
 
-_ROOTS = frozenset({"torch", "math", "numpy"})
+_ROOTS = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 _EXPONENT = re.compile(r"(?<=\de[-+])0(?=\d)")
 # Formatters write no space around the power of a name or number; what stands for a metavariable may be more than that.
 _POWER = re.compile(rf"(?<![\w.)\]])((?!{PREFIX})[\w.]+) \*\* (-?(?!{PREFIX})[\w.]+)(?![\w.(\[])")
