@@ -6,26 +6,38 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from stablelint.analysis.values.along import FLAT, UNKNOWN, Along, along_index
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
+from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
-from stablelint.analysis.values.views import COPIES, is_opaque, stripped
+from stablelint.analysis.values.views import is_opaque, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import CUTS, VIEWS, having
 
-_DEPTH = 12
-# Applied to each element, or along each row that was selected: of nothing they make nothing.
-_ELEMENT_BY_ELEMENT = ELEMENTWISE.keys() | CUTS.keys() | having("elementwise", "row", "running")
-_OF_PATHS = _ELEMENT_BY_ELEMENT | {"phi"}
+_DEPTH = 20
+# Applied to each element, or along each row that was selected, or taking some: of nothing they make nothing.
+_PASSING = (
+    ELEMENTWISE.keys()
+    | CUTS.keys()
+    | VIEWS
+    | having("elementwise", "row", "running", "pick", "several", "layer")
+    | frozenset("phi part outer unique normalize linear linear_module layer_norm tensor".split())
+)
+_JOINS = having("join")
+_WHOLLY = (_JOINS - {"stack"}) | {"where"}  # empty where all that they are made of is
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
 _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
-_INDEXING = frozenset({"index", "index_select"})
-_LAYOUTS = having("layout")
-_ONE_BY_ONE = (_ELEMENT_BY_ELEMENT | COPIES) - having("layout", "pick")
+_INDEXING = frozenset({"index", "index_select", "masked_select"})
+_LISTS = frozenset({"nonzero", "list_of"})
 _BY_ROW = having("reduce") | {"cosine_similarity"}
+
+
+_Selected = tuple[Value, Along]
+_Picks = Callable[[Value], Value | None]
 
 
 class Shown(Protocol):
@@ -75,7 +87,8 @@ def selecting_mask(value: Value) -> Value | None:
 
     None where no mask did, and where it is not known that an empty selection leaves the value empty.
     """
-    return _selected_by(value, _mask_in, _DEPTH)
+    found = _selected(value, _mask_in, _DEPTH, {})
+    return found[0] if found is not None else None
 
 
 def places_not_known(value: Value, state: Shown) -> Value | None:
@@ -83,46 +96,83 @@ def places_not_known(value: Value, state: Shown) -> Value | None:
 
     It is an argument, say: a mask, a list of places, or a bound that `x[:n]` is cut at.
     """
+    found = _selected(value, _picking(state), _DEPTH, {})
+    return found[0] if found is not None else None
 
+
+def places_reduced(operands: Mapping[str, Value], state: Shown) -> Value | None:
+    """Such an index, where it may be none of the elements it picks that a reduction runs over."""
+    return _reduced(operands, _picking(state))
+
+
+def cut_reduced(operands: Mapping[str, Value], state: Shown) -> Value | None:
+    """Such an index, or a part that a tensor of few elements has not: `x[1:]`."""
+    picks = _picking(state)
+    return _reduced(operands, lambda selection: picks(selection) or _cut(selection, state))
+
+
+def _reduced(operands: Mapping[str, Value], picks: _Picks) -> Value | None:
+    operand = operands.get("input")
+    found = _selected(operand, picks, _DEPTH, {}) if operand is not None else None
+    return found[0] if found is not None and found[1].spared_by(operands) is None else None
+
+
+def _cut(selection: Value, state: Shown) -> Value | None:
+    """The part of an index that leaves out the first or the last elements, of which there may be no more."""
+    part = _taking(selection)
+    if part is None or part.op != "slice" or selection.key in state.nonempty:
+        return None
+    lower, upper = part.data[:2]
+    return part if lower.constant() not in (None, 0) or upper.interval.hi <= 0 else None
+
+
+def _picking(state: Shown) -> _Picks:
     def picks(selection: Value) -> Value | None:
-        places = _first_places(selection)
+        places = _taking(selection)
         if places is None or selection.guard == NONEMPTY or selection.key in state.nonempty:
             return None
         return places if _may_pick_nothing(places, state) else None
 
-    return _selected_by(value, picks, _DEPTH)
+    return picks
 
 
-def _selected_by(value: Value, picks: Callable[[Value], Value | None], depth: int) -> Value | None:
-    """What `picks` says of the selection whose elements `value` consists of."""
-    value = stripped(value)
-    if not depth:
-        return None
-    if value.op in ("index", "index_select", "masked_select"):
-        picked, index = picks(value), value.operands.get("index")
-        rows = parts_of(index) if picked is None and index is not None else []
-        of_rows = len(rows) > 1 and keeps_all(rows[0]) and rows[0].constant() is not Ellipsis
-        return (
-            _selected_by(value.operands["input"], picks, depth - 1) if of_rows else picked
-        )  # `x[mask][:, 0]`
-    if value.op in _BY_ROW and _is_within_rows(value.operands) and value.first is not None:
-        if _is_laid_out(value.first):
-            return None
-        if not _is_flat(value.first):
-            return _selected_by(value.first, picks, depth - 1)
+def _selected(
+    value: Value, picks: _Picks, depth: int, known: dict[int, _Selected | None]
+) -> _Selected | None:
+    """What `picks` says of that selection, and where the dimension stands that has no element where it picks none."""
+    if id(value) not in known:
+        known[id(value)] = _found_in(value, picks, depth, known) if depth else None
+    return known[id(value)]
+
+
+def _found_in(
+    value: Value, picks: _Picks, depth: int, known: dict[int, _Selected | None]
+) -> _Selected | None:
+    if value.op in _INDEXING | _LISTS:
+        picked = picks(value)
+        if picked is not None:
+            return picked, _placed(value)
     whole = _as_large(value)
     if whole is not None:
-        return _selected_by(whole, picks, depth - 1)
-    if value.op == "cat" and "tensor0" in value.operands:
-        parts = [_selected_by(v, picks, depth - 1) for v in value.operands.values()]
-        return parts[0] if None not in parts else None
-    if value.op not in _OF_PATHS and not _is_unreduced(value):
+        return _selected(whole, picks, depth - 1, known)
+    if value.op in _BY_ROW and value.first is not None:
+        found = _selected(value.first, picks, depth - 1, known)
+        if found is None or found[1].spared_by(value.operands) is None:
+            return None
+        return found[0], found[1].reduced(value.operands)
+    if value.op not in _PASSING | _JOINS and not _is_unreduced(value):
         return None
-    tensors = [v for v in _elements(value) if v.kind in _TENSORS]
-    found = [_selected_by(v, picks, depth - 1) for v in tensors]
-    if value.op == "where" and None in found:
-        return None  # `x[mask] = y[mask]`: the whole of x
-    return next((one for one in found if one is not None), None)
+    parts = [v for v in _elements(value) if v.kind in _TENSORS]
+    met = [(v, found) for v in parts if (found := _selected(v, picks, depth - 1, known)) is not None]
+    if not met or (value.op in _WHOLLY and len(met) < len(parts)):
+        return None
+    alike = {id(v) for v, _ in met}
+    beside = [v for v in value.operands.values() if id(v) not in alike and v.kind in _TENSORS]
+    part, (picked, along) = met[0]
+    left = along.after(value, part, beside)
+    if left is None:
+        return None
+    return picked, left if all(found[1] == along for _, found in met) else UNKNOWN
 
 
 def _as_large(value: Value) -> Value | None:
@@ -130,11 +180,38 @@ def _as_large(value: Value) -> Value | None:
     return value.first if value.op in _INTO else value.operands.get(FILLED)
 
 
-def _first_places(selection: Value) -> Value | None:
-    """What says which rows are taken: the first part of an index that is not a single place."""
+def _taking(selection: Value) -> Value | None:
+    """What says which elements are taken: the first part of an index that is neither a single place nor all of them."""
+    if selection.op in _LISTS:
+        return selection
     index = selection.operands.get("index") or selection.operands.get("mask")
     parts = parts_of(index) if index is not None else []
-    return next((part for part in parts if part.kind is not Kind.NUMBER), None)
+    return next((part for part in parts if part.kind is not Kind.NUMBER and not keeps_all(part)), None)
+
+
+def _placed(selection: Value) -> Along:
+    """Where the dimension stands along which a selection takes elements."""
+    taking = _taking(selection)
+    if selection.op in _LISTS:
+        return Along(0, None, 2)
+    if taking is None or selection.op == "masked_select" or _tests_itself(selection):
+        return FLAT
+    if selection.op == "index":
+        return along_index(selection.operands["index"], taking)
+    dim = selection.operands["dim"].constant()
+    if not isinstance(dim, int):
+        return UNKNOWN
+    return Along(dim, None, max(2, dim + 1)) if dim >= 0 else Along(None, dim, max(2, -dim))
+
+
+def _tests_itself(selection: Value) -> bool:
+    """Whether a mask compares the very elements that it selects, which then lie in one dimension: `x[x > 0]`."""
+    mask = _mask_in(selection)
+    if mask is None or selection.first is None:
+        return False
+    own = stripped(selection.first)  # narrowed by the test, and so with a key of its own
+    same = (v for v in map(stripped, mask.operands.values()) if v.op == own.op and v.node is own.node)
+    return mask.op in ("gt", "ge", "lt", "le", "eq", "ne") and any(same)
 
 
 def _may_pick_nothing(places: Value, state: Shown) -> bool:
@@ -174,84 +251,16 @@ def _elements(value: Value) -> list[Value]:
 
 
 def _mask_in(selection: Value) -> Value | None:
-    index = selection.operands.get("index") or selection.operands.get("mask")
-    taking = (
-        next((part for part in parts_of(index) if not keeps_all(part)), index) if index is not None else None
-    )
+    taking = _taking(selection)
     mask = stripped(selector(taking)) if taking is not None else None
     return mask if mask is not None and mask.dtype == "bool" else None
 
 
-def keeps_rows(operands: Mapping[str, Value]) -> bool:
-    """Whether a reduction is along a dimension other than the one that was selected from, the first as a rule."""
-    return _is_within_rows(operands) and not _is_flat(operands.get("input"))
-
-
-def _is_within_rows(operands: Mapping[str, Value]) -> bool:
-    """Whether a reduction is along one dimension, and not the first; along that where columns were selected."""
-    dim = operands.get("dim")
-    number = dim.constant() if dim is not None else None
-    return isinstance(number, int) and (number == 0) is _is_of_columns(operands.get("input"))
-
-
-def _is_of_columns(value: Value | None) -> bool:
-    """Whether what a value consists of was selected from another dimension than the first: `x[:, mask]`."""
-    selects = False
-    while value is not None and not selects and value.op in _ONE_BY_ONE | _INDEXING:
-        selects = value.op in _INDEXING and _mask_in(value) is not None
-        value = value if selects else value.first
-    if value is None or not selects:
-        return False
-    number = value.operands["dim"].constant() if "dim" in value.operands else 0
-    return number != 0 or keeps_all(parts_of(value.operands["index"])[0])
-
-
-def _is_flat(value: Value | None) -> bool:
-    """Whether what was selected may lie along any dimension: `x[x > 0]`, in one dimension, or what is laid out anew."""
-    while value is not None and value.op in _ONE_BY_ONE | _LAYOUTS and value.first is not None:
-        if value.op in _LAYOUTS and (value.op != "view" or isinstance(value.node, ast.Call)):
-            return not _keeps_first(value)
-        value = value.first
-    if value is not None and value.op in ("phi", "cat"):
-        return any(map(_is_flat, value.operands.values()))
-    whole = _as_large(value) if value is not None else None
-    if whole is not None:
-        return _is_flat(whole)
-    mask = _mask_in(value) if value is not None and value.op == "index" else None
-    if mask is None or value is None or value.first is None:
-        return False
-    own = stripped(value.first)  # narrowed by the test, and so with a key of its own
-    same = (v for v in map(stripped, mask.operands.values()) if v.op == own.op and v.node is own.node)
-    return mask.op in ("gt", "ge", "lt", "le", "eq", "ne") and any(same)
-
-
-def _keeps_first(view: Value) -> bool:
-    """Whether what lay along the first dimension has it for its own: in `x.unsqueeze(-1)`, `x[:, None]`, `x.view(-1, 3)`."""
-    if view.op == "view":
-        sizes = _sizes(view)
-        return len(sizes) > 1 and sizes[0].constant() == -1
-    if view.op != "unsqueeze":
-        return False
-    dim = view.operands["dim"]
-    number = dim.constant()
-    first = parts_of(dim)[0] if dim.kind is Kind.SEQUENCE and parts_of(dim) else dim
-    return number != 0 if isinstance(number, int) else first.kind is not Kind.NONE
-
-
-def _is_laid_out(value: Value) -> bool:
-    """Whether what was selected is laid out anew, in a given number of rows: `x[mask].view(n, -1)`."""
-    while value.op in VIEWS and value.first is not None:
-        if value.op == "view":
-            sizes = _sizes(value)
-            return len(sizes) > 1 and sizes[0].constant() != -1
-        value = value.first
-    return False
-
-
-def _sizes(view: Value) -> list[Value]:
-    """The sizes by which a view lays a value out, where it is told some."""
-    sizes = list(view.operands.values())[1:]
-    return list(sizes[0].data) if sizes and sizes[0].kind is Kind.SEQUENCE else sizes
+def keeps_rows(operands: Mapping[str, Value]) -> tuple[Assumption, ...] | None:
+    """What must hold for a reduction to run along other dimensions than that of a selection; None where it need not."""
+    operand = operands.get("input")
+    found = _selected(operand, _mask_in, _DEPTH, {}) if operand is not None else None
+    return found[1].spared_by(operands) if found is not None else ()
 
 
 def _is_unreduced(loss: Value) -> bool:

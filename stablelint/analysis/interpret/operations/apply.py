@@ -18,7 +18,7 @@ from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.indexing import PAIR
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.maxima import peaks
-from stablelint.analysis.values.selections import can_be_empty, keeps_rows, places_not_known
+from stablelint.analysis.values.selections import can_be_empty, cut_reduced, keeps_rows
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import (
     Attained,
@@ -287,15 +287,16 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
 
 
 def _let_be_empty(value: Value, operands: Mapping[str, Value], state: State) -> None:
-    """What is added up of elements that somebody else picks: 0 where that is none, which is not believed."""
-    operand = operands.get("input")
-    places = places_not_known(operand, state) if operand is not None and not keeps_rows(operands) else None
-    if places is None:
+    """What is added up of elements of which there may be none: 0 then, which is not believed."""
+    operand, places = operands.get("input"), cut_reduced(operands, state)
+    on = [Assumption(f"{places.name or 'the index'} picks an element")] if places is not None else []
+    if operand is not None and can_be_empty(operand, state):
+        on += keeps_rows(operands) or ()
+    if not on:
         return
     known = believed(value)
-    on = value.belief.on if value.belief is not None else ()
-    picked = Assumption(f"{places.name or 'the index'} picks an element")
-    value.belief = Belief(known.interval, known.zero, known.ends, (*on, picked))
+    before = value.belief.on if value.belief is not None else ()
+    value.belief = Belief(known.interval, known.zero, known.ends, (*before, *on))
     value.interval, value.zero = value.interval.join(Interval.point(0.0)), Attained.COINCIDENCE
 
 
@@ -387,7 +388,7 @@ def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, fram
         return interval.join(Interval.point(0.0))
     if op not in _ADDING or operand is None:
         return interval
-    if not interval.contains(0.0) and not keeps_rows(operands) and can_be_empty(operand, frame.state):
+    if not interval.contains(0.0) and can_be_empty(operand, frame.state) and keeps_rows(operands) is None:
         return interval.join(Interval.point(0.0))
     if op == "norm" or "dim" in operands or interval.lo != 0:
         return interval

@@ -10,7 +10,7 @@ from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unnegated
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
-from stablelint.analysis.values.selections import keeps_rows, places_not_known, selecting_mask
+from stablelint.analysis.values.selections import places_reduced, selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
@@ -48,8 +48,8 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
     shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
     if not shown.isdisjoint(context.nonempty):
         return Truth.NO
-    if mask is None and context.root.op != "div" and not keeps_rows(context.root.operands):
-        return Truth.MAYBE if places_not_known(value, context) is not None else Truth.NO
+    if mask is None and places_reduced(context.root.operands, context) is not None:
+        return Truth.MAYBE
     if mask is None or mask.op in _WEIGHTS or mask.op == "eye":
         return Truth.NO
     return _can_be_false(mask, context)
