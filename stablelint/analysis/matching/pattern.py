@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.interpret.interpreter import INTERPRETER
+from stablelint.analysis.values.indexing import adds_dimensions, parts_of
 from stablelint.analysis.values.paths import EVALUATION, Paths, Tests, agree
 from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
@@ -146,6 +147,8 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
         if same:
             found.literals.append(value)
         return bool(same)
+    if shape.op == "sequence" == value.op and not _is_same_index(shape, value):
+        return False
     if shape.op == value.op:
         if _fits(shape, value, optional):
             attempt = found.copy()
@@ -169,6 +172,17 @@ def match(shape: Value, value: Value, found: Match, optional: frozenset[str]) ->
     if value.op == "phi" and found.branches < _JOINS:
         return _match_path(shape, value, found, optional)
     return False
+
+
+def _is_same_index(shape: Value, value: Value) -> bool:
+    """Whether what is written between two pairs of brackets is the same, where it is no more than whole dimensions."""
+    parts, others = parts_of(shape), parts_of(value)
+    if not adds_dimensions(shape):
+        return True
+    return len(parts) == len(others) and all(
+        part.kind is other.kind and part.op == other.op and (part.op == "slice" or part.data is other.data)
+        for part, other in zip(parts, others, strict=True)
+    )
 
 
 def _match_path(shape: Value, join: Value, found: Match, optional: frozenset[str]) -> bool:
