@@ -15,7 +15,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
-_NEAR_ZERO = (".masked_fill(", " + 1e-7")  # what a denominator of either sign gets, and a union
+_NEAR_ZERO = (".masked_fill(", ".clamp_min(1e-7)")  # what a denominator of either sign gets, and a union
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -23,7 +23,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = viewed(node if given is None else given.value)
     side = "max" if ".clamp(max=" in proposal.template else "min"
-    is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", *_NEAR_ZERO))
+    is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", ".masked_fill("))
     for one in (value, *_values(tree, node)) if is_bound else ():
         bound = (given_bounds(one) or {}).get(side)
         limit = None if bound is None else number(bound)

@@ -38,7 +38,6 @@ _SHARES = ("softmax", "sigmoid", "exp")
 _FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
-_OFFSET = re.compile(r"^\$(\w+) \+ [\d.e-]+$")
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
@@ -65,17 +64,13 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
     to less than 1.
     """
-    offset = _OFFSET.match(proposal.template)
-    if offset is not None:
-        is_count = proposal.bindings[offset[1]].is_tensor and _is_sum_of_counts(node)
-        return _counted(proposal, offset[1], node) if is_count else proposal
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = None if _is_of_number(proposal) else operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal
-    if words.names_a_count(_called(node)):
+    if _is_sum_of_counts(node):
         return _counted(bounded, operand, node)
     summed = _summed(total)
     if summed is None:

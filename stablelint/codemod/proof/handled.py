@@ -17,7 +17,7 @@ from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import written_name
 
-_BOUNDS = (".clamp", ".masked_fill(", " + 1e-7")
+_BOUNDS = (".clamp", ".masked_fill(")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
