@@ -22,7 +22,6 @@ from stablelint.analysis.proof.replacement import (
     believing,
     factors_before,
     feels_gradient,
-    is_cut_off,
     is_doubled,
     is_empty_group,
     is_gathered,
@@ -31,6 +30,8 @@ from stablelint.analysis.proof.replacement import (
     replacement_of,
     wiped_away,
 )
+from stablelint.analysis.proof.uses import is_cut_off
+from stablelint.analysis.unfit import unfit
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.paths import Assumption
@@ -117,6 +118,8 @@ def _proved_later(site: Site, review: Review) -> Site:
             return _discharged(site, "masked_fill")
         wiped = wiped_away(site.obligation, review.replacements)
         return _discharged(site, wiped.value.op) if wiped is not None else site
+    if is_cut_off(site.value, site.frame, review.users):
+        site = _without_gradient(site)
     if not site.rule.has_contract:
         return site
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
@@ -132,7 +135,7 @@ def _proved_later(site: Site, review: Review) -> Site:
     if later is None:
         return site
     felt = feels_gradient(site.obligation, later) and not is_doubled(site.obligation, later)
-    felt = felt and not is_cut_off(later, site.obligation, review.observed)
+    felt = felt and not is_cut_off(later.value, site.frame, review.users)
     if felt and not is_empty_group(site.obligation):
         return site if settings else replace(site, judgement=replace(site.judgement, backward_only=True))
     proved, assumed = (
@@ -143,6 +146,15 @@ def _proved_later(site: Site, review: Review) -> Site:
     if factor is not None:
         assumed.append(f"{factor.name or 'what multiplies the result'} is not 0")
     return _assumed(proved, *assumed) if assumed else proved
+
+
+def _without_gradient(site: Site) -> Site:
+    """The site as it is where no gradient comes back to it."""
+    if any(condition.startswith("differentiable") for condition in site.rule.where):
+        return _discharged(site, "no gradient")
+    bare = replace(site, gradient=False, context=replace(site.context, gradient=False))
+    holds = not judge(asked_by(site.rule), site.match.bindings, site.ranges, gradient=False).status.is_open
+    return _discharged(bare, "no gradient") if site.rule.has_contract and holds else bare
 
 
 def _within(site: Site, interval: Interval) -> Judgement:
@@ -173,7 +185,8 @@ def _finding(subject: Subject, review: Review, level: Level) -> Diagnostic:
     )
     if found.level is not Level.LIKELY and level is Level.LIKELY:
         return found
-    offered, withheld = proposals(site, review.module)
+    against = unfit(site, review)
+    offered, withheld = ((), against) if against is not None else proposals(site, review.module)
     chain = derivation(site, found.filename)
     return replace(found, derivation=chain, proposals=offered, fix_withheld=withheld)
 

@@ -12,12 +12,12 @@ from stablelint.analysis.proof.replacement import (
     GROUPED,
     Replacement,
     feels_gradient,
-    is_cut_off,
     is_doubled,
     is_empty_group,
     replacement_in_part,
     takes_where_true,
 )
+from stablelint.analysis.proof.uses import is_cut_off
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Review, Rule, Sites, Value, observes
@@ -51,7 +51,7 @@ def gradient_trap(review: Review, rule: Rule) -> Sites:
             if (
                 later is None
                 or not feels_gradient(site.obligation, later)
-                or is_cut_off(later, site.obligation, review.observed)
+                or is_cut_off(later.value, site.frame, review.users)
             ):
                 continue
             if not is_doubled(site.obligation, later) and not is_empty_group(site.obligation):

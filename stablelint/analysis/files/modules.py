@@ -33,7 +33,7 @@ from stablelint.analysis.files.reading import (
     sources_of,
 )
 from stablelint.analysis.files.sights import Sights
-from stablelint.syntax.names import called_name, imported_module, imported_names, last_name
+from stablelint.syntax.names import called_name, dotted, imported_module, imported_names, last_name
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
@@ -221,12 +221,25 @@ class FunctionInfo:
         return declared_names(self.node)
 
     def records(self, around: bool) -> bool:
-        """Whether its body records gradients, where it is called with that `around` it: its decorators may decide."""
-        recorded = around
+        """Whether its body records gradients, where it is called with that `around` it: its decorators may decide.
+
+        The `forward` of a function whose gradient is written by hand records none.
+        """
+        recorded = around and not (self.name == "forward" and self._is_of_autograd)
         for decorator in getattr(self.node, "decorator_list", ()):
             asked = records_gradient(decorator) if self._may_be_of_torch(decorator) else None
             recorded = recorded if asked is None else asked
         return recorded
+
+    @property
+    def _is_of_autograd(self) -> bool:
+        """Whether it is a static method of a subclass of `torch.autograd.Function`."""
+        bases = [] if self.owner is None else [dotted(base) for base in self.owner.node.bases]
+        spelled = (name.partition(".") for name in bases)
+        names = (f"{self.module.imports.get(first, first)}.{rest}".rstrip(".") for first, _, rest in spelled)
+        return self.has_decorator("staticmethod") and any(
+            name.startswith("torch.") and name.endswith("autograd.Function") for name in names
+        )
 
     def _may_be_of_torch(self, decorator: ast.expr) -> bool:
         """Whether a decorator is not seen to come from this file, or from a package other than torch."""

@@ -24,6 +24,7 @@ from stablelint.analysis.matching.sites import Site, text_at
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, asked_by, is_polluted, judge, overflowing
 from stablelint.analysis.proof.replacement import Replacement, replacements
+from stablelint.analysis.proof.uses import Users, users_of
 from stablelint.analysis.values.relations.emptiness import is_empty_without
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
@@ -125,6 +126,11 @@ class Review:
     def replacements(self) -> list[Replacement]:
         """Operations that replace some elements of another's result."""
         return replacements(v for v, _ in self.observed)
+
+    @cached_property
+    def users(self) -> Users:
+        """The operations by what they are given."""
+        return users_of(v for v, _ in self.observed)
 
     def observe(self, value: Value, frame: Frame) -> None:
         """Matches one operation against the rules whose patterns have it at the root."""

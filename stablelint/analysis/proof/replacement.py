@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
-from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, differentiable
+from stablelint.analysis.proof.judge import differentiable
 from stablelint.analysis.proof.produced import vanishes_with
+from stablelint.analysis.proof.uses import keys_within, passes_gradient
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
-from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.masks import found_by
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import selector
@@ -31,7 +31,6 @@ GROUPED = having("scatter")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _TESTS = CONDITIONS | FINITE_TESTS
-_PLACES = frozenset({"argmax", "argmin", "argsort"})
 _CARRIERS = VIEWS | {"dropout"}
 _ONE_BY_ONE = (
     VIEWS | SELECTIONS | having("elementwise", "replace", "bound") | {"clamp", "index", "overwritten"}
@@ -73,7 +72,7 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
         if value.op in _REPLACING:
             branches = [v for n, v in value.operands.items() if n not in ("condition", "mask")]
             made_from = _reach(branches, lambda v: v.op not in CREATIONS)
-            found.append(Replacement(value, made_from, _reach(branches, _passes_gradient)))
+            found.append(Replacement(value, made_from, _reach(branches, passes_gradient)))
         elif value.op in _BOUNDING and value.first is not None:
             found.append(
                 Replacement(value, *(_reach([value.first], way) for way in (_scales, _scales_gradient)))
@@ -179,20 +178,16 @@ def _is_read(
     """
     carried = {site.value.key}
     for value, _ in observed:
-        if value.key in hiding or value.op in _TESTS or carried.isdisjoint(_keys(value.operands.values())):
+        if (
+            value.key in hiding
+            or value.op in _TESTS
+            or carried.isdisjoint(keys_within(value.operands.values()))
+        ):
             continue
         if value.op not in carriers:
             return True
         carried.add(value.key)
-    return not carried.isdisjoint(_keys(site.frame.returns))
-
-
-def _keys(values: Iterable[Value]) -> Iterator[int]:
-    """The keys of values on every path, and of what tuples hold."""
-    for value in values:
-        yield from (leaf.key for leaf in leaves(value))
-        if value.kind is Kind.SEQUENCE:
-            yield from _keys(value.data)
+    return not carried.isdisjoint(keys_within(site.frame.returns))
 
 
 def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
@@ -202,25 +197,6 @@ def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
         return False
     felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
     return felt and site.value.key in replacement.feels
-
-
-def is_cut_off(replacement: Replacement, site: Obligation, observed: Iterable[tuple[Value, object]]) -> bool:
-    """Whether all that is made of a replacement's result ends in what has no gradient: the place of a maximum, a test."""
-    own = replacement.value.key
-    users = [value for value, _ in observed if value.key != own and own in _keys(value.operands.values())]
-    kept = [*site.frame.returns, *site.frame.state.attributes.values()]
-    further = (value for value in (*(value for value, _ in observed), *kept) if value.key != own)
-    return (
-        bool(users)
-        and not any(map(_feels, users))
-        and own not in _keys(kept)
-        and not any(own == part.key for value in further for part in behind(value, lambda v: not _feels(v)))
-    )
-
-
-def _feels(value: Value) -> bool:
-    """Whether a gradient comes back from what an operation yields."""
-    return _passes_gradient(value) and value.op not in _TESTS and value.op not in _PLACES
 
 
 def felt_operands(result: Value, operand: Value) -> tuple[Value, ...]:
@@ -424,11 +400,7 @@ def factors_before(site: Obligation, replacement: Replacement) -> Iterator[Value
 
 
 def _scales_gradient(value: Value) -> bool:
-    return _scales(value) and _passes_gradient(value)
-
-
-def _passes_gradient(value: Value) -> bool:
-    return value.op not in CUT and value.dtype not in NOT_DIFFERENTIABLE
+    return _scales(value) and passes_gradient(value)
 
 
 def _reach(starts: Sequence[Value], enters: Callable[[Value], bool]) -> frozenset[int]:

@@ -298,7 +298,7 @@ def test_an_order_or_a_kept_dimension_that_is_written_although_it_is_the_default
         """)
 
 
-def test_a_union_and_a_sum_of_totals_get_an_offset_and_a_range_does_not() -> None:
+def test_a_union_and_a_sum_of_totals_get_a_bound_and_a_range_does_not() -> None:
     union = "overlap / (left + right - overlap)"
     for quotient in (
         union,
@@ -307,10 +307,10 @@ def test_a_union_and_a_sum_of_totals_get_an_offset_and_a_range_does_not() -> Non
         "left / (1 - right + left)",
     ):
         written = fixes(f"""
-            def score(left, right, overlap):
+            def score(left: torch.Tensor, right: torch.Tensor, overlap: torch.Tensor):
                 return {quotient}
             """)
-        assert "+ 1e-7" in str(written["SL102"])
+        assert ".clamp_min(1e-7)" in str(written["SL102"])
     for quotient in ("(overlap - left) / (right - left)", "left / (left - 1)", "(left - 1).reciprocal()"):
         written = fixes(f"""
             def scaled(left: torch.Tensor, right, overlap):
@@ -638,3 +638,45 @@ def test_nothing_is_written_for_what_may_be_an_object_with_the_method() -> None:
 )
 def test_what_is_used_as_a_tensor_is_one_whatever_methods_classes_have(program: str) -> None:
     assert isinstance(fixes(program)["SL102"], tuple)
+
+
+@pytest.mark.parametrize(
+    ("index", "dim"),
+    [
+        ("sum(1)[:, None]", "1"),
+        ("sum(1).view(-1, 1)", "1"),
+        ("sum(-1)[..., None]", "-1"),
+        ("sum(1)[None, :]", None),
+        ("sum(1)[:, None, None]", None),
+        ("sum(1).view(1, -1)", None),
+    ],
+)
+def test_a_softmax_is_seen_where_an_index_gives_the_sum_its_dimension_back(
+    index: str, dim: str | None
+) -> None:
+    written = fixes(f"""
+        def shares(x: torch.Tensor):
+            e = torch.exp(x)
+            return e / e.{index}
+        """)
+    assert (f"torch.softmax(x, dim={dim})" in str(written.get("SL206"))) is (dim is not None)
+
+
+@pytest.mark.parametrize(
+    ("computed", "read", "bound"),
+    [
+        ("torch.acos(x @ y)", ".mean().item()", "clamp(-1, 1)"),
+        ("torch.acos(x @ y)", ".mean()", "clamp(-1 + eps, 1 - eps)"),
+        ("torch.sqrt(x - y)", " > 2", "clamp_min(0)"),
+        ("torch.sqrt(x - y)", "", "clamp_min(torch.finfo"),
+    ],
+)
+def test_a_bound_for_the_gradient_is_none_where_no_gradient_is_taken(
+    computed: str, read: str, bound: str
+) -> None:
+    written = fixes(f"""
+        def measured(x: torch.Tensor, y: torch.Tensor):
+            z = {computed}
+            return z{read}
+        """)
+    assert any(bound in str(one) for one in written.values())

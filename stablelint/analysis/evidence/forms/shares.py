@@ -21,13 +21,30 @@ def shares(observed: Iterable[Value]) -> frozenset[int]:
 
     That is a softmax without its maximum: it overflows where `softmax`, of the same numbers, does not.
     """
-    found: set[int] = set()
-    for value in observed:
-        if value.op != "div":
-            continue
-        parts = {part.key for part in _carried(value.operands["input"])}
-        found.update(e.key for e in _summed(value.operands["other"]) if e.key in parts and not _is_shifted(e))
-    return frozenset(found)
+    return frozenset(one.key for value in observed for one in _shared(value))
+
+
+def divides_share(value: Value) -> bool:
+    """Whether a quotient is such a share."""
+    return any(True for _ in _shared(value))
+
+
+def _shared(value: Value) -> Iterator[Value]:
+    """The exponentials that an operation divides by a sum of themselves, or multiplies with its inverse."""
+    for dividend, divisor in _quotients(value):
+        parts = {part.key for part in _carried(dividend)}
+        summed = _summed(divisor) if parts else ()
+        yield from (e for e in summed if e.key in parts and not _is_shifted(e))
+
+
+def _quotients(value: Value) -> Iterator[tuple[Value, Value]]:
+    if value.op == "div":
+        yield value.operands["input"], value.operands["other"]
+    if value.op == "mul":
+        one, other = value.operands["input"], value.operands["other"]
+        for dividend, inverse in ((one, stripped(other)), (other, stripped(one))):
+            if inverse.op in ("div", "reciprocal"):
+                yield dividend, inverse.operands["other" if inverse.op == "div" else "input"]
 
 
 def _summed(divisor: Value) -> Iterator[Value]:
