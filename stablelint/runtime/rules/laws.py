@@ -90,7 +90,7 @@ def _fails(rule: Rule, pattern: Pattern, dtype: str) -> str | None:
 
 
 def _repairs(rule: Rule, pattern: Pattern, fix: FixTemplate, dtype: str) -> str | None:
-    fixed = gate.constants(rule)
+    fixed = gate.constants(rule) | _untrained(fix)
     tried = 0
     boundary = (operands for operands, _ in gate.boundary_operands(rule, pattern, dtype))
     for operands in (*gate.bad_operands(rule, pattern, dtype), *boundary):
@@ -160,6 +160,12 @@ def _as_meant(fix: FixTemplate, operands: gate.Operands, dtype: str) -> dict[str
         if predicate.name == "python":
             meant[name] = value.flatten()[0].item()
     return meant
+
+
+def _untrained(fix: FixTemplate) -> frozenset[str]:
+    """The operands of which the fix's conditions say that no gradient comes back to them."""
+    asked = map(parse_predicate, fix.when)
+    return frozenset(str(one.args[0]) for one in asked if one.negated and one.name == "differentiable")
 
 
 def _narrows(fix: FixTemplate) -> bool:
