@@ -276,8 +276,10 @@ def _look_at_call(node: ast.Call, seen: Glance) -> None:
         seen.written.add(last_name(node.func.value))
         if written := written_attribute(node.func.value):
             seen.assigned.add(written)
-    elif name == "setattr" and len(node.args) == 3 and isinstance(_constant(node.args[1]), str):
-        seen.written.add(_constant(node.args[1]))
+    elif name == "setattr" and len(node.args) == 3:
+        seen.changed.add(written_name(node))
+        if isinstance(_constant(node.args[1]), str):
+            seen.written.add(_constant(node.args[1]))
 
 
 def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:

@@ -41,6 +41,8 @@ def written_name(node: ast.AST) -> str:
         into = node.target
     elif isinstance(node, ast.keyword) and node.arg == "out":
         into = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        into = node.args[0] if node.func.id in ("setattr", "delattr") and node.args else None
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_in_place(node.func.attr):
         into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
     return base_name(into) if into is not None else ""

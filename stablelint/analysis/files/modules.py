@@ -25,6 +25,7 @@ from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
     added_to_search_path,
+    bound_again,
     critical_names,
     declared_names,
     entered_names,
@@ -37,7 +38,7 @@ from stablelint.syntax.names import called_name, dotted, imported_module, import
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import SCOPES, descendants
 from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
 
 # Whose decorators leave what a function yields.
@@ -428,6 +429,7 @@ class ModuleInfo:
     # It is under analysis and no torch comes into it: what is computed of unknown things is an array.
     is_of_arrays: bool = False
     rebound: frozenset[str] = frozenset()  # names that a function declares as global or nonlocal
+    several: frozenset[str] = frozenset()  # those that statements at the top level bind more than once
     may_yield: bool = True
     may_hold_lambdas: bool = True
     sights: Sights = field(default_factory=Sights)  # of the file under analysis: see `survey`
@@ -505,9 +507,8 @@ class ModuleInfo:
         return "\n".join((*self.sights.names, *self.imports.values()))
 
     def is_constant(self, name: str) -> bool:
-        """Whether the file binds a top-level name at most once."""
-        once = len(self.assignments.get(name, ())) <= 1 and name not in self.rebound
-        return once and not self.sights.writes(name)
+        """Whether nothing in the file binds a top-level name a second time."""
+        return not (name in self.several or name in self.rebound or self.sights.writes(name))
 
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
@@ -521,10 +522,15 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     _index(source.tree.body, module)
     if "global " in text or "nonlocal " in text:
         module.rebound = declared_names(source.tree)
+    module.several = bound_again(source.tree.body)
+    known = (*module.functions, *module.classes, *module.assignments)
     if "globals()" in text:
-        module.rebound |= frozenset(entered_names(source.tree))
+        module.rebound |= frozenset(entered_names(source.tree, known))
+    for statement in source.tree.body if "vars()" in text or "locals()" in text else ():
+        if not isinstance(statement, SCOPES):
+            module.rebound |= frozenset(entered_names(statement, known))
     if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
-        module.rebound |= module.assignments.keys()
+        module.rebound |= frozenset(known)
     if ".add_argument(" in text:
         module.options = options_in(source.tree)
     if "sys.path." in text:

@@ -103,14 +103,14 @@ def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator
 
 
 def _written(module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    """The top-level names of other files into which a file writes: `config.EPS = 0`, `TABLE["eps"] = 0`."""
+    """The top-level names of other files into which a file writes: `config.EPS = 0`, `TABLE["eps"] = 0`, `tools.f = g`."""
     for seen, function, _ in module.sights.parts:
         row = function.lineno if function is not None else 1
         for name in sorted(seen.changed & module.imports.keys()):
             qualified = module.imports[name]
             found = project.names_in(qualified, {*seen.written, *seen.loads}, module)
             for place in (project.find(qualified, module), *found):
-                if isinstance(place, tuple):
+                if place is not None:
                     yield (target_of(place), WRITTEN), row, ""
 
 

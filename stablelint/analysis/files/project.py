@@ -224,7 +224,7 @@ class Project:
         located = self.locate(f"{qualified_name}.", origin) if origin.path is not None else None
         if located is None or located[1]:
             return []
-        known = sorted(located[0].assignments.keys() & set(named))
+        known = sorted(filter(located[0].defines, {*named} - located[0].imports.keys()))
         self._sought[located[0]].update(known)
         return [(located[0], name) for name in known]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
+from stablelint.syntax.walk import BLOCKS, SCOPES, children, descendants, statements_below
 from stablelint.syntax.writes import is_of_self
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -17,6 +18,9 @@ _RAISING = frozenset({ast.Raise, ast.Assert})
 ASSERTIONS = frozenset({"torch._assert", "torch._check", "torch._check_value", "torch._assert_async"})
 """Functions that raise where their first argument is false."""
 _READING = frozenset("super isinstance issubclass type id len hasattr getattr str repr print hash".split())
+_NAMESPACES = frozenset({"globals", "vars", "locals"})
+_LOOKING = frozenset("get keys items values copy".split())  # methods that leave a mapping as it is
+_LOOPS = ast.For | ast.AsyncFor | ast.While
 _WITH_POLE = having("log") | {"sqrt", "rsqrt"}
 _COMPUTED = frozenset({ast.BinOp, ast.Call})
 _CHECK = 12  # statements of a function that does nothing but check
@@ -189,15 +193,54 @@ def declared_names(tree: ast.AST) -> frozenset[str]:
     return frozenset(name for node in declarations for name in node.names)
 
 
-def entered_names(tree: ast.AST) -> Iterator[str]:
-    """The names of `globals()["EPS"] = 0` and `globals().update(EPS=0)`."""
-    for node in descendants(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            if type(node.ctx) is ast.Store and called_name(node.value) == "globals":
-                yield str(node.slice.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "update" and called_name(node.func.value) == "globals":
-                yield from (k.arg for k in node.keywords if k.arg)
+def bound_again(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that statements bind more than once, those of functions, classes and imports among them."""
+    times = Counter[str]()
+    for statement in body:
+        nodes = _outside_of_scopes(statement)
+        names = [name for node in nodes for name in _bound_by(node)]
+        times.update(names if not any(isinstance(node, _LOOPS) for node in nodes) else 2 * names)
+    return frozenset(name for name, number in times.items() if number > 1)
+
+
+def _outside_of_scopes(statement: ast.AST) -> list[ast.AST]:
+    """The nodes of a statement, without the bodies of functions and classes."""
+    found = [statement]
+    for node in found:  # grows while it is walked
+        if not isinstance(node, SCOPES):
+            found += children(node)
+    return found
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    """The names that a node binds by itself."""
+    if isinstance(node, ast.Name):
+        return [node.id] if type(node.ctx) is not ast.Load else []
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(one.asname or one.name).partition(".")[0] for one in node.names]
+    name = getattr(node, "name", None) if not isinstance(node, ast.alias) else None
+    return [name] if name else []
+
+
+def entered_names(tree: ast.AST, known: Iterable[str]) -> Iterator[str]:
+    """The names of `globals()["EPS"] = 0` and `globals().update(EPS=0)`; all that are `known` where they cannot be told."""
+    nodes = descendants(tree)
+    owned = {id(n.value): n for n in nodes if isinstance(n, ast.Subscript | ast.Attribute)}
+    for node in nodes:
+        if (
+            not isinstance(node, ast.Call)
+            or node.args
+            or node.keywords
+            or called_name(node) not in _NAMESPACES
+        ):
+            continue
+        owner = owned.get(id(node))
+        if isinstance(owner, ast.Subscript) and type(owner.ctx) is ast.Load:
+            continue
+        if isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Constant):
+            yield str(owner.slice.value)
+        elif not (isinstance(owner, ast.Attribute) and owner.attr in _LOOKING):
+            yield from known
 
 
 def added_to_search_path(tree: ast.Module) -> Iterator[str]:

@@ -110,9 +110,9 @@ def global_name(identifier: str, module: ModuleInfo, frame: Frame) -> Value | No
     if found is not None:
         return found
     if identifier in module.functions:
-        return function_value(module.functions[identifier], frame)
+        return _perhaps(identifier, function_value(module.functions[identifier], frame), module, frame)
     if identifier in module.classes:
-        return class_value(module.classes[identifier], frame)
+        return _perhaps(identifier, class_value(module.classes[identifier], frame), module, frame)
     if identifier in module.assignments and identifier not in module.imports:
         return _assigned(identifier, module, frame)
     imported, by_custom = module.imports.get(identifier), identifier in module.by_custom
@@ -148,6 +148,11 @@ def _assigned(identifier: str, module: ModuleInfo, frame: Frame) -> Value:
             for entry, _ in passed_elsewhere((module, identifier), "", frame):
                 values[place].data.update(entry.data)
     return values[place]
+
+
+def _perhaps(identifier: str, value: Value, module: ModuleInfo, frame: Frame) -> Value:
+    """A function or class, in whose place another may stand where its name is bound again, here or by another file."""
+    return value if _is_constant(identifier, frame, module) else replace(value, assumed=True)
 
 
 def _is_constant(identifier: str, frame: Frame, module: ModuleInfo) -> bool:
@@ -194,9 +199,9 @@ def namespace(qualified: str, frame: Frame, origin: ModuleInfo | None = None) ->
 def _in_project(qualified: str, frame: Frame, origin: ModuleInfo) -> Value | None:
     found = frame.session.project.find(qualified, origin)
     if isinstance(found, FunctionInfo):
-        return function_value(found, frame)
+        return _perhaps(found.name, function_value(found, frame), found.module, frame)
     if isinstance(found, ClassInfo):
-        return class_value(found, frame)
+        return _perhaps(found.name, class_value(found, frame), found.module, frame)
     if found is not None:
         module, identifier = found
         known = frame.session.globals.get((id(module), identifier))
