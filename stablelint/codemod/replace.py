@@ -71,7 +71,7 @@ def _replaced(
     if alias is not None:
         return draft.edits(file.tree, alias)
     if "(" in template:
-        check_reuse(file.tree, node, operands.values())
+        check_reuse(file.tree, node, template, operands.values())
     expression = forms.parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if ".clamp(max=" in template:

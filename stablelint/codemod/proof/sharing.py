@@ -12,6 +12,7 @@ from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal, Span
+from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 
 
@@ -141,13 +142,16 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     return f"all who call `{name if owner is None else owner.name}`{lines} then get what enters the layer"
 
 
-def check_reuse(tree: Tree, node: ast.expr, operands: Iterable[Operand]) -> None:
+def check_reuse(tree: Tree, node: ast.expr, template: str, operands: Iterable[Operand]) -> None:
     """Raise Withheld where a rewrite would only repeat a computation whose results stay.
 
-    That is so where `node` calls nothing and takes what names hold, as ``ratio - 1`` does, the rewrite goes back
-    to the operands of those names' own computation, and all of the names are read elsewhere too.
+    That is so where `node` calls nothing and takes what names hold, as ``share - 1`` does, the rewrite goes back
+    to the operands of those names' own computation, and all of the names are read elsewhere too. One elementwise
+    function more costs next to nothing.
     """
     if not isinstance(node, ast.BinOp) or any(operand.node is not None for operand in operands):
+        return
+    if _is_one_elementwise_call(template):
         return
     inside = list(ast.walk(node))
     if any(isinstance(one, ast.Call) for one in inside):
@@ -239,3 +243,10 @@ def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
 def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
     kinds = Function | ast.Lambda
     return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))
+
+
+def _is_one_elementwise_call(template: str) -> bool:
+    """Whether a template applies one function to each element of a metavariable, and no more: ``torch.expm1($x)``."""
+    called = re.fullmatch(r"([\w.]+)\(\$\w+\)", template)
+    operation = operations.function(called[1]) if called is not None else None
+    return operation is not None and operation.name in operations.having("elementwise")

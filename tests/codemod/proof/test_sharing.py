@@ -61,11 +61,17 @@ def test_a_value_that_goes_elsewhere_may_not_change(line: str) -> None:
     assert reason(source, "softmax(z)", "loss(p, t)") == "the value that would change may be used elsewhere"
 
 
-@pytest.mark.parametrize("reader", ["return ratio * x, ratio - 1", "print(ratio)\n    return ratio - 1"])
+@pytest.mark.parametrize("reader", ["return share * x, 1 - share", "print(share)\n    return 1 - share"])
 def test_what_a_name_goes_on_holding_is_not_computed_twice(reader: str) -> None:
-    source = f"import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    {reader}\n"
+    source = f"import torch\n\n\ndef f(x, d):\n    share = torch.softmax(x, d)\n    {reader}\n"
+    given = proposal(source, "1 - share", "1 - torch.softmax($x, dim=$d)", x=Binding("x"), d=Binding("d"))
+    assert withheld(source, given) == "`share`, which other code reads too, would be computed a second time"
+
+
+def test_one_elementwise_function_more_is_no_second_computation() -> None:
+    source = "import torch\n\n\ndef f(x):\n    ratio = torch.exp(x)\n    return ratio * x, ratio - 1\n"
     given = proposal(source, "ratio - 1", "torch.expm1($x)", x=Binding("x"))
-    assert withheld(source, given) == "`ratio`, which other code reads too, would be computed a second time"
+    assert "    return ratio * x, torch.expm1(x)\n" in rewritten(source, given)
 
 
 def test_what_nobody_else_reads_is_computed_in_one() -> None:
