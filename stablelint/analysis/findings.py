@@ -54,7 +54,10 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status.is_open]
     around = Surroundings(review.module, sites, [value for value, _ in review.observed], review.replacements)
-    found = [_finding(Subject(site, around), review, level) for site in without_shadowed(open_sites)]
+    found = [
+        _finding(Subject(site, around), review, level)
+        for site in without_shadowed(open_sites, around.observed)
+    ]
     return found, [s for s in sites if not s.judgement.status.is_open]
 
 

@@ -16,7 +16,8 @@ from stablelint.syntax.names import last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
 _HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-_LOOKS_ONLY = frozenset("print isinstance len float int str repr range".split())
+# Of the regions `region_left` tells what they make of gradients.
+_CHANGES_NOTHING = frozenset("print isinstance len float int str repr range no_grad inference_mode".split())
 
 
 def region_left(given: Definition) -> Iterator[str]:
@@ -50,7 +51,7 @@ def change_between(given: Definition) -> Iterator[str]:
             yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with an operand"
         elif isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
             yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with an operand"
-        elif isinstance(node, ast.Call) and last_name(node.func) not in _LOOKS_ONLY:
+        elif isinstance(node, ast.Call) and last_name(node.func) not in _CHANGES_NOTHING:
             if last_name(node.func) == "set_grad_enabled":
                 raise Withheld(f"gradients are switched on line {row}")
             if effect(ast.Call(node.func, [], [])) is Effect.ACTS:

@@ -44,3 +44,14 @@ def test_a_loss_that_a_setting_chooses_is_judged_by_the_one_that_takes_a_sigmoid
     """
     assert [code for _, code in open_(program)] == ["SL304"]
     assert [code for _, code in open_(program.replace("nn.BCELoss() if multi else ", ""))] == ["SL301"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "codes"),
+    [("return ratio - 1", ["SL209"]), ("return ratio - 1, ratio * x", ["SL201", "SL209"]),
+     ("n = ratio.view(-1)\n    return ratio - 1", ["SL209"])],
+)  # fmt: skip
+def test_a_form_does_not_answer_for_a_part_that_others_take(reader: str, codes: list[str]) -> None:
+    source = f"import torch\n\n\ndef f(x: torch.Tensor):\n    ratio = torch.exp(x)\n    {reader}\n"
+    told = check_source(source.encode(), "a.py", CATALOG, AnalysisOptions()).diagnostics
+    assert sorted(one.code for one in told) == codes

@@ -23,6 +23,15 @@ def test_what_the_rewrite_computes_later_must_keep_its_value(between: str) -> No
     assert "logaddexp" not in fixed(SUMMED.format(between), unsafe=True)[0]
 
 
+@pytest.mark.parametrize(("region", "is_safe"), [("torch.no_grad()", True), ("region()", False)])
+def test_where_no_gradient_is_recorded_no_operand_changes(region: str, is_safe: bool) -> None:
+    source = (
+        "import torch\n\n\ndef f(x: torch.Tensor, region):\n    x = x.float()\n    ratio = torch.exp(x)\n"
+        f"    with {region}:\n        print((ratio - 1).mean())\n    print(ratio * 2)\n"
+    )
+    assert ("torch.expm1(x)" in fixed(source, unsafe=False)[0]) is is_safe
+
+
 @pytest.mark.parametrize("wait", ["await x", "yield from x"])
 def test_what_is_waited_for_is_not_what_comes_back(wait: str) -> None:
     kind = "async def" if "await" in wait else "def"
