@@ -1,8 +1,8 @@
 """The shape, dtype and device of a value that has no name, computed anew by torch's code alone, without an element.
 
 The operands of `self.norm(self.conv(x)) + x` are gone with the exception. Functions and modules of torch tell their shapes
-on tensors of the device `meta`, which hold nothing, draw nothing and change nothing. Of the program's code only a module is
-called again, a copy of it.
+on tensors of the device `meta`, which hold nothing, draw nothing and change nothing. Of the program's code only copies of
+modules are called again, and functions that only compute.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from types import BuiltinFunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
-from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
+from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.pure import only_computes
 
@@ -26,6 +27,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
 }  # fmt: skip
+_HOLLOW: WeakKeyDictionary[nn.Module, nn.Module | None] = WeakKeyDictionary()  # the copies without elements
+_MOST_ELEMENTS = 1 << 26  # of the parameters of a module that is copied
 _HOMES = ("torch.nn.functional", "torch.functional")
 _BUILTIN = ("torch", "torch._C._nn")
 
@@ -34,9 +37,7 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
     """A number, or a tensor like the one that an expression gave, of one element in memory; None where it cannot be told."""
     try:
         with undisturbed(), torch.no_grad():
-            found = _repeated(node, scope)
-            if found is None:
-                found = value_without_elements(node, scope)
+            found = value_without_elements(node, scope)
             if type(found) in (int, float, bool, torch.Size):
                 return found
             devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
@@ -45,21 +46,6 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
     except Exception:  # whatever torch says of operands that do not fit here either
         return None
     return None
-
-
-def _repeated(node: ast.expr, scope: dict[str, Any]) -> Any:
-    """What a module of the program gave, by a copy of it, or a function that only computes; None for other expressions."""
-    called = value_of(node.func, scope) if isinstance(node, ast.Call) else None
-    if not isinstance(node, ast.Call) or node.keywords:
-        return None
-    given = [value_of(one, scope) for one in node.args]
-    copied = called if only_computes(called) else None
-    if isinstance(called, nn.Module) and not all(map(is_plain, called.modules())):
-        copied = without_hooks(copy_of(called))
-    if copied is None or any(one is UNKNOWN for one in given):
-        return None
-    with silenced():
-        return copied(*detached(given))
 
 
 @contextmanager
@@ -148,14 +134,31 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
             if isinstance(owner, torch.Tensor):
                 return getattr(owner, function.attr)(*given, **named)
     called = value_of(function, scope)
-    if isinstance(called, nn.Module) and all(map(is_plain, called.modules())):
-        held = {key: one.to("meta") for key, one in called.state_dict().items()}
-        return torch.func.functional_call(called, held, tuple(given), named)
+    if isinstance(called, nn.Module) or only_computes(called):
+        return _on_meta(called, given, named)
     home, name = getattr(called, "__module__", ""), getattr(called, "__name__", "_")
     if name.startswith("set_") or name.endswith("_") or not (home in _HOMES or is_builtin(called)):
         raise LookupError
     tensors = any(isinstance(one, torch.Tensor) for one in (*_flat(given), *named.values()))
     return called(*given, **(named if tensors else {**named, "device": "meta"}))
+
+
+def _on_meta(called: Any, given: list[Any], named: dict[str, Any]) -> Any:
+    """What a module gives, by a copy of it without elements, or a function that only computes."""
+    if isinstance(called, nn.Module) and called not in _HOLLOW:
+        large = sum(one.numel() for one in called.parameters()) > _MOST_ELEMENTS
+        copied = None if large else without_hooks(copy_of(called))
+        _HOLLOW[called] = copied.to("meta") if copied is not None else None
+    hollow = _HOLLOW[called] if isinstance(called, nn.Module) else called
+    if hollow is None:
+        raise LookupError
+    try:
+        with silenced(), torch.device("meta"):
+            return hollow(*given, **named)
+    except Exception as error:
+        if "meta" in str(error).lower() or not isinstance(error, RuntimeError):
+            raise LookupError from error  # it asks for elements, or for more than operations of torch
+        raise
 
 
 def is_plain(module: nn.Module) -> bool:

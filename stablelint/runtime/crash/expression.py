@@ -137,6 +137,11 @@ def given_by_name(call: ast.Call, names: dict[str, Any], called: Any = UNKNOWN) 
     return {**dict(zip(placed, call.args, strict=False)), **named}
 
 
+def member(name: str, path: str) -> str:
+    """A module or a parameter at a path, as a program writes it: `net[1].weight`."""
+    return name + "".join(f"[{one}]" if one.isdigit() else f".{one}" for one in path.split(".") if one)
+
+
 def _is_pure(name: str) -> bool:
     found = method(name)
     return found is not None and found[0].name in _PURE and not found[1]

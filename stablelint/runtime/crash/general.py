@@ -25,10 +25,11 @@ from stablelint.runtime.crash.layers import channels_come_first, shapes_through_
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.onward import goes_on
 from stablelint.runtime.crash.repairs.otherwise import Parts, along_others, made_otherwise, with_others
 from stablelint.runtime.crash.repairs.outer import batched, rearranged, turned
 from stablelint.runtime.crash.repairs.paddings import padded
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt
+from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import SUMS
@@ -135,6 +136,8 @@ def advised(scene: Scene) -> Advice:
         if found:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
+    if not texts and (anew := rebuilt(scene))[0]:
+        return Advice(tuple(anew[0]), (), tuple(anew[1]))
     return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
 
 

@@ -18,9 +18,9 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.provenance.statements import assigned
+from stablelint.runtime.crash.provenance.statements import assigned, callee
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import returned
+from stablelint.runtime.crash.source import dropped, returned
 
 _SHOWN = 6
 
@@ -37,7 +37,8 @@ class Hints(Failed):
         for one in self.parts(self.node):
             value = value_of(one, self.names)
             if value is None and not isinstance(one, ast.Constant):
-                yield f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
+                around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
+                yield from list(lacking(self.scene, one)) or [around]
             if isinstance(value, float) and "integer" in self.scene.message:
                 yield f"{_whole(one, self.scene)}, if a whole number is wanted"
         match self.scene.error:
@@ -158,6 +159,7 @@ class Hints(Failed):
             signature.bind(*(None for _ in self.node.args), **given)
         except TypeError as error:
             yield f"{name} takes ({_written(taken)}): {error}"
+            yield from self._supplied(self.node, [one for one in taken if one not in given])
             for one in given.keys() - taken.keys():
                 short = "".join(word[0] for word in one.split("_") if word)
                 near = [short] if short in taken else difflib.get_close_matches(one, list(taken), 1)
@@ -166,6 +168,18 @@ class Hints(Failed):
         for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys():
             if taken[one].default is not inspect.Parameter.empty:
                 yield f"leave {one}= out: {name} takes {one}={taken[one].default} then"
+
+    def _supplied(self, call: ast.Call, names: list[str]) -> Iterator[str]:
+        """The call with what the program has under the names of the arguments that it lacks."""
+        held: dict[str, ast.expr] = {name: ast.Name(name) for name in names if name in self.names}
+        inner = (one.value for one in ast.walk(call) if isinstance(one, ast.Subscript))
+        for whole in {ast.unparse(one): one for one in inner}.values():
+            entries = value_of(whole, self.names)
+            keys = entries if isinstance(entries, dict) else ()
+            held |= {one: ast.Subscript(whole, ast.Constant(one)) for one in names if one in keys}
+        more = [held[one] for one in names[len(call.args) :] if one in held]
+        if more:
+            yield ast.unparse(ast.Call(call.func, [*call.args, *more], call.keywords))
 
     def _taker(self) -> Any:
         """What a call calls: of a class that hands its arguments on, the method that the message names."""
@@ -187,6 +201,19 @@ class Hints(Failed):
             method = getattr(named, found[2]) if found is not None else None
             return functools.partial(method, None) if method is not None else None
         return called.forward if isinstance(called, nn.Module) else called
+
+
+def lacking(scene: Scene, node: ast.expr) -> Iterator[str]:
+    """What a function of the program computes and does not return, where a call of it gave an expression its value."""
+    made = scene.made(node) if not isinstance(node, ast.Call) else None
+    call = (
+        next((getattr(one, "value", None) for one in made.parsed().body), None) if made is not None else node
+    )
+    called = (
+        callee(call.func, scene.user.names) if isinstance(call, ast.Call) and scene.user is not None else None
+    )
+    if called is not None:
+        yield from (f"return {ast.unparse(one)}, in {called[0].__qualname__}" for one in dropped(called[0]))
 
 
 def _written(parameters: Mapping[str, inspect.Parameter]) -> str:

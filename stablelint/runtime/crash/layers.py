@@ -21,6 +21,9 @@ from stablelint.runtime.tensors.measure import tensors_in
 _MOST_ROWS = 24
 _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a crash
 Shape = tuple[int, ...]
+Instead = tuple[
+    Site, Callable[[tuple[Any, ...]], Any]
+]  # an instruction, and what is computed of its operands there
 
 
 class Operation(NamedTuple):
@@ -49,12 +52,14 @@ class Pass(TorchFunctionMode):
     result: Any = None
     error: Exception | None = None
     operations: list[Operation] = field(default_factory=list)
+    instead: Instead | None = None
+    samples: int | None = None  # that the model was given
 
     def __post_init__(self) -> None:
         super().__init__()
 
     def enter(self, layer: nn.Module, given: Any) -> None:
-        """Before a layer without others in it is called."""
+        """Before a layer without others in it, or one of torch that holds weights itself, is called."""
         path = self.names.get(id(layer), "?")
         self.called.append((path, layer, given))
         self.rows.append((path or type(layer).__name__, _shapes(given), "fails"))
@@ -70,11 +75,12 @@ class Pass(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        result, named = func(*args, **(kwargs or {})), kwargs or {}
+        named, frame = kwargs or {}, user_frame()
         given = [one for one in tensors_in(args[:1]) if one.dim()]
+        site = site_of(frame) if frame is not None and given else None
+        changed = self.instead is not None and site == self.instead[0]
+        result = self.instead[1](args) if changed and self.instead is not None else func(*args, **named)
         if given and isinstance(result, torch.Tensor):
-            frame = user_frame()
-            site = site_of(frame) if frame is not None else None
             self.operations.append(Operation(func, given, args, named, result, site))
         return result
 
@@ -85,10 +91,12 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return tuple(made.rows[-_MOST_ROWS:]) if made is not None and made.error is not None else ()
 
 
-def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
+def again(
+    scene: Scene, others: Mapping[str, nn.Module] | None = None, instead: Instead | None = None
+) -> Pass | None:
     """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
     found = outermost(scene)
-    return repeated(*found, others) if found is not None else None
+    return repeated(*found, others, instead) if found is not None else None
 
 
 def fails_again(scene: Scene) -> bool:
@@ -97,8 +105,20 @@ def fails_again(scene: Scene) -> bool:
     return made is not None and made.error is not None
 
 
+def ends_well(made: Pass | None) -> bool:
+    """Whether a pass could be repeated, came to its end, and gave something for each sample."""
+    if made is None or made.error is not None:
+        return False
+    result = next(tensors_in(made.result), None)
+    return result is None or not result.dim() or made.samples is None or made.samples in result.shape
+
+
 def repeated(
-    model: nn.Module, args: Any, kwargs: dict[str, Any], others: Mapping[str, nn.Module] | None = None
+    model: nn.Module,
+    args: Any,
+    kwargs: dict[str, Any],
+    others: Mapping[str, nn.Module] | None = None,
+    instead: Instead | None = None,
 ) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
@@ -112,9 +132,11 @@ def repeated(
             copied.get_submodule(holder)._modules[name] = layer
         else:
             copied = layer
-    made = Pass({id(layer): path for path, layer in copied.named_modules()})
+    made = Pass({id(layer): path for path, layer in copied.named_modules()}, instead=instead)
+    first = next(tensors_in(args), None)
+    made.samples = first.shape[0] if first is not None and first.dim() else None
     for layer in copied.modules():
-        if not layer._modules:
+        if not layer._modules or (layer._parameters and type(layer).__module__.startswith("torch.nn.")):
             layer.register_forward_pre_hook(made.enter)
             layer.register_forward_hook(made.leave)
     with undisturbed(), torch.no_grad(), silenced(), made:

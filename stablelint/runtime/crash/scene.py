@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,16 +12,13 @@ from torch import nn
 
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at, operands, value_of
+from stablelint.runtime.crash.expression import member, node_at, operands, value_of
 from stablelint.runtime.crash.frame import Frame, frames_of
 from stablelint.runtime.crash.provenance.origins import Origins
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import parse_file, resolve
 from stablelint.runtime.program.location import Location
-
-_PYTHON = sysconfig.get_path("stdlib")
-_NUMPY = f"{os.sep}site-packages{os.sep}numpy{os.sep}"
 
 
 @dataclass(slots=True)
@@ -120,11 +115,14 @@ class Scene:
             for text, tensor in operands(node_at(frame.site), frame.names, gone):
                 found.setdefault(id(tensor), (text, tensor))
             if found:
+                held = next(self.module.parameters(recurse=False), None) if self.module is not None else None
+                if held is not None and not any(isinstance(one, nn.Parameter) for _, one in found.values()):
+                    found[id(held)] = "weight", held  # which meets what the layer is given
                 return tuple(self.operand(tensor, text, frame) for text, tensor in found.values())
         return ()
 
     def _inner_frames(self) -> Iterator[Frame]:
-        """The frames below the program's expression, that of the module first, and then the program's own."""
+        """The frame of the module that failed, the program's own where that is none, and then those between."""
         module, below = self.module, []
         for frame in reversed(self.frames):
             below.append(frame)
@@ -132,7 +130,7 @@ class Scene:
                 break
         owned = [one for one in below if module is not None and one.frame.f_locals.get("self") is module]
         yield from (one for one in owned if not one.site.code.co_name.startswith("_call"))
-        yield from below
+        yield from below[::-1] if module is None else below
 
     def operand(self, tensor: torch.Tensor, text: str, within: Frame | None = None) -> Operand:
         """A tensor by the program's name for it, and the statement that gave it that name.
@@ -156,20 +154,23 @@ class Scene:
             return Operand.of(tensor, *found, held=held)
         node = node_at(user.site)
         named = text if (within or self.frames[-1]) is user else None
-        shown = operands(node, user.names)
+        shown = list(operands(node, user.names))
         named = next((name for name, value in shown if _same(value, tensor)), named)
+        called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
+        if named is None and called is module is not None:  # a view that the layer took of what it was given
+            whole = next(((name, value) for name, value in shown if _is_view(tensor, value)), None)
+            named, tensor = whole or (named, tensor)
         if named is not None:
             return Operand.of(tensor, named, self.origins.of(user, ast.parse(named, mode="eval").body))
         if (given := self._given(user, node, tensor)) is not None:
             return Operand.of(tensor, ast.unparse(given), self.origins.of(user, given))
-        called = value_of(node.func, user.names) if isinstance(node, ast.Call) else None
         if module is not None and isinstance(called, nn.Module) and called is not module:
             return Operand.of(
                 tensor, f"{text} of {self.module_path()}"
             )  # a layer within what the program calls
         taken = list(inspect.signature(module.forward).parameters) if module is not None else []
         place = taken.index(text) if text in taken else 0
-        if isinstance(node, ast.Call) and (len(node.args) == 1 or place < len(node.args) == len(taken)):
+        if isinstance(node, ast.Call) and place < len(node.args) and len(node.args) in (1, len(taken)):
             known = value_of(node.args[place], user.names)
             other = isinstance(known, torch.Tensor) and not _same(known, tensor)
             if not other and not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
@@ -188,7 +189,7 @@ class Scene:
                     owner, _, attribute = path.rpartition(".")
                     module = value.get_submodule(owner)
                     made = self.origins.of_attribute(module, attribute) or self.origins.of_module(module)
-                    return f"{name}.{path}", made
+                    return member(name, path), made
         return None
 
     def parameter_name(self, parameter: torch.Tensor) -> str | None:
@@ -233,6 +234,15 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a tensor is another one: of the same elements in the same shape, or broadcast from it."""
     alike = _is_broadcast(one.shape, other.shape)
     return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
+
+
+def _is_view(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor has all elements of another one, in another shape or order."""
+    return (
+        one.numel() == other.numel()
+        and one.device == other.device
+        and 0 != one.data_ptr() == other.data_ptr()
+    )
 
 
 def _alike(node: ast.AST | None, user: Frame, tensor: torch.Tensor) -> str | None:

@@ -544,7 +544,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         + "scores = model(torch.randn(5, 3, 7, 7))\nF.cross_entropy(scores, torch.zeros(5).long())\n",
         "module",
         ("scores is None",),
-        "`return`",
+        "return self.fc2(F.relu(self.fc1(flat))), in Network.forward",
     ),
     Crash(
         "layers in a plain list",
@@ -589,7 +589,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         + "x = nn.Linear(48, 144)(torch.randn(2, 6, 48))\nq, k, v = x.chunk(3, -1)\nq = q.view(2, 6, 5, 48 // 5)\n",
         "shape",
         ("q (2, 6, 48)", "(2, 6, 5, 9)"),
-        "5 × 9 stands for 48, of which 5 is no divisor",
+        "q.view(2, 6, 4, 48 // 4) passes",
     ),
     Crash(
         "a mask without heads",

@@ -162,7 +162,7 @@ CASES = (
     (
         TRAIN + "a, b = model[0], model[2]\nloss = a(inputs).mean()\n"
         "torch.autograd.grad(loss, [a.weight, b.weight])",
-        "loss was not computed from model.2.weight (3, 16)",
+        "loss was not computed from model[2].weight (3, 16)",
         "allow_unused=True",
     ),
     (
@@ -173,7 +173,7 @@ CASES = (
     (
         TRAIN + "model[2].weight = nn.Parameter(torch.ones(3, 16))\nmodel[0].tied = model[2].weight\n"
         "torch.optim.SGD([{'params': [model[2].weight]}, {'params': model[0].parameters()}], 0.1)",
-        "model.0.tied is model.2.weight",
+        "model[0].tied is model[2].weight",
         "leave it out of the later group",
     ),
     (

@@ -212,7 +212,55 @@ MORE = {
     "items of a data set that reads ahead": (
         "class Ahead(torch.utils.data.Dataset):\n    def __len__(self):\n        return 5\n"
         "    def __getitem__(self, i):\n        return max(torch.ones(4)[i + j] for j in range(2))\nAhead()[3]\n",
-        ("the length of Ahead is `5`: more samples than 4 entries hold",),
+        ("return 5 - 2 in Ahead.__len__: 3 samples can be given",),
+    ),
+    "features of two layers behind each other": (
+        NET + "        self.a, self.b = nn.Conv1d(2, 3, 1), nn.Conv1d(3, 4, 1)\n"
+        "    def forward(self, x):\n        y = self.a(torch.cat([x, x], 1))\n"
+        "        return self.b(torch.cat([y, x], 1))\nNet()(torch.ones(5, 2, 7))\n",
+        ("nn.Conv1d(…, in_channels=4) of a and nn.Conv1d(…, in_channels=5) of b pass",),
+    ),
+    "keys of another size": (
+        "x, y, attend = torch.ones(2, 3, 8), torch.ones(2, 5, 6), nn.MultiheadAttention(8, 2, batch_first=True)\n"
+        "attend(x, y, y)\n",
+        ("nn.MultiheadAttention(…, kdim=6, vdim=6) of MultiheadAttention passes",),
+    ),
+    "heads that do not divide": (
+        NET.replace("n=6", "heads") + "        self.heads = heads\n    def forward(self, x):\n"
+        "        return x.view(2, self.heads, 12 // self.heads)\nnet = Net(5)\nnet(torch.ones(2, 12))\n",
+        ("Net(…, heads=4) passes", "Net(…, heads=6) passes"),
+    ),
+    "a view to rows of another length": (
+        NET + "        self.out = nn.Linear(9, 2)\n    def forward(self, x):\n"
+        "        return self.out(x.view(-1, 9))\nNet()(torch.ones(3, 2, 5))\n",
+        ("x.flatten(1) keeps the 3 samples: shape (3, 10), and nn.Linear(…, in_features=10) of out then",),
+    ),
+    "a view that takes two samples for one": (
+        NET + "        self.conv = nn.Conv1d(4, 2, 1)\n    def forward(self, x):\n"
+        "        return self.conv(x.view(-1, 8, 3))\nNet()(torch.ones(6, 12))\n",
+        ("4 in place of 8 in `x.view(-1, 8, 3)` keeps the 6 samples",),
+    ),
+    "one weight for each row of an index": (
+        "out, index, weight = torch.zeros(2, 3), torch.zeros(2, 4).long(), torch.ones(2)\n"
+        "out.scatter_add_(1, index, weight)\n",
+        ("weight.unsqueeze(1).expand(2, 4) passes, and gives (2, 3)",),
+    ),
+    "an argument that the batch holds": (
+        "batch = {'x': torch.ones(2), 'y': torch.ones(2)}\ndef step(x, y):\n    return x + y\nstep(batch['x'])\n",
+        ("step takes (x, y): missing a required argument: 'y'", "step(batch['x'], batch['y'])"),
+    ),
+    "a branch that returns nothing": (
+        "def gate(x):\n    if len(x) > 3:\n        return x\n    x.softmax(-1)\n"
+        "w = gate(torch.ones(2))\nw.sum()\n",
+        ("return x.softmax(-1), in gate",),
+    ),
+    "a mask that is written": (
+        "x = torch.ones(3, requires_grad=True).sigmoid()\nx[x > 0.5] = 0\nx.sum().backward()\n",
+        ("x = torch.where(x > 0.5, 0, x)",),
+    ),
+    "probabilities that are scores": (
+        "scores = torch.tensor([[1.0, -2.0]])\ntorch.distributions.Categorical(probs=scores)\n",
+        ("scores.softmax(-1)", "Categorical(logits=scores)"),
     ),
 }
 

@@ -29,7 +29,7 @@ _SETS_DEFAULT = re.compile(r"^[\w.]*\bset_default_device\((?!None)")  # None tak
 _FLOATING = ("float", "bfloat", "complex")
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
-    r"Found dtype \w+ but expected|to have one of the following scalar types"
+    r"Found dtype \w+ but expected|does not match weight dtype|to have one of the following scalar types"
 )
 
 

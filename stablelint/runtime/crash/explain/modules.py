@@ -13,7 +13,8 @@ from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import member, node_at, value_of
+from stablelint.runtime.crash.hints import lacking
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.unregistered import unregistered
@@ -89,7 +90,8 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"
         return Explanation("module", summary, advice=(advice,), layers=layers)
-    return Explanation("module", f"{source} is None", advice=("is `return` missing in a forward?",))
+    told = tuple(lacking(scene, ast.parse(source, mode="eval").body))
+    return Explanation("module", f"{source} is None", advice=told or ("is `return` missing in a forward?",))
 
 
 def _source(scene: Scene) -> str | None:
@@ -208,6 +210,6 @@ def _names(scene: Scene, parameter: object) -> list[str]:
         for name, value in frame.names.items() if frame.mine else ():
             if isinstance(value, nn.Module):
                 every = value.named_parameters(remove_duplicate=False)
-                if found := [f"{name}.{path}" for path, one in every if one is parameter]:
+                if found := [member(name, path) for path, one in every if one is parameter]:
                     return found
     return []

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 
 from torch import nn
 
@@ -17,7 +17,8 @@ from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.paddings import with_room
-from stablelint.runtime.crash.repairs.sizes import fitting
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt, renumbered
+from stablelint.runtime.crash.repairs.sizes import carried, fitting
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -45,7 +46,7 @@ def linear(scene: Scene, _: re.Match[str]) -> Explanation | None:
         given = operands[0].shape
         summary = f"{scene.module_name()} takes {layer.in_features} features, and {operands[0].name} has {given[-1]}"
         return _explained(scene, summary)
-    return _product(scene, operands)
+    return _product(scene, operands) if layer is None else None
 
 
 def _product(scene: Scene, operands: tuple[Operand, ...]) -> Explanation | None:
@@ -136,25 +137,23 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
-    advice = []
-    if given.shape and len(wanted) == 2:
-        rest = math.prod(given.shape[1:])
-        advice.append(
-            f"{given.owner}.flatten(1) keeps the {given.shape[0]} samples: shape {(given.shape[0], rest)}"
-        )
     if (sizes := fitting(scene)) is not None:
         return replace(_explained(scene, summary, sizes.advice), other=sizes.places)
-    return _explained(scene, summary, *advice, *_parted(given.shape, wanted))
+    if flat := _flattened(scene, given, wanted):
+        return _explained(scene, summary, flat)
+    made, places = rebuilt(scene)
+    advice = made or list(islice(renumbered(scene), 2))
+    return replace(_explained(scene, summary, *advice), other=tuple(places))
 
 
-def _parted(given: Shape, wanted: Shape) -> Iterator[str]:
-    """What the sizes behind those that two shapes share are to multiply to."""
-    same = next((i for i, (a, b) in enumerate(zip(given, wanted, strict=False)) if a != b), 0)
-    rest, parts = math.prod(given[same:]), wanted[same:]
-    if same and len(parts) > 1:
-        whole = f"{' × '.join(map(str, parts))} stands for {rest}"
-        odd = [one for one in parts if one > 0 and rest % one]
-        yield f"{whole}, of which {odd[0]} is no divisor" if odd else whole
+def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:
+    """What keeps the samples of a view to rows, and the layers that it takes then."""
+    if scene.user is None or len(given.shape) < 2 or len(wanted) != 2:
+        return None
+    rows = given.shape[0], math.prod(given.shape[1:])
+    told = f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
+    changes = carried(scene, None, (scene.user.site, lambda operands: operands[0].flatten(1)))
+    return f"{told}, and {' and '.join(one.told for one in changes)} then" if changes else told
 
 
 @explains(

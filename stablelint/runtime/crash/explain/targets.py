@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+import bisect
+import copy
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
+from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash import expression
+from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
-from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
 
@@ -193,11 +200,50 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             ]
     item = next((one for one in scene.frames if one.mine and one.site.code.co_name == "__getitem__"), None)
     if not advice and item is not None:
-        kind = type(item.names.get("self"))
-        told = " or ".join(map(ast.unparse, returned(getattr(kind, "__len__", None))))
-        advice = (
-            [f"the length of {kind.__name__} is `{told}`: more samples than {size} entries hold"]
-            if told
-            else []
-        )
+        advice = list(_shorter(item))
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
+
+
+def _shorter(item: Frame) -> Iterator[str]:
+    """The length of a data set that ends before the first sample that it cannot give."""
+    names, code = item.frame.f_locals, item.site.code
+    data, index = copy.copy(names["self"]), names.get(code.co_varnames[1])
+    told = returned(getattr(type(data), "__len__", None))
+    if type(index) is not int or len(told) != 1 or not 0 < index < len(data):
+        return
+    with undisturbed(), silenced():
+        count = bisect.bisect_left(range(index), True, key=lambda place: not _gives(data, place))
+    less, text = len(data) - count, ast.unparse(told[0])
+    numbers = (f"self.{name}" for name, value in vars(data).items() if type(value) is int and value == less)
+    shorter = f"{text} - {next(numbers, less)}"
+    yield f"return {shorter} in {type(data).__name__}.__len__: {count} samples can be given"
+
+
+def _gives(data: Any, place: int) -> bool:
+    try:
+        data[place]
+    except Exception:  # whatever the program raises
+        return False
+    return True
+
+
+_INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first
+
+
+@explains(r"Expected parameter (\w+) (?:.|\n)*of distribution (\w+)\(")
+def constrained(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """A parameter of a distribution that breaks its constraint, and the functions whose range keeps it."""
+    held, node = scene.frames[-1].frame.f_locals, expression.node_at(scene.user.site) if scene.user else None
+    value, constraint = held.get("value"), held.get("constraint")
+    if not isinstance(value, torch.Tensor) or constraint is None or scene.user is None:
+        return None
+    given = expression.given_by_name(node, scene.user.names) if isinstance(node, ast.Call) else {}
+    text = ast.unparse(given[match[1]]) if match[1] in given else match[1]
+    found = scene.operand(value, text, scene.user) if match[1] in given else Operand.of(value, text)
+    known = {"x": value.detach().nan_to_num(), "F": torch.nn.functional}
+    kept = [one for one in _INTO if bool(constraint.check(eval(one.format("x"), known)).all())][:2]
+    advice = [one.format(found.owner) for one in kept]
+    if match[1] == "probs" and "logits" in type(held["self"]).arg_constraints:
+        advice.append(f"{match[2]}(logits={found.name})")
+    summary = f"{match[2]} is given {found.name} {found.shape} as {match[1]}, which must satisfy {constraint}"
+    return Explanation("distribution", summary, advice=tuple(advice), operands=(found,))

@@ -1,10 +1,10 @@
 """Everyday errors that need no more than a sentence: those of the table `usual.toml`.
 
 Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{a.shape}` … the first
-operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of,
-and `{returned}` the call of a module that gave it; `{given}` the call's first argument; `{inner}` the class of torch whose
+operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of;
+`{given}` the call's first argument; `{inner}` the class of torch whose
 method failed; `{size}` and `{result}` a shape and a module's result that are unpacked; `{repeated}` the tuple or list in a
-product; `{named}` the argument that the message names first; any other the tensor given for the argument of that name, or
+product; any other the tensor given for the argument of that name, or
 a number that torch took under it.
 """
 
@@ -29,7 +29,6 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
 from stablelint.runtime.crash.general import facts, operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import parse_file
 
@@ -83,7 +82,7 @@ class _Known(dict[str, object]):
 
     def __init__(self, scene: Scene, match: re.Match[str]) -> None:
         super().__init__(m=match)
-        self._scene, self._match = scene, match
+        self._scene = scene
         assert scene.user is not None
         self._names, self._code = scene.user.names, scene.user.site.code
         self._node = node_at(scene.user.site)
@@ -112,12 +111,10 @@ class _Known(dict[str, object]):
                 found = self._truth()
             case "repeated":
                 found = self._repeated()
-            case "returned":
-                found = self._returned()
             case "size" | "result":
                 found = self._unpacked(field)
             case _:
-                found = self._argument(self._match[1] if field == "named" else field)
+                found = self._argument(field)
         if found is None:
             raise KeyError(field)
         self[field] = found
@@ -171,17 +168,6 @@ class _Known(dict[str, object]):
         """The call of a module, as it is written."""
         if isinstance(node, ast.Call) and isinstance(value_of(node.func, self._names), nn.Module):
             return ast.unparse(node)
-        return None
-
-    def _returned(self) -> str | None:
-        """The call of a module that gave the name its value whose attribute is asked for."""
-        owner, at = self._owner(), self._scene.location
-        if not isinstance(owner, ast.Name) or at is None:
-            return None
-        made = assigned(self._code, owner.id, at.row)
-        match made.parsed().body if made is not None else []:
-            case [ast.Assign([ast.Name()], value)]:
-                return self._result(value)
         return None
 
     def _unpacked(self, field: str) -> str | None:

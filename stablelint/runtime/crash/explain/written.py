@@ -49,7 +49,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     elif (written := _writer(saver) or _written_by(nodes, saver)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
-        advice[:0] = _out_of_place(written.expression)
+        advice = _out_of_place(written.expression) or advice
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
@@ -84,7 +84,17 @@ def _out_of_place(statement: str) -> list[str]:
         case [ast.AugAssign(ast.Name() as name, operator, value)]:
             anew = ast.BinOp(ast.Name(name.id, ast.Load()), operator, value)
             return [f"{name.id} = {ast.unparse(anew)}"]
-        case [ast.Assign(value=ast.Call(called))] if not ast.unparse(called).endswith("_"):
+        case [ast.Assign([ast.Subscript(ast.Name(name), ast.Compare() | ast.UnaryOp() as mask)], value)]:
+            return [f"{name} = torch.where({ast.unparse(mask)}, {ast.unparse(value)}, {name})"]
+        case [ast.Assign([ast.Subscript(ast.Name(name))])]:
+            return [f"{name} = {name}.clone() before it"]
+        case [ast.Expr(ast.Call(ast.Attribute(owner, method) as called))] if method.endswith("_"):
+            called.attr, name = method.rstrip("_"), ast.unparse(owner)
+            return [f"{name} = {ast.unparse(body[0])}"]
+        case [ast.Assign(value=ast.Call(ast.Attribute(_, method) as called))] if method.endswith("_"):
+            called.attr = method.rstrip("_")
+            return [ast.unparse(body[0])]
+        case [ast.Assign(value=ast.Call())]:
             return ["inplace=False in what is called there"]
     return []
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from stablelint.runtime.crash.expression import member
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
@@ -33,7 +34,7 @@ class Frozen:
         held = [name for name, one in self.model.named_children() if any(True for _ in one.parameters())]
         if not held:
             return f"{self.name}.requires_grad_(True)"
-        return f"{self.name}.{held[-1]}.requires_grad_(True), if the last layer is to be trained"
+        return f"{member(self.name, held[-1])}.requires_grad_(True), if the last layer is to be trained"
 
     def places(self, filename: str) -> tuple[tuple[str, Location], ...]:
         """The first statement of the model's own file, or of another, that takes parameters out of training."""

@@ -42,6 +42,7 @@ from stablelint.runtime.crash.provenance.statements import (
     located,
     path_in,
     scope_of,
+    value_for,
 )
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
@@ -103,18 +104,18 @@ class Origins:
 
     def of_module(self, module: nn.Module) -> tuple[Location, ...]:
         """The call that made a module of a model, and the places of what it was made of; or the statement that made all."""
-        call, scope = self._made(module) or (None, None)
+        call, scope = self.maker(module) or (None, None)
         return (scope.whole(call),) if call is not None and scope is not None else ()
 
     def of_setting(self, module: nn.Module, name: str) -> tuple[Location, ...]:
         """The places that gave a module what it was made with under a name; nothing where it is written out there."""
-        call, scope = self._made(module) or (None, None)
+        call, scope = self.maker(module) or (None, None)
         if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(module)):
             return ()
         given = given_by_name(call, scope.names, type(module)).get(name)
         return _told(self._behind(given, replace(scope, before=call.lineno))) if given is not None else ()
 
-    def _made(self, module: object) -> tuple[ast.expr, Scope] | None:
+    def maker(self, module: object) -> tuple[ast.expr, Scope] | None:
         """The expression that made an object that a model or a name of the program holds, and where it stands."""
         for owner in (value for one in reversed(self.frames) for value in _modules_of(one)):
             for path, one in owner.named_modules() if owner is not module else ():
@@ -136,7 +137,7 @@ class Origins:
         for place, step in enumerate(steps):
             child = getattr(owner, step)
             found = in_class(owner, step)
-            value = getattr(found[0], "value", None) if found is not None else None
+            value = value_for(found[0], step) if found is not None else None
             if found is not None and isinstance(value, ast.expr):
                 best = value, self._method(owner, found[1])
             elif best is not None and (part := part_of(best[0], step)) is not None:
@@ -209,6 +210,8 @@ class Origins:
                 yield from self._behind(value, scope, (*path, *picks))
             case ast.AugAssign():  # of what had its shape before
                 yield from self._behind_name(name, scope, picks)
+            case ast.Expr(ast.Call(ast.Attribute(_, "append"), [value])):
+                yield from self._behind(value, scope, picks[1:])
             case ast.AnnAssign(value=ast.expr() as value) | ast.Expr(ast.Call(_, [_, value, *_])):
                 yield from self._behind(value, scope, picks)
             case ast.For(target, source) | ast.comprehension(target, source):
@@ -227,9 +230,12 @@ class Origins:
         if isinstance(collate, FunctionType) and not is_library(collate.__code__.co_filename):
             yield from self._returned(collate, None, picks)
         elif isinstance(data, TensorDataset) and picks and picks[0] in range(len(data.tensors)):
-            tensor = data.tensors[int(picks[0])]
-            name = next((key for key, value in scope.names.items() if value is tensor), None)
-            yield from self._behind_name(name, replace(scope, before=END), picks[1:]) if name else ()
+            place, (call, at) = int(picks[0]), self.maker(data) or (None, scope)
+            names = (key for key, value in scope.names.items() if value is data.tensors[place])
+            if isinstance(call, ast.Call) and len(call.args) == len(data.tensors):
+                yield from self._part(call.args[place], replace(at, before=call.lineno), picks[1:])
+            elif name := next(names, None):
+                yield from self._behind_name(name, replace(scope, before=END), picks[1:])
         elif (item := callee(ast.Attribute(ast.Name("data"), "__getitem__"), {"data": data})) is not None:
             yield from self._returned(*item, picks)
         elif isinstance(source, ast.Call):
@@ -257,7 +263,7 @@ class Origins:
         """The scope of a method of an object, of which its constructor knows what it was given."""
 
         def argument(name: str) -> tuple[ast.expr, Scope] | None:
-            call, scope = (code.co_name == "__init__" and self._made(owner)) or (None, None)
+            call, scope = (code.co_name == "__init__" and self.maker(owner)) or (None, None)
             if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(owner)):
                 return None
             made = inspect.getattr_static(type(owner), "__init__", None)

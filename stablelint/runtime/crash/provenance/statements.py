@@ -153,6 +153,15 @@ def path_in(target: ast.expr, name: str) -> tuple[int, ...] | None:
     return None
 
 
+def value_for(statement: ast.AST, name: str) -> ast.expr | None:
+    """What a statement assigns to a name: of a tuple that is written out the part."""
+    value = getattr(statement, "value", None)
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        for place in path_in(target, name) or ():
+            value = value.elts[place] if isinstance(value, ast.Tuple) else value
+    return value
+
+
 def _rows_of(node: ast.AST, name: str, before: int) -> Iterator[int]:
     """The row of a statement above another row that gives a name its value."""
     match node:
@@ -167,6 +176,9 @@ def _rows_of(node: ast.AST, name: str, before: int) -> Iterator[int]:
                 yield source.lineno
         case ast.Expr(ast.Call(ast.Attribute(ast.Name("self"), method), [ast.Constant(given), *_])):
             if method in _REGISTERS and given == name and node.lineno < before:
+                yield node.lineno
+        case ast.Expr(ast.Call(ast.Attribute(target, "append"), [_])) if _is(target, name):
+            if node.lineno < before:
                 yield node.lineno
 
 

@@ -71,7 +71,7 @@ _KIN: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
 
 def _parts(value: Any) -> list[tuple[Any, torch.Tensor]]:
     """The tensors of a tuple, such as a recurrent layer gives, or of a dict, with their places."""
-    parts = enumerate(value) if isinstance(value, tuple) else value.items() if isinstance(value, dict) else ()
+    parts = enumerate(value) if type(value) is tuple else value.items() if isinstance(value, dict) else ()
     return [(index, one) for index, one in parts if isinstance(one, torch.Tensor)]
 
 

@@ -57,7 +57,7 @@ def other_settings(call: Call) -> Iterator[Change]:
         if not there or isinstance(layer, nn.RNNBase):  # else the size is there, in another place
             changes += [(name, one) for one in sizes if one != value]
     for name, other in changes:
-        made = remade(layer, name, other)
+        made = remade(layer, {name: other})
         if made is not None:
             sort = "switch" if name == "batch_first" else "setting"
             yield sort, f"{kind}(…, {name}={other})", replace(call, function=made)
@@ -83,7 +83,9 @@ def set_by_itself(layer: nn.Module, name: str) -> bool:
 
 
 def sizes_of(layer: nn.Module) -> dict[str, Any]:
-    """Its settings that are sizes of its parameters."""
+    """The settings of a layer of torch that are sizes of its parameters."""
+    if not type(layer).__module__.startswith("torch.nn."):
+        return {}
     made_of = {size for one in layer.state_dict().values() for size in one.shape}
     return {
         name: value
@@ -93,13 +95,18 @@ def sizes_of(layer: nn.Module) -> dict[str, Any]:
     }
 
 
-def remade(layer: nn.Module, name: str, value: Any) -> nn.Module | None:
-    """The layer made with another setting; None where there is none such."""
+def is_optional(layer: nn.Module, name: str) -> bool:
+    """Whether a setting is taken from others where a program gives none."""
+    return _taken(layer)[name].default is None
+
+
+def remade(layer: nn.Module, changed: dict[str, Any]) -> nn.Module | None:
+    """The layer made with other settings; None where there is none such."""
     try:
         taken = _taken(layer)
         given = {key: one for key, one in settings_of(layer).items() if one != taken[key].default}
         with torch.random.fork_rng(devices=[]):
-            made = type(layer)(**{**given, name: value}).train(layer.training)
+            made = type(layer)(**{**given, **changed}).train(layer.training)
             return made.to(next(layer.parameters(), torch.empty(0)))
     except Exception:  # whatever it says of such a setting
         return None

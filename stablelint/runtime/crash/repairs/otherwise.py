@@ -13,7 +13,7 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.onward import goes_on
+from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene
 from stablelint.syntax.operations import method

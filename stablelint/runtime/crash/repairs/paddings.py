@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.layers import Pass, again, fails_again, outermost, repeated
+from stablelint.runtime.crash.layers import Pass, again, ends_well, fails_again, outermost, repeated
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of
 from stablelint.runtime.crash.scene import Scene
@@ -35,7 +35,7 @@ def padded(scene: Scene) -> list[str]:
         if made is not None and call is not None:
             found += _passing(*made, partial(_fits, call, place))
     if not found and (whole := outermost(scene)) is not None and fails_again(scene):
-        found += _passing(whole, "", _ends_well)
+        found += _passing(whole, "", ends_well)
     unset = [text for was_unset, text in found if was_unset]
     return unset or [text for _, text in found]
 
@@ -47,8 +47,8 @@ def with_room(scene: Scene) -> Iterator[str]:
         return
     path, layer, given = made.called[-1]
     room = next((tuple(one.shape[2:]) for one in tensors_in(given)), ())
-    smaller = remade(layer, "kernel_size", room)
-    if smaller is not None and _ends_well(again(scene, {path: smaller})):
+    smaller = remade(layer, {"kernel_size": room})
+    if smaller is not None and ends_well(again(scene, {path: smaller})):
         yield f"nn.{type(layer).__name__}(…, kernel_size={room}) of {path or type(layer).__name__} passes"
     model, args, kwargs = found
     until = monotonic() + _SECONDS
@@ -56,7 +56,7 @@ def with_room(scene: Scene) -> Iterator[str]:
         if monotonic() > until:
             return
         larger = tree_map_only(torch.Tensor, partial(_scaled, factor), args)
-        if _ends_well(repeated(model, larger, kwargs)):
+        if ends_well(repeated(model, larger, kwargs)):
             sizes = next((one.shape[2:] for one in tensors_in(larger)), ())
             yield f"inputs of {' × '.join(map(str, sizes))} pass"
             return
@@ -64,10 +64,6 @@ def with_room(scene: Scene) -> Iterator[str]:
 
 def _scaled(factor: int, one: torch.Tensor) -> torch.Tensor:
     return one.new_zeros((*one.shape[:2], *(factor * size for size in one.shape[2:])))
-
-
-def _ends_well(made: Pass | None) -> bool:
-    return made is not None and made.error is None
 
 
 def _made_by(scene: Scene, text: str) -> tuple[_Called, str] | None:
@@ -101,7 +97,7 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
         single = [{path: one} for layers in alike.values() for path, one in layers.items() if len(layers) > 1]
         for layers in (*alike.values(), *reversed(single)):
             for value in values if monotonic() < until else ():
-                others = {path: remade(one, setting, value) for path, one in layers.items()}
+                others = {path: remade(one, {setting: value}) for path, one in layers.items()}
                 known = {path: one for path, one in others.items() if one is not None}
                 made = repeated(*called, known) if len(known) == len(others) else None
                 first = next(iter(layers.values()))

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.layers import Pass, again, outermost
+from stablelint.runtime.crash.layers import Instead, Pass, again, ends_well, outermost
 from stablelint.runtime.crash.repairs.failing import failing
-from stablelint.runtime.crash.repairs.layers import remade, sizes_of
+from stablelint.runtime.crash.repairs.layers import is_optional, remade, sizes_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -36,11 +36,13 @@ class Resized:
     setting: str
     before: Any
     after: Any
+    beside: tuple[str, ...] = ()  # further settings that get the same value
 
     @property
     def told(self) -> str:
         """The change, as it would be written."""
-        return f"nn.{type(self.layer).__name__}(…, {self.setting}={self.after}) of {self.name}"
+        given = ", ".join(f"{one}={self.after}" for one in (self.setting, *self.beside))
+        return f"nn.{type(self.layer).__name__}(…, {given}) of {self.name}"
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ def fitting(scene: Scene) -> Fitting | None:
         return None
     fitted = next(_fitted(first), None) if first.rows[-1][-1] == "fails" else None
     if fitted is not None:
-        changes = _upstream(scene, first, fitted) or _downstream(scene, fitted)
+        changes = _upstream(scene, first, fitted) or carried(scene, fitted)
     else:
         changes = _of_elements(scene, first)
     if not changes:
@@ -79,11 +81,14 @@ def _fitted(made: Pass) -> Iterator[Resized]:
     """The layer that failed, made with a size with which it takes what it was given."""
     path, layer, given = made.called[-1]
     sizes = {size for one in tensors_in(given) for size in one.shape}
-    for name, before in sizes_of(layer).items():
-        for size in sorted(sizes - {before}, reverse=True):
-            other = remade(layer, name, size)
+    settings = sizes_of(layer)
+    left_out = tuple(name for name in settings if is_optional(layer, name))
+    for names in (*((name,) for name in settings), left_out):
+        before = settings[names[0]] if names else None
+        for size in sorted(sizes - {before}, reverse=True) if names else ():
+            other = remade(layer, dict.fromkeys(names, size))
             if other is not None and _takes(other, given):
-                yield Resized(path, other, name, before, size)
+                yield Resized(path, other, names[0], before, size, names[1:])
 
 
 def _takes(layer: nn.Module, given: Any) -> bool:
@@ -95,23 +100,19 @@ def _takes(layer: nn.Module, given: Any) -> bool:
     return True
 
 
-def _downstream(scene: Scene, first: Resized) -> list[Resized]:
-    """The failing layer, and those behind it of the same size, made anew until the pass ends well."""
-    changes, until = {first.path: first}, monotonic() + _SECONDS
-    for _ in range(_MOST_LAYERS):
-        if monotonic() > until:
-            return []
-        made = again(scene, {path: one.layer for path, one in changes.items()})
-        if made is None or not made.called:
-            return []
-        if made.error is None:
-            return list(changes.values())
-        following = (one for one in _fitted(made) if one.before == first.before and one.path not in changes)
+def carried(scene: Scene, first: Resized | None, instead: Instead | None = None) -> list[Resized] | None:
+    """The layers made anew, the first and those behind it that fail then, until the pass ends well; else None."""
+    changes, until = {first.path: first} if first is not None else {}, monotonic() + _SECONDS
+    while monotonic() < until and len(changes) < _MOST_LAYERS:
+        made = again(scene, {path: one.layer for path, one in changes.items()}, instead)
+        if made is None or not made.called or made.error is None:
+            return list(changes.values()) if ends_well(made) else None
+        following = (one for one in _fitted(made) if one.path not in changes)
         found = next(following, None) if made.rows[-1][-1] == "fails" else None
         if found is None:
-            return []
+            return None
         changes[found.path] = found
-    return []
+    return None
 
 
 def _upstream(scene: Scene, made: Pass, failed: Resized) -> list[Resized]:
@@ -146,14 +147,10 @@ def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fra
             return []
         for name, size in sizes_of(layer).items():
             wider = size * factor if type(size) is int else Fraction(1, 2)
-            other = remade(layer, name, int(wider)) if wider.denominator == 1 and wider != size else None
-            if other is not None and _takes(other, given) and _ends_well(again(scene, {path: other})):
+            other = remade(layer, {name: int(wider)}) if wider.denominator == 1 and wider != size else None
+            if other is not None and _takes(other, given) and ends_well(again(scene, {path: other})):
                 return [Resized(path, other, name, size, int(wider))]
     return []
-
-
-def _ends_well(made: Pass | None) -> bool:
-    return made is not None and made.error is None
 
 
 def _because(made: Pass, failed: Resized, changed: Resized) -> Iterator[str]:

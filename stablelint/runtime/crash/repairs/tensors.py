@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from torch import nn
 
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.syntax.operations import having
 
 Change = tuple[str, str, Call]  # its kind, how it is written, and the changed call
 Name = Callable[[int], str]  # what the value at a place is called
@@ -137,6 +139,14 @@ def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         for places in sorted(combinations(range(most), count), key=lambda one: -one[-1]):
             index = ", ".join(":" if one in places else "None" for one in range(most))
             yield f"x[{index}]"
+    for other in others if _is_indexed(call) and count else ():  # an index has an entry for each
+        for place in range(count + 1) if other.dim() == count + 1 else ():
+            yield f"x.unsqueeze({place}).expand({', '.join(map(str, other.shape))})"
+
+
+def _is_indexed(call: Call) -> bool:
+    """Whether a call takes one entry for each of an index, as gather and scatter do."""
+    return getattr(call.function, "__name__", "").removesuffix("_") in having("scatter", "pick")
 
 
 def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -166,7 +176,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """An operand that was made in another size: of another operand, its last sizes too, or of a layer's settings."""
-    if call.is_loss and value.dim() > 1:  # what is predicted, and what is meant, are not made to fit
+    if (call.is_loss and value.dim() > 1) or _is_data(value, call):  # which is not made to fit
         return
     settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
     whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
@@ -181,6 +191,15 @@ def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iter
     for other in others:
         for count in range(2, min(value.dim(), other.dim()) + 1):
             yield f"x.new_zeros({(*value.shape[:-count], *other.shape[-count:])})"
+
+
+def _is_data(value: torch.Tensor, call: Call) -> bool:
+    """Whether a layer cannot do without a tensor: what it takes at will, a state or a mask, was made for it."""
+    if not isinstance(call.function, nn.Module):
+        return False
+    taken = inspect.signature(call.function.forward).parameters.values()
+    needed = [one for one in taken if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    return any(one is value for one in call.arguments[0][: len(needed)])
 
 
 def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
