@@ -259,3 +259,18 @@ def test_a_replacement_that_misses_the_bad_result(replaced: str) -> None:
         return r
     """
     assert open_(program) == [(3, "SL101")]
+
+
+@pytest.mark.parametrize(
+    ("test", "spread", "is_told"),
+    [
+        ("len(x) > 1", "torch.sub(y, x)", False),
+        ("x.numel() > 1", "(y * x).abs()", False),
+        ("len(x) > 0", "torch.sub(y, x)", True),
+        ("len(x) > 1", "y @ x", True),
+        ("len(x) > 1", "y - x.sum()", True),
+    ],
+)
+def test_what_is_computed_element_by_element_has_as_many(test: str, spread: str, is_told: bool) -> None:
+    code = f"def f(x, y):\n    if {test}:\n        return torch.std({spread})\n    return 0\n"
+    assert ("SL107" in [rule for _, rule in open_(code)]) is is_told

@@ -20,6 +20,7 @@ from stablelint.syntax.operations import having
 _SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
 _LINEAR = having("linear")
+_ELEMENTWISE = having("elementwise")
 _DEPTH = 6
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
@@ -31,10 +32,17 @@ def elements(predicate: Predicate, context: Context) -> Truth:
     return fewer(value, context).negated()
 
 
-def _can_be_single(value: Value, context: Context) -> Truth:
-    """Nothing shows that the reduction runs over more than one element."""
+def _can_be_single(value: Value, context: Context, depth: int = _DEPTH) -> Truth:
+    """Nothing shows that the reduction runs over more than one element, nor that what it is computed from has more."""
     value = stripped(value)
     if value.key in context.plural or value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return Truth.NO
+    spread = [one for one in value.operands.values() if one.kind in (Kind.TENSOR, Kind.UNKNOWN)]
+    if (
+        depth
+        and value.op in _ELEMENTWISE
+        and Truth.NO in (_can_be_single(one, context, depth - 1) for one in spread)
+    ):
         return Truth.NO
     return Truth.MAYBE
 
