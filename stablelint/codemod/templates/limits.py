@@ -24,12 +24,11 @@ from stablelint.numerics.formats import FORMATS
 
 LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
-# Never below the limit of single precision; an addend is one of variances and deviations, which it must not change.
+# Never below the limit of single precision.
 _NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "eps": "1e-6"}
 _OF_DOUBLE = {"tiny": "1e-307", "tiny ** 0.5": "1e-150", "eps": "1e-12"}
-_ADDENDS = {"tiny": "1e-12", "tiny ** 0.5": "1e-8"}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
-_LIMIT = re.compile(r"(?P<sum>\$\w+ \+ )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
+_LIMIT = re.compile(r"torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
 _LARGER = re.compile(r"max\(\$\w+, (?P<limit>torch\.finfo\(\$(?P<of>\w+)\.dtype\)[^()]*)\)")
 _OF_COMPLEMENT = "1e-7"  # what is left of 1 is 0 or more than half of that, in single precision and in half
 _EXPONENT = re.compile(
@@ -57,22 +56,16 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
         return "float32" if operand.dtype == INTEGERS else operand.dtype if operand.dtype in FORMATS else None
 
     def number(found: re.Match[str]) -> str:
-        limit, sum_ = found["limit"], found["sum"] or ""
+        limit = found["limit"]
         kind = known(found)
-        if (
-            limit == "tiny"
-            and not sum_
-            and kind is None
-            and _is_called_complement(operands.get(PREFIX + found["of"]))
-        ):
+        if limit == "tiny" and kind is None and _is_called_complement(operands.get(PREFIX + found["of"])):
             return _OF_COMPLEMENT
         if scripted and limit in _SCRIPTED:
             if kind in _HALF:
                 raise Withheld("TorchScript knows no `torch.finfo`")
-            return sum_ + _SCRIPTED[limit]
-        of_single, of_double = (_ADDENDS, {}) if sum_ else (_NUMBERS, _OF_DOUBLE)
-        numbers = of_single if kind == "float32" else of_double if kind == "float64" else {}
-        return sum_ + numbers[limit] if limit in numbers else found[0]
+            return _SCRIPTED[limit]
+        numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
+        return numbers.get(limit, found[0])
 
     def exponent(found: re.Match[str]) -> str:
         largest = FORMATS[known(found) or "float32"].max

@@ -68,7 +68,7 @@ def test_one_of_several_results_is_bounded_where_it_is_used() -> None:
             deviation, average = torch.std_mean(x, dim=None)
             return (x - average) / deviation
         """)
-    assert written["SL106"] == ("(deviation + torch.finfo(deviation.dtype).tiny ** 0.5)",)
+    assert written["SL106"] == ("deviation.clamp_min(torch.finfo(deviation.dtype).tiny ** 0.5)",)
 
 
 def test_where_another_method_computes_an_operand_the_form_without_it_is_taken() -> None:
