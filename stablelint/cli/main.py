@@ -175,10 +175,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     parser = _Parser("stablelint", description=_DESCRIPTION, epilog=_EXIT_CODES, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"stablelint {__version__}")
     parser.add_argument(
-        "--print-completion",
-        choices=_SHELLS,
-        action=_PrintCompletion,
-        help="print a completion script",
+        "--print-completion", choices=_SHELLS, action=_PrintCompletion, help="print a completion script"
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in command_names():

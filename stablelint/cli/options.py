@@ -90,11 +90,7 @@ def add_selection(parser: argparse.ArgumentParser, levels: str) -> None:
     # what ruff calls it, too, for those whose fingers know it
     group.add_argument("--extend-ignore", type=codes, action="extend", dest="ignore", help=argparse.SUPPRESS)
     _add_list(group, "--per-file-ignores", "GLOB:RULE,…", "disable these rules in these files", _per_file)
-    group.add_argument(
-        "--level",
-        choices=[level.value for level in Level],
-        help=levels,
-    )
+    group.add_argument("--level", choices=[level.value for level in Level], help=levels)
     group.add_argument(
         "--min-confidence",
         type=number(float, lambda share: 0 <= share <= 1, "a number from 0 to 1"),

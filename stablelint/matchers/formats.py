@@ -30,10 +30,7 @@ _BACK = re.compile(r"\.type_as\(|\.to\((dtype=)?(\w+\.)*\w*dtype\)")
 _EPS = 1e-12  # the default
 _TINY = "an eps of {!r} guards nothing in float16: where a row is constant its gradient overflows"
 _SIZES = having("size")
-_SHOWING = {
-    precision.SOFTMAX: "{} computes a softmax in float32",
-    precision.FLOAT16: "{} names float16",
-}
+_SHOWING = {precision.SOFTMAX: "{} computes a softmax in float32", precision.FLOAT16: "{} names float16"}
 _EXACT_UP_TO = 256  # whole numbers, by bfloat16
 _PRODUCTS = having("product") | {"masked_fill"}
 # A layer lies between.

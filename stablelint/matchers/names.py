@@ -7,16 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
-from stablelint.matchers.tree import (
-    Function,
-    ancestors,
-    assigned,
-    called,
-    contexts,
-    end,
-    receiver,
-    start,
-)
+from stablelint.matchers.tree import Function, ancestors, assigned, called, contexts, end, receiver, start
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered

@@ -80,14 +80,7 @@ def bound_by(node: ast.AST) -> Iterator[str]:
         yield node.rest
 
 
-_NAMED = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.ExceptHandler,
-    ast.MatchAs,
-    ast.MatchStar,
-)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 
 
 def base_name(node: ast.AST) -> str:

@@ -46,8 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "stablelint fix [OPTIONS] [PATH ...]"
     add_paths(parser)
     add_selection(
-        parser,
-        "likely (default): rewrites of likely findings; possible (default with --verified): of all",
+        parser, "likely (default): rewrites of likely findings; possible (default with --verified): of all"
     )
     group = parser.add_argument_group("fixing")
     group.add_argument("--apply", action="store_true", help="write the fixes to the files")

@@ -85,11 +85,7 @@ def _agreed(change: Change, yes: bool) -> bool:
 
 
 def _write(
-    change: Change,
-    root: Path,
-    found: tuple[Diagnostic, ...],
-    written: list[Change],
-    problems: list[Problem],
+    change: Change, root: Path, found: tuple[Diagnostic, ...], written: list[Change], problems: list[Problem]
 ) -> None:
     """Writes a file, and before it the baseline that it names."""
     try:

@@ -37,13 +37,7 @@ from stablelint.syntax.walk import descendants, functions_below, nodes_below, no
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
 _GENERATORS = frozenset(
-    (
-        "numpy.random.default_rng",
-        "numpy.random.RandomState",
-        "numpy.random.Generator",
-        "random.Random",
-        "torch.Generator",
-    )
+    "numpy.random.default_rng numpy.random.RandomState numpy.random.Generator random.Random torch.Generator".split()
 )
 _PROCESSES = frozenset(
     f"{package}.{name}"

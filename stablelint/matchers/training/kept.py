@@ -6,14 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.common import (
-    Kind,
-    Review,
-    Rule,
-    Sites,
-    observes,
-    site_at,
-)
+from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import calls_behind, models_of
 from stablelint.matchers.names import (
     assigned_in,

@@ -28,11 +28,8 @@ from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
 _FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
-_ROW_BY_ROW = (
-    "Normalizer",
-    "Binarizer",
-    "FunctionTransformer",
-)  # they keep nothing of what they are fitted to
+# They keep nothing of what they are fitted to.
+_ROW_BY_ROW = ("Normalizer", "Binarizer", "FunctionTransformer")
 _OWN_MOMENTS = "brought to scale by moments of its own: what is trained on has other ones"
 _PARTS = {"train": ("test", "val", "valid", "eval"), "tr": ("te", "ts", "va")}  # of the data
 _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")

@@ -35,18 +35,10 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
-SEEDS = (
-    "torch.manual_seed",
-    "torch.cuda.manual_seed",
-    "torch.cuda.manual_seed_all",
-    "torch.random.manual_seed",
-    "numpy.random.seed",
-    "random.seed",
-    "accelerate.utils.set_seed",
-    "transformers.set_seed",
-    "pytorch_lightning.seed_everything",
-    "lightning.seed_everything",
-    "lightning.pytorch.seed_everything",
+SEEDS = tuple(
+    "torch.manual_seed torch.cuda.manual_seed torch.cuda.manual_seed_all torch.random.manual_seed numpy.random.seed "
+    "random.seed accelerate.utils.set_seed transformers.set_seed pytorch_lightning.seed_everything "
+    "lightning.seed_everything lightning.pytorch.seed_everything".split()
 )
 _BENCHMARK = "torch.backends.cudnn.benchmark"
 _DETERMINISTIC = "torch.backends.cudnn.deterministic"

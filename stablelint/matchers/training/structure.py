@@ -25,21 +25,10 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
-_BARE = (
-    "Loss",
-    "ReLU",
-    "GELU",
-    "SiLU",
-    "Parameter",
-    "Pool1d",
-    "Pool2d",
-    "Pool3d",
-    "Tanh",
-    "Sigmoid",
-    "Upsample",
-    "Flatten",
-    "Identity",
-)  # without parameters, or one themselves
+# Without parameters, or one themselves.
+_BARE = tuple(
+    "Loss ReLU GELU SiLU Parameter Pool1d Pool2d Pool3d Tanh Sigmoid Upsample Flatten Identity".split()
+)
 _METHODS = {
     "layers": ("append", "extend", "insert", "pop"),
     "named": ("clear", "items", "keys", "pop", "update", "values"),

@@ -36,9 +36,7 @@ def render_page(reports: Sequence[Mapping[str, Any]]) -> str:
     return page.page("run", parts or ["<p>No NaN and no Inf reached a loss or a gradient.</p>"], "run")
 
 
-def at_each_place(
-    reports: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[Mapping[str, Any], Sequence[int]]]:
+def at_each_place(reports: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Sequence[int]]]:
     """The first report on each expression, and the later steps at which it went wrong in the same way."""
     same: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:

@@ -17,12 +17,7 @@ __all__ = ["MODULES", "OPERATIONS", "ORIGINS", "PREFIXES", "TRAITS"]
 
 OPERATIONS = "".join(table.OPERATIONS for table in (elementwise, reductions, algebra, tensors, networks))
 ORIGINS = origins.ORIGINS
-PREFIXES = {
-    "F.": "torch.nn.functional.",
-    "S.": "torch.special.",
-    "L.": "torch.linalg.",
-    "fft.": "torch.fft.",
-}
+PREFIXES = {"F.": "torch.nn.functional.", "S.": "torch.special.", "L.": "torch.linalg.", "fft.": "torch.fft."}
 TRAITS: Mapping[str, str] = MappingProxyType(
     {
         # What becomes of the elements of the operand.

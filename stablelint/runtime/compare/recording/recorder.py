@@ -230,12 +230,7 @@ class Recorder(Observer):
                 setattr(storage, _MARK, (self._stretch, record))
 
     def _write(
-        self,
-        name: str,
-        phase: str,
-        here: Here,
-        outputs: Sequence[torch.Tensor],
-        computed: Computed = _GIVEN,
+        self, name: str, phase: str, here: Here, outputs: Sequence[torch.Tensor], computed: Computed = _GIVEN
     ) -> None:
         if here.sent:
             return  # what another process sent, in the order of arrival: an input where it is used

@@ -15,13 +15,7 @@ from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.step_state import Alarm
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import resolve, site_of
-from stablelint.runtime.tensors.measure import (
-    badness_of,
-    dtype_name,
-    fused_norms,
-    statistics_of,
-    total_norm,
-)
+from stablelint.runtime.tensors.measure import badness_of, dtype_name, fused_norms, statistics_of, total_norm
 
 _MOVED = 0.1  # of their norm, from which on the steps have made parameters what they are
 

@@ -143,12 +143,7 @@ def _continue(
         finding.attempt.random.restore()
     for parameter in finding.target.parameters.values():
         parameter.grad = None
-    with (
-        hooks.alone(counter),
-        scalers_reset(watch),
-        fixed.applied(finding.attempt),
-        eager(),
-    ):
+    with hooks.alone(counter), scalers_reset(watch), fixed.applied(finding.attempt), eager():
         taken = -1
         while counter.steps > taken:
             taken = counter.steps

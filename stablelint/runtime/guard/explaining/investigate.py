@@ -37,12 +37,7 @@ from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modu
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.frames import resolve, step_frames
 from stablelint.runtime.program.location import unsaved
-from stablelint.runtime.tensors.measure import (
-    OperandStats,
-    badness_of,
-    largest,
-    statistics_of,
-)
+from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
 
 _PARAMETERS_SHOWN = 64
 

@@ -22,12 +22,7 @@ from stablelint.runtime.verify.probe.plan import REGISTRY, Target
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
-from stablelint.runtime.verify.witness.arguments import (
-    Arguments,
-    options,
-    with_argument,
-    written,
-)
+from stablelint.runtime.verify.witness.arguments import Arguments, options, with_argument, written
 from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.part import part_around
