@@ -94,10 +94,6 @@ class Text:
         part = next(part for part in reversed(self.parts) if part.first < span.start.row or part.first == 0)
         return part.uri, types.Range(self._position(part, span.start), self._position(part, span.end))
 
-    def holds(self, uri: str) -> bool:
-        """Whether a document is part of this text."""
-        return any(part.uri == uri for part in self.parts)
-
     def text_edits(self, edits: Iterable[Edit]) -> dict[str, list[types.TextEdit]]:
         """Edits of the whole text, by document."""
         changes: dict[str, list[types.TextEdit]] = {}

@@ -11,25 +11,10 @@ if find_spec("torch") is None:
     )
 
 from stablelint.runtime.audit import audit
-from stablelint.runtime.guard import (
-    BadBatch,
-    Event,
-    Guard,
-    NonFiniteError,
-    find_first_bad_batch,
-    find_first_bad_checkpoint,
-)
+from stablelint.runtime.guard import Guard, NonFiniteError, find_first_bad_batch, find_first_bad_checkpoint
 from stablelint.workspace.advice import RuleAdviser
 
-__all__ = [
-    "BadBatch",
-    "Event",
-    "NonFiniteError",
-    "audit",
-    "find_first_bad_batch",
-    "find_first_bad_checkpoint",
-    "guard",
-]
+__all__ = ["NonFiniteError", "audit", "find_first_bad_batch", "find_first_bad_checkpoint", "guard"]
 
 
 class guard(Guard):  # noqa: N801 - used as a context manager, `with stablelint.guard(model, optimizer):`

@@ -14,6 +14,7 @@ from stablelint.runtime.audit.graph import GraphFacts
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing.graph import Row
 
 Place = Site | Row | Location | None
@@ -191,7 +192,7 @@ class Run:
 
     def held(self) -> set[int]:
         """Identities of the parameters that optimizers hold."""
-        return {id(one) for each in self.optimizers for group in each.param_groups for one in group["params"]}
+        return {id(one) for each in self.optimizers for one in parameters_of(each)}
 
     def facts(self) -> Iterator[GraphFacts]:
         """What was read from the graphs of the losses."""

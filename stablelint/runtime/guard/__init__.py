@@ -11,7 +11,7 @@ else is said in the event.
 from __future__ import annotations
 
 from stablelint.runtime import supported  # noqa: F401
-from stablelint.runtime.guard.api import Guard, guard
+from stablelint.runtime.guard.api import Guard
 from stablelint.runtime.guard.bisect import BadBatch, find_first_bad_batch, find_first_bad_checkpoint
 from stablelint.runtime.guard.reporting.event import Event, NonFiniteError
 
@@ -22,5 +22,4 @@ __all__ = [
     "NonFiniteError",
     "find_first_bad_batch",
     "find_first_bad_checkpoint",
-    "guard",
 ]

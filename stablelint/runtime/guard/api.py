@@ -323,6 +323,3 @@ def _is_consequence(watch: Watch, alarm: Alarm) -> bool:
         return True
     parameters = list(watch.parameters().values())
     return not ranks.all_well(all_finite(ranks.local([one.detach() for one in parameters])), parameters)
-
-
-guard = Guard

@@ -11,6 +11,7 @@ from torch import nn
 from stablelint.runtime.audit.modules import MATRICES, NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import ParameterFacts, Run
+from stablelint.runtime.tensors.names import parameters_of
 
 ORDER = 3
 _ENOUGH = 256  # weights that tell how they were drawn
@@ -42,7 +43,7 @@ def live_parameters(run: Run) -> Outcome | None:
     if not run.steps or not run.parameters:
         return None
     for optimizer in run.optimizers:
-        mine = [one for group in optimizer.param_groups for one in group["params"]]
+        mine = parameters_of(optimizer)
         strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
         if mine and len(strangers) == len(mine):
             kind = type(optimizer).__name__
@@ -57,9 +58,7 @@ def one_optimizer(run: Run) -> Outcome | None:
     """No parameter has two optimizers."""
     if len(run.optimizers) < 2:
         return None
-    counts = Counter(
-        id(one) for each in run.optimizers for group in each.param_groups for one in group["params"]
-    )
+    counts = Counter(id(one) for each in run.optimizers for one in parameters_of(each))
     twice = [run.parameters[key].name for key in counts if counts[key] > 1 and key in run.parameters]
     if twice:
         text = "{names} are stepped by two optimizers"

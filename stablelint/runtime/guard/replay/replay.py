@@ -24,6 +24,7 @@ from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.process.traceback import frames_from
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
+from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, state_preserved
 from stablelint.runtime.tracing.graph import leaves_behind
 
@@ -204,10 +205,8 @@ class Replay(Follower):
 
         A name may come twice: code that makes its model anew in the replay gives it the names of the first.
         """
-        groups = optimizer.param_groups if optimizer is not None else []
-        loose = [
-            (f"parameter {index}", one) for index, one in enumerate(p for g in groups for p in g["params"])
-        ]
+        own = parameters_of(optimizer) if optimizer is not None else []
+        loose = [(f"parameter {index}", one) for index, one in enumerate(own)]
         seen: set[int] = set()
         for name, tensor in [*self.outcome.tensors.items(), *self.target.parameters.items(), *loose]:
             if id(tensor) not in seen:
