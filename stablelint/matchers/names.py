@@ -18,6 +18,7 @@ from stablelint.syntax.walk import descendants, functions_below, nodes_below, no
 CARRYING = having("elementwise", "along", "layout", "copy", "cast", "device") - having(
     "cut", "whole", "truth", "compare", "logic", "finite-test", "several", "extreme", "rank"
 )
+# `torch` and its modules, by the names everybody gives them.
 _NAMESPACES = frozenset(("torch", "F", "nn.functional", "torch.nn.functional", "torch.special"))
 _SWITCHES = ("no_grad", "inference_mode", "enable_grad")
 
@@ -165,17 +166,12 @@ def parameters_of(root: ast.AST) -> dict[str, ast.expr | None]:
     return {a.arg: a.annotation for a in parameters(root.args)}
 
 
-def is_namespace(node: ast.expr | None) -> bool:
-    """Whether an expression is `torch` or one of its modules, by the names everybody gives them."""
-    return node is not None and spelled(node) in _NAMESPACES
-
-
 def operand_of(call: ast.AST) -> ast.expr | None:
     """The tensor whose graph the result of a method or a function of one tensor carries; None for any other call."""
     of = receiver(call)
     if operation_of(call) not in CARRYING or not isinstance(call, ast.Call) or of is None:
         return None
-    return next(iter(call.args), of) if is_namespace(of) else of
+    return next(iter(call.args), of) if spelled(of) in _NAMESPACES else of
 
 
 def carriers(node: ast.expr) -> Iterator[ast.expr]:

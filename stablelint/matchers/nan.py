@@ -77,18 +77,14 @@ def nan_literal(review: Review, rule: Rule) -> Sites:
         fills = (v for n, v in value.operands.items() if n not in ("condition", "mask"))
         if not review.gradients.get(id(value)) or not any(_is_nan(v) for v in fills):
             continue
-        if any(_reaches(r, value.key) for r, _ in observed(review, *_REDUCTIONS) if not _minds_nan(r)):
+        reductions = (r for r, _ in observed(review, *_REDUCTIONS) if "nan" not in called(r.node))  # `nansum`
+        if any(_reaches(r, value.key) for r in reductions):
             yield make_site(review, rule, (value, frame), shown=False)
 
 
 def _reaches(value: Value, key: int) -> bool:
     """Whether the elements with that key go into a value, unselected."""
     return any(v.key == key for v in behind(value, lambda v: v.op not in _UNSELECTED))
-
-
-def _minds_nan(value: Value) -> bool:
-    """`nansum` and its like."""
-    return "nan" in called(value.node)
 
 
 @observes("nan_to_num", "backward isnan|isinf|isfinite")

@@ -20,7 +20,7 @@ def grouped_softmax(review: Review, rule: Rule) -> Sites:
         if numerator.op != "exp" or numerator.node is None or numerator.interval.hi <= 1.0:
             continue
         operand = numerator.operands["input"]
-        shown = _gathered(total, numerator.key, _sums_groups)
+        shown = _gathered(total, numerator.key, lambda value: value.op in _GROUPED)
         gathered = shown or _gathered(total, numerator.key, _may_gather)
         if gathered and operand.op not in ("sub", "clamp"):
             site = make_site(review, rule, pair, {"x": operand}, shown=shown, anchor=numerator.node)
@@ -32,10 +32,6 @@ def _gathered(total: Value, key: int, gathers: Callable[[Value], bool]) -> bool:
     """Whether a grouped sum of the exponentials lies on the way down to them."""
     ways = (behind(v) for v in behind(total) if gathers(v))
     return any(key in (v.key, stripped(v).key) for way in ways for v in way)
-
-
-def _sums_groups(value: Value) -> bool:
-    return value.op in _GROUPED
 
 
 def _may_gather(value: Value) -> bool:

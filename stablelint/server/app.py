@@ -27,6 +27,7 @@ from stablelint.server import speak
 from stablelint.server.glance import change_in_function, kept
 from stablelint.server.projects import Project, Projects, on_disk
 from stablelint.server.text import Text
+from stablelint.workspace.pipeline import check
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges
@@ -237,7 +238,7 @@ class Server(LanguageServer):
 
     async def _show_folder(self, root: str) -> int:
         project = await self.aside(self._projects.of, os.path.join(root, ""))
-        result = await self.aside(project.check_folder, root)
+        result = await self.aside(check, [root], project.request, project.session.catalog)
         shown: dict[str, list[types.Diagnostic]] = {}
         for item in result.diagnostics:
             if item.filename in self.known:

@@ -92,10 +92,6 @@ class Project:
         received = self._received.get(path, NOTHING)
         return check_text(data, path, self.request, self.session.catalog, received=received)
 
-    def check_folder(self, folder: str) -> CheckResult:
-        """What a check of a whole folder finds."""
-        return check([folder], self.request, self.session.catalog)
-
     def fixed(self, path: str, data: bytes) -> FileFix | Problem:
         """The text with every safe fix."""
         received = self._received.get(path, NOTHING)

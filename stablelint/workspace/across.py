@@ -35,10 +35,6 @@ class Joint:
     applied: list[Diagnostic] = field(default_factory=list)
     withheld: list[Diagnostic] = field(default_factory=list)
 
-    def findings_of(self, path: str) -> tuple[Diagnostic, ...]:
-        """The findings whose fixes change a file."""
-        return tuple(item for item in self.applied if path in files_of(item))
-
 
 def files_of(item: Diagnostic) -> frozenset[str]:
     """The files that the fix of a finding changes."""

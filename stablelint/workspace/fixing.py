@@ -152,7 +152,13 @@ def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, pa
         replace(item, fix_withheld=refused.get(item.expression, item).fix_withheld) for item in fixed.withheld
     )
     after = _without_unread(path, before, fixed.after, scope)
-    return replace(fixed, before=before, after=after, withheld=tuple(withheld), joint=joint.findings_of(path))
+    return replace(
+        fixed,
+        before=before,
+        after=after,
+        withheld=tuple(withheld),
+        joint=tuple(item for item in joint.applied if path in files_of(item)),
+    )
 
 
 def _without_unread(path: str, before: bytes, after: bytes, scope: Scope) -> bytes:

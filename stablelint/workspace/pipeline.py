@@ -34,7 +34,9 @@ def check(paths: Sequence[str], request: Request, catalog: Catalog) -> CheckResu
     """Checks the files under `paths`. Bad input becomes a problem of the result; the rest is answered."""
     discovery = discover(paths, request.settings)
     cache = request.open_cache(catalog.digest)
-    answers, missing = _split(discovery.files, partial(_recall, cache=cache))
+    answers, missing = _split(
+        discovery.files, lambda file: read_entry(cache.get(file), file.path) if cache is not None else None
+    )
     if sum(file.size for file in missing) < _WORTH_SHARING_BYTES:
         trivial, missing = _split(missing, partial(_trivial, cache=cache))
         answers |= trivial
@@ -131,11 +133,6 @@ def _split(
     """The answers that can be had by path, and the files for which there is none."""
     answers = {file.path: answer for file in files if (answer := answer_of(file)) is not None}
     return answers, [file for file in files if file.path not in answers]
-
-
-def _recall(file: Candidate, cache: Cache | None) -> Answer | None:
-    """What the cache knows of a file."""
-    return read_entry(cache.get(file), file.path) if cache is not None else None
 
 
 def _trivial(file: Candidate, cache: Cache | None) -> Answer | None:

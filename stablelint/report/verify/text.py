@@ -137,15 +137,10 @@ def _operands(operands: tuple[OperandShown, ...]) -> str:
 
 def _values(operand: OperandShown, shape: tuple[int, ...]) -> str:
     """The values of a tensor; of a large one the smallest, behind a gap the largest."""
-    texts = [number_text(value) for value in operand.values]
+    texts = [f"{value:.3g}" for value in operand.values]
     if math.prod(shape) > len(texts):
         texts.insert(len(texts) // 2, "…")
     return ", ".join(texts)
-
-
-def number_text(value: float) -> str:
-    """A number of a witness."""
-    return str(value) if math.isnan(value) or math.isinf(value) else f"{value:.3g}"
 
 
 def extents_text(report: SiteReport) -> str:

@@ -162,7 +162,7 @@ class Run:
     early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)  # generators whose state moved
-    functions: dict[type, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
+    functions: dict[Any, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
     holders: tuple[str, ...] = ()  # names that hold tensors with their graph, at the end
     holder_at: Location | None = None
     growing: tuple[str, ...] = ()  # names that take a tensor with every step

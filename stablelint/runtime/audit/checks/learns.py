@@ -117,20 +117,15 @@ def custom_gradients(run: Run) -> Outcome | None:
             continue
         with undisturbed():
             try:
-                gradcheck(_applied(function), wide, fast_mode=False)
+                gradcheck(function.apply, wide, fast_mode=False)
             except GradcheckError as error:
                 if _is_flat(function, wide):
                     continue  # a straight-through estimator differs on purpose
-                text = (
-                    f"{function.__name__}.backward differs from differences of forward: {_first_line(error)}"
-                )
+                found = str(error).strip().partition("\n")[0]
+                text = f"{function.__name__}.backward differs from differences of forward: {found}"
                 return failed(text, f"derive {function.__name__}.backward again", function.__name__)
         checked.append(function.__name__)
     return passed(f"gradcheck of {', '.join(checked)} in float64") if checked else None
-
-
-def _applied(function: Any) -> Any:
-    return lambda *arguments: function.apply(*arguments)
 
 
 def _double(value: Any) -> Any:
@@ -147,7 +142,3 @@ def _is_flat(function: Any, arguments: tuple[Any, ...]) -> bool:
     ]
     with torch.no_grad():
         return bool(torch.equal(function.apply(*arguments), function.apply(*moved)))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

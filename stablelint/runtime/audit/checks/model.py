@@ -140,7 +140,7 @@ def independent_samples(run: Run) -> Outcome | None:
     if model is None or not rows_differ(tensors[0]):
         return None
     model.eval()
-    other = tree_map_only(torch.Tensor, _with_first_replaced, first.pair)
+    other = tree_map_only(torch.Tensor, lambda one: torch.cat([one[-1:], one[1:]]), first.pair)
     ours, theirs = (_rows_of(model, pair, size) for pair in (first.pair, other))
     if ours is None or theirs is None:
         return None
@@ -167,10 +167,6 @@ def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], size: int) -> t
     with undisturbed(), torch.no_grad():
         result = model(*pair[0], **pair[1])
     return next((one for one in tensors_in(result) if one.dim() and one.shape[0] == size), None)
-
-
-def _with_first_replaced(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.cat([tensor[-1:], tensor[1:]])
 
 
 @check(needs="ReLU in a trained pass")

@@ -49,7 +49,7 @@ def located(watch: Watch, alarm: Alarm, outcome: Outcome, target: Target) -> Eve
     return replace(
         seen(alarm),
         kind=naming.kind_of(root, mechanism),
-        phase=naming.phase_of(root),
+        phase=Phase.BACKWARD if fault.in_backward else Phase.FORWARD,
         origin=_origin(alarm, outcome, root, mechanism, naming.origin_of(root, known, outcome.outermost)),
         mechanism=mechanism,
         location=location,

@@ -13,7 +13,7 @@ import torch
 from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.operands import first_bad
 from stablelint.runtime.guard.replay.trace import Fault
-from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin, Phase
+from stablelint.runtime.guard.reporting.event import Element, Kind, Mechanism, Origin
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
@@ -73,11 +73,6 @@ def origin_of(root: Root, parameters: Mapping[str, torch.Tensor], outermost: Map
         is_loss = outermost.get(fault.place.modules[0].partition(".")[0], False)
         return Origin.LOSS if is_loss else Origin.MODULE
     return Origin.LOSS if fault.place.after_model else Origin.FUNCTION
-
-
-def phase_of(root: Root) -> Phase:
-    """The pass in which the root was executed."""
-    return Phase.BACKWARD if root.fault.in_backward else Phase.FORWARD
 
 
 def parameter_name(root: Root, parameters: Mapping[str, torch.Tensor]) -> str | None:

@@ -95,7 +95,8 @@ def _compared(before: Mapping[str, object], now: Mapping[str, object]) -> Iterat
             continue
         pairs = [(one, two) for one, two in zip(old, new, strict=True) if one is not two and _is_plain(two)]
         if pairs:
-            yield name, all(_equal(*pair) for pair in pairs), any(_has_finite(two) for _, two in pairs)
+            finite = any(bool(torch.isfinite(two.detach()).any()) for _, two in pairs)
+            yield name, all(_equal(*pair) for pair in pairs), finite
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -109,7 +110,3 @@ def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
     if torch.equal(one, other):
         return True
     return bool(((one == other) | ((one != one) & (other != other))).all())
-
-
-def _has_finite(tensor: torch.Tensor) -> bool:
-    return tensor.numel() > 0 and bool(torch.isfinite(tensor.detach()).any())
