@@ -51,7 +51,6 @@ class Fault:
     operation: str
     place: ForwardSite
     in_backward: bool
-    in_hook: bool  # user code that runs inside the backward pass
     result: Badness
     sources: tuple[Source, ...]
     operands: tuple[OperandStats, ...]
@@ -171,7 +170,6 @@ class Trace(Mode):
             operation=canonical(operation),
             place=place,
             in_backward=node is not None,
-            in_hook=in_hook,
             result=badness,
             sources=sources,
             operands=operands,
