@@ -79,7 +79,8 @@ class Failed:
             value, text = self.value(one), ast.unparse(one)
             named = text != "self" and any(isinstance(part, ast.Name) for part in ast.walk(one))
             known = named and value is not UNKNOWN
-            if known and not inspect.ismodule(value) and (asked or not isinstance(value, torch.Tensor)):
+            shown = asked or isinstance(self.node, ast.Tuple) or not isinstance(value, torch.Tensor)
+            if known and shown and not inspect.ismodule(value):
                 yield text, described(value)
 
     def made(self) -> Iterator[tuple[str, Location]]:

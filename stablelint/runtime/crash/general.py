@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
@@ -26,7 +27,7 @@ from stablelint.runtime.crash.provenance.agreement import brought, holders, spea
 from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.otherwise import Parts, along_others, made_otherwise, with_others
-from stablelint.runtime.crash.repairs.outer import batched, rearranged, turned
+from stablelint.runtime.crash.repairs.outer import batched, rearranged, through_unused, turned
 from stablelint.runtime.crash.repairs.paddings import padded
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt
 from stablelint.runtime.crash.repairs.replay import goes_on
@@ -119,6 +120,8 @@ def advised(scene: Scene) -> Advice:
         return Advice(outer)
     if made := _otherwise(scene, along_others):
         return Advice(made)
+    if (call := failing(scene)) is not None and (outer := tuple(through_unused(scene, call))):
+        return Advice(outer)
     found = tried(scene)
     if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
         return Advice(outer)
@@ -230,6 +233,10 @@ def general(scene: Scene) -> Explanation | None:
     met = [_met(one) for one in shown if not (one.held and scene.module is not None)]
     layers = shapes_through_layers(scene) if scene.module is not None else ()
     told, operation = failed.facts(), failed.operation()
+    given = next((one for one in _arguments(scene) if not isinstance(one, torch.Tensor)), None)
+    if scene.module is not None and given is not None and "must be Tensor" in scene.message:
+        summary = f"{scene.module_name()} takes a tensor, and is given {described(given)}"
+        return advice.onto(Explanation("call", summary, tuple(told), (), (), layers))
     if scene.module is not None and met:
         summary = f"{scene.module_name()} does not take {' and '.join(met)}"
         return advice.onto(Explanation("call", summary, tuple(told), (), shown, layers))
@@ -242,6 +249,12 @@ def general(scene: Scene) -> Explanation | None:
         return advice.onto(Explanation("call", summary, because, (), shown, layers, other=made))
     advice = advice if met or told else Advice(())
     return advice.onto(Explanation("call", summary, (), (), shown, layers, other=made))
+
+
+def _arguments(scene: Scene) -> tuple[Any, ...]:
+    """What the module that failed was given."""
+    frames = (one.frame.f_locals for one in scene.frames if one.site.code.co_name == "_call_impl")
+    return next((one["args"] for one in frames if one.get("self") is scene.module), ())
 
 
 def _shown(scene: Scene) -> tuple[Operand, ...]:

@@ -68,6 +68,10 @@ class Hints(Failed):
         value, names = value_of(whole, self.names), ast.unparse(self.node).strip("()")
         if isinstance(value, dict):
             yield f"{ast.unparse(whole)}.items() gives keys and values"
+        if isinstance(value, torch.Tensor):
+            fits = (place for place, size in enumerate(value.shape) if size == count)
+            yield from (f"{names} = {ast.unparse(whole)}.unbind({place})" for place in fits)
+            return
         results = returned(getattr(type(getattr(value, "dataset", value)), "__getitem__", None))
         given = [len(one.elts) for one in results if isinstance(one, ast.Tuple)] or [_fields(value)]
         for one in results:

@@ -258,6 +258,20 @@ MORE = {
         "x = torch.ones(3, requires_grad=True).sigmoid()\nx[x > 0.5] = 0\nx.sum().backward()\n",
         ("x = torch.where(x > 0.5, 0, x)",),
     ),
+    "a layer that is made and not called": (
+        NET + "        self.first, self.out = nn.Linear(3, 8), nn.Linear(8, 2)\n    def forward(self, x):\n"
+        "        return self.out(x)\nNet()(torch.ones(5, 3))\n",
+        ("self.first(x) in place of x passes: first is made and not called",),
+    ),
+    "columns that are unpacked as rows": (
+        "edges = torch.ones(5, 2)\nfrom_, to = edges\n",
+        ("from_, to = edges.unbind(1)",),
+    ),
+    "losses that are made a new tensor": (
+        "net = nn.Linear(3, 1)\nlosses = [net(torch.ones(2, 3)).mean() for _ in range(2)]\n"
+        "total = torch.tensor(losses).sum()\ntotal.backward()\n",
+        ("torch.stack(losses), which keeps the graphs of what it joins",),
+    ),
     "probabilities that are scores": (
         "scores = torch.tensor([[1.0, -2.0]])\ntorch.distributions.Categorical(probs=scores)\n",
         ("scores.softmax(-1)", "Categorical(logits=scores)"),

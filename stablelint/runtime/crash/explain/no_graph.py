@@ -106,6 +106,9 @@ def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> 
     if cut.disabled:
         return f"gradients are disabled where `{at.expression}` stands", "move that line out of no_grad"
     because = f"`{at.expression}` cuts it off: {cut.operation} gives a value without a graph"
+    joined = [one.args[0] for one in ast.walk(at.parsed()) if isinstance(one, ast.Call) and one.args]
+    if cut.operation == "tensor" and joined:
+        return because, f"torch.stack({ast.unparse(joined[-1])}), which keeps the graphs of what it joins"
     return because, f"compute the loss of what stands before {cut.operation}"
 
 

@@ -157,7 +157,7 @@ class _Known(dict[str, object]):
         """The name of a tuple or a list that stands in a product."""
         parts = ast.walk(self._node) if isinstance(self._node, ast.BinOp) else ()
         names = (one.id for one in parts if isinstance(one, ast.Name))
-        return next((name for name in names if type(self._names.get(name)) in (tuple, list)), None)
+        return next((name for name in names if isinstance(self._names.get(name), tuple | list)), None)
 
     def _owner(self) -> ast.expr | None:
         """What a method or an attribute is asked of."""

@@ -15,8 +15,9 @@ from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced, without_hooks
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.layers import again
+from stablelint.runtime.crash.layers import again, outermost
 from stablelint.runtime.crash.pure import only_computes
+from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.tensors.measure import tensors_in
@@ -155,3 +156,31 @@ def _whole(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]
                 arguments = [*node.args[:place], value, *node.args[place + 1 :]]
                 values = [*given[:place], whole, *given[place + 1 :]]
                 yield ast.Call(node.func, arguments, []), values, f"[{ast.unparse(index)}]"
+
+
+def through_unused(scene: Scene, call: Call) -> Iterator[str]:
+    """An operand through a layer that the model holds and that was not called, with which the call passes."""
+    made, user, whole = again(scene), scene.user, (outermost(scene) or (nn.Identity(),))[0]
+    owner = user.frame.f_locals.get("self") if user is not None else None
+    if made is None or made.error is None or not isinstance(owner, nn.Module):
+        return
+    seen = [path for path, _, _ in made.called]
+    for name, layer in owner.named_children():
+        path = next((path for path, one in whole.named_modules() if one is layer), name)
+        if any(one == path or one.startswith(f"{path}.") for one in seen) or not any(
+            True for _ in layer.parameters()
+        ):
+            continue
+        for place, value in enumerate(call.values):
+            text = call.texts.get(id(value), "")
+            given = _result(layer, [value]) if isinstance(value, torch.Tensor) and text else _FAILED
+            if isinstance(given, torch.Tensor) and _passes(call.given(place, given)):
+                yield f"self.{name}({text}) in place of {text} passes: {name} is made and not called"
+
+
+def _passes(call: Call) -> bool:
+    try:
+        call.result()
+    except Exception:  # whatever torch says
+        return False
+    return True
