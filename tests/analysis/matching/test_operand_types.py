@@ -303,15 +303,19 @@ def test_a_union_and_a_sum_of_totals_get_a_bound_and_a_range_does_not() -> None:
     for quotient in (
         union,
         "2 * overlap / (left.sum() + right.sum())",
-        "left / (left + right)",
-        "left / (1 - right + left)",
     ):
         written = fixes(f"""
             def score(left: torch.Tensor, right: torch.Tensor, overlap: torch.Tensor):
                 return {quotient}
             """)
         assert ".clamp_min(1e-7)" in str(written["SL102"])
-    for quotient in ("(overlap - left) / (right - left)", "left / (left - 1)", "(left - 1).reciprocal()"):
+    for quotient in (
+        "left / (left + right)",
+        "left / (1 - right + left)",
+        "(overlap - left) / (right - left)",
+        "left / (left - 1)",
+        "(left - 1).reciprocal()",
+    ):
         written = fixes(f"""
             def scaled(left: torch.Tensor, right, overlap):
                 return {quotient}
@@ -680,3 +684,16 @@ def test_a_bound_for_the_gradient_is_none_where_no_gradient_is_taken(
             return z{read}
         """)
     assert any(bound in str(one) for one in written.values())
+
+
+@pytest.mark.parametrize(
+    "loss", ["F.binary_cross_entropy(p, y)", "F.cross_entropy(p, y)", "F.nll_loss(torch.log(p), y)"]
+)
+def test_a_loss_of_what_is_a_probability_on_one_path_alone_stays(loss: str) -> None:
+    step = "softmax(-1)" if "binary" not in loss else "sigmoid()"
+    written = fixes(f"""
+        def score(z: torch.Tensor, y, of_logits: bool = True):
+            p = z.{step} if of_logits else z
+            return {loss}
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values())

@@ -106,19 +106,15 @@ def _can_vanish(value: Value, context: Context) -> Truth:
 
 
 def _of_parts(value: Value, context: Context) -> bool:
-    """A union, `a + b - both` beneath `both`, a sum with the numerator in it, or a sum of totals."""
+    """A union, `a + b - both` beneath `both`, or a sum of totals: neither is below 0."""
     terms = list(_terms(value))
-    if len(terms) < 2:
-        return False
     part = context.root.operands.get("input")
     parts = set() if part is None else _factors(part)
     added = [term for sign, term in terms if sign > 0]
     taken = [term for sign, term in terms if sign < 0]
-    if taken and len(added) < 2:
-        return False  # a difference is of either sign
-    is_union = bool(taken) and all(_is_part(term, parts) for term in taken)
-    is_total = not taken and all(term.op in _TOTALS for term in added)
-    return is_union or is_total or any(_is_part(term, parts) for term in added)
+    if taken:
+        return len(added) > 1 and all(_is_part(term, parts) for term in taken)
+    return len(terms) > 1 and all(term.op in _TOTALS for term in added)
 
 
 def _is_part(term: Value, parts: set[int]) -> bool:
