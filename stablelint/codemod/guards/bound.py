@@ -21,8 +21,9 @@ from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
 from stablelint.numerics.formats import FORMATS
+from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, last_name
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import SELECTIONS, having
 
 _LOWER = ("clamp_min", "clamp", "clip")
 _UPPER = ("clamp_max", "clamp", "clip")
@@ -38,19 +39,20 @@ _SHARES = ("softmax", "sigmoid", "exp")
 _FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
+_PARTS = having("layout", "copy") | SELECTIONS  # of the same type
 _MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
 
 def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
-    """The proposal for the name `node` as one for the clamp that the name stands for, and that clamp.
+    """The proposal for a part of what a clamp makes, or for its name, as one for that clamp, and the clamp.
 
     None where the name stands for something else, may stand for something else, or has other readers.
     """
     operand = operand_of_clamp(proposal, node)
-    if operand is None or not isinstance(node, ast.Name):
+    if operand is None:
         return None
-    value = _clamp_of(tree, node)
+    value = _clamp_of(tree, node) if isinstance(node, ast.Name) else _clamp_within(node)
     given = given_bounds(value) if value is not None else None
     if value is None or not given or not given.keys() & _sides(proposal.template):
         return None
@@ -400,6 +402,23 @@ def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:
     first, own = given.statement.lineno, set(ast.walk(given.statement))
     named = (one for one in ast.walk(function) if is_name(one, node.id) and one.lineno >= first)
     return None if any(one is not node and one not in own for one in named) else given.value
+
+
+def _clamp_within(node: ast.expr) -> ast.Call | None:
+    """The call of whose result an expression takes a part, or is a view."""
+    part = node
+    while isinstance(part, ast.Subscript | ast.Call):
+        if isinstance(part, ast.Subscript):
+            part = part.value
+            continue
+        if given_bounds(part) is not None:
+            return part if part is not node else None
+        found = operations.method(called_name(part))
+        if found is None or found[0].name not in _PARTS or not isinstance(part.func, ast.Attribute):
+            return None
+        is_function = root_name(part.func) == "torch" and bool(part.args)
+        part = part.args[0] if is_function else part.func.value
+    return None
 
 
 def _function_without_loop(tree: Tree, node: ast.expr) -> ast.AST | None:

@@ -168,7 +168,7 @@ def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tup
     newline = tree.source.newline + region.indent
     return hoisted.name, [
         (hoisted.offset, hoisted.offset, line + newline),
-        (tree.start(origin), tree.end(origin), hoisted.name),
+        (*draft.bracketed(tree, origin), hoisted.name),
     ]
 
 

@@ -87,7 +87,7 @@ def renamed(
     for statement, line in lines:
         region = draft.whole_lines(tree, statement)
         changes.append((region.start, region.start, f"{region.indent}{line}{tree.source.newline}"))
-    changes += [(*_extent(tree, one), name) for one in alike]
+    changes += [(*draft.bracketed(tree, one), name) for one in alike]
     for statement in suite:
         region = tree.region(statement)
         own = [one for one in changes if region.start <= one[0] < region.end]
@@ -96,15 +96,6 @@ def renamed(
         if own and not draft.lawful(tree, region, own, [*before, *expected]):
             raise Withheld("the bounded value cannot be given a name here")
     return changes
-
-
-def _extent(tree: Tree, node: ast.expr) -> tuple[int, int]:
-    """Where an expression stands, with the brackets that a name needs no more."""
-    start, end, text = tree.start(node), tree.end(node), tree.source.text
-    is_operand = isinstance(tree.link(node).parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
-    return (
-        (start - 1, end + 1) if is_operand and text[start - 1] + text[end : end + 1] == "()" else (start, end)
-    )
 
 
 class _Named(ast.NodeTransformer):

@@ -93,3 +93,13 @@ def removal(tree: Tree, region: Region) -> Change:
     if blank_above and below < len(source.starts) and not source.line(below).strip():
         last_row = below
     return region.start, source.next_line(last_row), ""
+
+
+def bracketed(tree: Tree, node: ast.expr) -> tuple[int, int]:
+    """Where an operand stands, with the brackets around it that a name in its place needs no more."""
+    start, end, text = tree.start(node), tree.end(node), tree.source.text
+    before, behind = text[:start].rstrip(), text[end:].lstrip()
+    is_operand = isinstance(tree.link(node).parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
+    if not is_operand or before[-1:] + behind[:1] != "()":
+        return start, end
+    return len(before) - 1, len(text) - len(behind) + 1

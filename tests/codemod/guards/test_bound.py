@@ -32,6 +32,23 @@ def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: 
 
 
 @pytest.mark.parametrize(
+    ("part", "after"),
+    [
+        ("d.clamp_min(0)[:, i]", "d.clamp_min(torch.finfo(d.dtype).tiny)[:, i]"),
+        (
+            "torch.index_select(d.clamp(min=0), 0, i)",
+            "torch.index_select(d.clamp(min=torch.finfo(d.dtype).tiny), 0, i)",
+        ),
+        ("d.clamp_min(0).half()", "d.clamp_min(0).half()"),
+        ("d.clamp_min(0).mean(i)", "d.clamp_min(0).mean(i).clamp_min(torch.finfo(d.dtype).tiny)"),
+    ],
+)
+def test_a_clamp_is_tightened_of_which_a_part_is_read(part: str, after: str) -> None:
+    source = f"import torch\n\n\ndef f(d, i):\n    return torch.sqrt({part})\n"
+    assert after in rewritten(source, proposal(source, part, GUARD, x=part))
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("(d * e - e.square()).clamp(min=0.0)", "d * e - e.square()"),

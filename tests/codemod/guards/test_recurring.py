@@ -44,7 +44,8 @@ def test_what_is_not_the_same_divisor_keeps_its_own(other: str) -> None:
     assert other in fixed
 
 
-def test_brackets_of_what_gets_a_name_go_before_a_method() -> None:
-    source = f"{HEAD}def f(t, s):\n    a = (1 - s).sqrt()\n    b = t / (1 - s)\n    return a, b\n"
+@pytest.mark.parametrize("divisor", ["(1 - s)", "(\n        1 - s)", "(1 - s\n    )"])
+def test_brackets_of_what_gets_a_name_go_before_a_method(divisor: str) -> None:
+    source = f"{HEAD}def f(t, s):\n    a = (1 - s).sqrt()\n    b = t / {divisor}\n    return a, b\n"
     change = proposal(source, "1 - s", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="1 - s")
     assert "    a = difference.sqrt()\n    b = t / difference\n" in rewritten(source, change)
