@@ -20,8 +20,8 @@ from stablelint.matchers.tree import contexts, end
 from stablelint.syntax.names import spelled
 
 __all__ = (
-    "Frame", "Kind", "Observed", "Review", "Rule", "Sites", "Value", "is_autocast", "is_under_autocast", "made_from",
-    "make_site", "observed", "observes", "scope_of", "site_at",
+    "Frame", "Kind", "Observed", "Review", "Rule", "Sites", "Value", "computed", "is_autocast", "is_under_autocast",
+    "made_from", "make_site", "observed", "observes", "scope_of", "site_at",
 )  # fmt: skip
 
 Sites = Iterator[Site]
@@ -32,6 +32,19 @@ def observed(review: Review, *operations: str) -> list[Observed]:
     """The operations of these names that stand in the reviewed function, in order of execution."""
     found = [pair for operation in operations for pair in review.by_operation.get(operation, ())]
     return sorted(found, key=lambda pair: end(pair[0].node)) if len(operations) > 1 else found
+
+
+def computed(review: Review) -> Iterator[Observed]:
+    """Every value that the reviewed function computes, itself or in what it calls, each once."""
+    frames = {id(value): frame for value, frame in review.observed}
+    roots = [value for value, _ in review.observed]
+    for frame in {id(frame): frame for frame in frames.values()}.values():
+        for value in (*frame.returns, *frame.state.names.values()):  # a call of its own may give it
+            frames.setdefault(id(value), frame)
+            roots.append(value)
+    first = next(iter(frames.values()), None)
+    if first is not None:
+        yield from ((value, frames.get(id(value), first)) for value in made_from(roots))
 
 
 def made_from(values: Iterable[Value], stops: Container[str] = ()) -> Iterator[Value]:

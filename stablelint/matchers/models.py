@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
-from stablelint.matchers.names import bound_to, made_by, qualified, unpacked_from
+from stablelint.matchers.names import bound_to, defined, made_by, qualified, unpacked_from
 from stablelint.matchers.tree import arguments, assigned, backs_in, receiver, start, subject
 from stablelint.syntax.names import normalise, spelled
-from stablelint.syntax.walk import descendants, functions_below, nodes_below
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")
 _OF_MODULES_AND_TENSORS = ("to", "cuda", "cpu", "half", "zero_grad", "state_dict", "requires_grad_")
@@ -93,29 +93,40 @@ def trained_in(module: ModuleInfo) -> frozenset[str]:
 def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
     """The calls of models whose outputs the loss of a backward pass is computed from."""
     loss = back.args[0] if back.args else receiver(back)
-    for call in calls_behind(loss, back, root) if loss is not None else ():
-        inner = (c for part in arguments(call) for c in calls_behind(part, call, root))
+    for call in calls_behind(loss, back, root, module) if loss is not None else ():
+        inner = (c for part in arguments(call) for c in calls_behind(part, call, root, module))
         if call is not back and _may_be_model(call, module):
             if not any(_may_be_model(c, module) for c in inner):
                 yield call
 
 
-def calls_behind(node: ast.expr, at: ast.AST, root: ast.AST, depth: int = _BETWEEN) -> Iterator[ast.Call]:
-    """The calls in an expression, and in what its names were bound to last."""
+def calls_behind(
+    node: ast.expr, at: ast.AST, root: ast.AST, module: ModuleInfo, depth: int = _BETWEEN
+) -> Iterator[ast.Call]:
+    """The calls in an expression, in what its names were bound to last, and in what functions of the file give back."""
     for part in descendants(node):
         if isinstance(part, ast.Call):
             yield part
+            for function in defined(part, module) if depth else ():
+                for given in nodes_in(function, ast.Return):
+                    if given.value is not None:
+                        yield from calls_behind(given.value, given, function, module, depth - 1)
         elif isinstance(part, ast.Name) and depth:
             made, taken = bound_to(part.id, at, root), unpacked_from(part.id, at, root)
             if taken is not None and (made is None or start(made) < start(taken[1])):
                 made = taken[1]
             if made is not None:
-                yield from calls_behind(made, made, root, depth - 1)
+                yield from calls_behind(made, made, root, module, depth - 1)
 
 
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
-    """Whether a call is one of a name or an attribute of `self`, of a tensor, that no import explains."""
+    """Whether a call is one of a name or an attribute of `self`, of a tensor, that no definition or import explains."""
     func, text = call.func, spelled(call.func).removeprefix("self.")
-    if not arguments(call) or "." in text or not isinstance(func, ast.Name | ast.Attribute):
+    if (
+        not arguments(call)
+        or "." in text
+        or not isinstance(func, ast.Name | ast.Attribute)
+        or defined(call, module)
+    ):
         return False
     return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
-from stablelint.matchers.tree import Function, ancestors, assigned, called, contexts, end, receiver, start
+from stablelint.matchers.tree import (
+    Function,
+    ancestors,
+    assigned,
+    called,
+    contexts,
+    end,
+    receiver,
+    start,
+    subject,
+)
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered
@@ -64,6 +74,12 @@ def functions_naming(review: Review, *names: str) -> list[ast.AST]:
 def classes_of(review: Review) -> list[ast.ClassDef]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     return review.module.sights.classes if review.of_body else []
+
+
+def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
+    """The functions of the file that a call by name, or of a method of `self`, may run."""
+    own = subject(call) in ("", "self")
+    return [f for f in module.sights.functions if f.name == called(call)] if own else []
 
 
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:

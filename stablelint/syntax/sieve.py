@@ -180,6 +180,8 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance) -> None:
             seen.words.add(f"init.{attr}")
     elif type(node.ctx) is ast.Store:
         seen.changed.add(written_name(node))
+        if attr == GRADED:
+            seen.words.add(GRADED)
         if not is_of_self(node):
             seen.written.add(attr)
         if written := written_attribute(node):

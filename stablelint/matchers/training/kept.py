@@ -120,7 +120,7 @@ def _is_made_in_loop(name: ast.expr, back: ast.Call, root: ast.AST, module: Modu
     if loop is None or made is None or made not in descendants(loop):
         return False
     models = set(models_of(back, root, module))
-    calls = list(calls_behind(made, made, root))
+    calls = list(calls_behind(made, made, root, module))
     return not models.isdisjoint(calls) or any(operation_of(n, module) in _LOSSES for n in calls)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.lists import elements_of, is_list
-from stablelint.analysis.values.views import behind
+from stablelint.analysis.values.views import COPIES, behind
 from stablelint.matchers.common import (
     Kind,
     Review,
     Rule,
     Sites,
     Value,
+    computed,
     made_from,
     make_site,
     observed,
@@ -21,48 +22,39 @@ from stablelint.matchers.common import (
     scope_of,
 )
 from stablelint.matchers.models import is_module_class, modules_in, runs_module
-from stablelint.matchers.names import graph_is_off
+from stablelint.matchers.names import graph_is_off, made_by
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
 from stablelint.matchers.training.steps import steps_of
-from stablelint.matchers.tree import ancestors, argument, assigned
+from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_in
 
 _READING = ("tolist", "numpy", "item")
 _TOTALS = ("mean", "sum", "dot")
-_COPIES = "Variable|tensor|from_numpy|FloatTensor"
+_LEAVES = "Variable|tensor|from_numpy|FloatTensor|requires_grad_|requires_grad|parameter"
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 
 
-@observes(f"{_COPIES} backward", f"{_COPIES} {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
-@observes(_COPIES, anywhere="Module")
+@observes(f"{_LEAVES} backward", f"{_LEAVES} {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
+@observes(_LEAVES, anywhere="Module")
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
-    """`Variable(model(x))`, `torch.tensor(loss, requires_grad=True)` on the way to a loss, or given back as one."""
-    copies, told = observed(review, "parameter", VARIABLE), set[int]()
-    steps = [s for s in steps_of(review) if s.differentiated is not None]
-    modules = modules_in(review) if copies or steps else frozenset[str]()
-    for step in steps:
-        loss = step.differentiated
-        if loss is None:
+    """`Variable(model(x))`, `model(x).detach().requires_grad_()` on the way to a loss, or given back as one."""
+    leaves = [(pair, source) for pair in computed(review) if (source := _copied(pair[0])) is not None]
+    losses = [loss for s in steps_of(review) if (loss := s.differentiated) is not None] if leaves else []
+    added = {id(part) for loss in losses for part in _summands(loss)}
+    within = set(map(id, made_from(losses, stops=("detach",)))) - set(map(id, losses))
+    taken = [] if losses else [value for value, _ in observed(review, *LOSSES)]
+    scored = set(map(id, made_from(taken)))
+    modules = modules_in(review) if leaves else frozenset[str]()
+    for (value, frame), source in leaves:
+        root, comes = scope_of(frame), _comes_from(value, source, modules)
+        if _is_weight(value, root) or _is_meant(value, root, review.module):
             continue
-        added = set(map(id, _summands(loss)))
-        for value in made_from([loss], stops=("detach",)):
-            source = _copied(value) if value is not loss else None
-            if source is None or id(value) in told or _is_weight(value, step.root):
-                continue
-            if _is_meant(value, step.root):
-                continue
-            if _comes_from(source, modules) or (id(value) in added and source.operands):
-                told.add(id(value))
-                yield make_site(review, rule, (value, step.frame), {"x": source})
-    for value, frame in copies:
-        source, node = _copied(value), value.node
-        if source is None or not isinstance(node, ast.Call) or id(value) in told:
-            continue
-        root = scope_of(frame)
-        asks = spelled(argument(node, "requires_grad") or node) == "True"
-        returned = asks and _is_total(source) and _is_returned(node, root)
-        if returned or (_is_of_forward(root, review.module) and _is_within(value, source, root, modules)):
+        asks = value.op == "parameter"
+        trained = id(value) in within and (comes or (id(value) in added and bool(source.operands)))
+        told = asks and ((comes and id(value) in scored) or (_is_total(source) and _is_returned(value, root)))
+        off = value.node is not None and graph_is_off(value.node, root)
+        if trained or told or (comes and not off and _is_of_forward(root, review.module)):
             yield make_site(review, rule, (value, frame), {"x": source})
 
 
@@ -76,26 +68,32 @@ def _is_of_forward(root: ast.AST, module: ModuleInfo) -> bool:
     )
 
 
-def _is_within(copy: Value, source: Value, root: ast.AST, modules: frozenset[str]) -> bool:
-    """Whether a module copies what its own layers gave, on the way to what they give next."""
-    meant = _is_weight(copy, root) or _is_meant(copy, root) or (copy.node and graph_is_off(copy.node, root))
-    return not meant and _comes_from(source, modules)
-
-
 def _is_weight(value: Value, root: ast.AST) -> bool:
     """Whether a copy is one factor of a product: the weight of a policy's log-probability, which shall be a constant."""
     above = next(ancestors(value.node, root), None)
     return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
 
 
-def _is_meant(value: Value, root: ast.AST) -> bool:
-    """Whether a copy is told to carry no graph, or has a name whose `.grad` is read: its own gradient is what is wanted."""
+def _is_meant(value: Value, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a copy is told to carry no graph, or its own gradient is what is wanted: `.grad` of its name is read, or
+    `grad` or an optimizer is given that."""
     asks = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
     if isinstance(asks, ast.Constant) and asks.value is False:
         return True
-    made = [n for n in nodes_in(root, ast.Assign) if value.node in descendants(n)]
-    names = {text for n in made for text in assigned(n)[0]}
-    return any(n.attr == "grad" and spelled(n.value) in names for n in nodes_in(root, ast.Attribute))
+    names = _names_of(value, root)
+    takers = (
+        n for n in calls_in(root) if called(n) == "grad" or made_by(n, module).startswith("torch.optim.")
+    )
+    return any(mentions(n, *names) for n in takers) or any(
+        n.attr == "grad" and spelled(n.value) in names for n in nodes_in(root, ast.Attribute)
+    )
+
+
+def _names_of(value: Value, root: ast.AST) -> set[str]:
+    """What assignments bind a value, or what it is a part of, to."""
+    return {
+        text for n in nodes_in(root, ast.Assign) if value.node in descendants(n) for text in assigned(n)[0]
+    }
 
 
 def _summands(value: Value) -> Iterator[Value]:
@@ -114,30 +112,39 @@ def _is_total(value: Value) -> bool:
     return any(v.op in LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
 
 
-def _is_returned(node: ast.AST, root: ast.AST) -> bool:
-    """Whether a function returns an expression, or a name that is bound to it."""
-    parts = {part for n in nodes_in(root, ast.Return) for part in descendants(n)}
-    made = [n for n in nodes_in(root, ast.Assign) if node in descendants(n)]
-    names = {text for n in made for text in assigned(n)[0]}
-    return node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
+def _is_returned(value: Value, root: ast.AST) -> bool:
+    """Whether a function returns a value, or a name that is bound to it."""
+    parts, names = (
+        {part for n in nodes_in(root, ast.Return) for part in descendants(n)},
+        _names_of(value, root),
+    )
+    return value.node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
 
 
 def _copied(value: Value) -> Value | None:
-    """The tensor of whose elements a call makes a leaf."""
+    """What a value is a leaf of its own with the elements of."""
+    if value.op == VARIABLE:
+        return value.first
     made = value.operands.get("data") if value.op == "parameter" else None
-    while made is not None and made.op in ("to", "cuda", "float") and made.first is not None:
+    while made is not None and (made.op in COPIES or made.op == "tensor") and made.first is not None:
         made = made.first
-    leaf = value if made is None else made
-    return leaf.first if leaf.op == VARIABLE or (made is not None and leaf.op == "tensor") else None
+    return made
 
 
-def _comes_from(value: Value, modules: frozenset[str]) -> bool:
-    """Whether a module or a parameter is among what a value is computed from, with its graph."""
+def _comes_from(leaf: Value, value: Value, modules: frozenset[str]) -> bool:
+    """Whether a module or a parameter is among what a copy is computed from: who asks for its gradient wants theirs, else
+    with its graph."""
     read = of = value
     while of.op in (*_READING, "detach", "cpu") and of.first is not None:
         read, of = (of.first if of.op in _READING else read), of.first
     source = (
         of if read is not value else value
     )  # whoever reads numbers out has to detach what they are read from
-    parts = behind(source, lambda v: v.op in WITHOUT_GRAPH or v.op == VARIABLE)
-    return any(v.op in TRAINED or runs_module(v.node, modules) for v in parts)
+    asks = leaf.op == "parameter"
+    parts = behind(source, lambda v: not asks and (v.op in WITHOUT_GRAPH or v.op == VARIABLE))
+    return any(
+        (v.op in TRAINED and v is not value) or v.op in _RUN or runs_module(v.node, modules) for v in parts
+    )
+
+
+_RUN = frozenset(TRAINED) - {"parameter"}

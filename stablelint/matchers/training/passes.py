@@ -137,7 +137,7 @@ def _gathered(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None
 
 def _carries_graph(part: ast.expr, at: ast.AST, step: Step, review: Review) -> bool:
     """Whether what is kept is computed by a model or a loss function, with its graph."""
-    calls, modules = list(calls_behind(part, at, step.root)), modules_in(review)
+    calls, modules = list(calls_behind(part, at, step.root, review.module)), modules_in(review)
     cut = any(called(n) in ("detach", "item") for n in calls) or graph_is_off(at, step.root)
     return not cut and any(
         runs_module(n, modules) or operation_of(n, review.module) in _LOSSES for n in calls

@@ -3,71 +3,61 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
+from stablelint.analysis.values.value import Kind, Value
+from stablelint.matchers.common import Review, Rule, Sites, computed, make_site, observes
 from stablelint.matchers.models import makes_module, modules_in, modules_made_in, runs_module
-from stablelint.matchers.names import (
-    assigned_in,
-    bound_to,
-    functions_naming,
-    made_by,
-    operation_of,
-    unpacked_from,
-)
-from stablelint.matchers.tree import (
-    argument,
-    arguments,
-    called,
-    calls_in,
-    is_given,
-    mentions,
-    receiver,
-    start,
-    subject,
-)
-from stablelint.syntax.names import spelled
+from stablelint.matchers.tree import arguments, called, is_given, mentions, receiver, subject
 from stablelint.syntax.operations import having
 
-_COPYING = ("from_numpy", "as_tensor", "tensor")
-# What NumPy makes in float64 unless told otherwise, and what keeps the element type of its operand.
-_DOUBLES = frozenset(
-    "zeros ones linspace logspace eye random.rand random.randn random.random random.normal random.uniform "
-    "random.standard_normal random.random_sample loadtxt genfromtxt".split()
-)
-_KEEPING = frozenset(
-    "sin cos exp log sqrt tanh abs sign square reshape transpose concatenate stack vstack hstack".split()
-)
-_CASTING = ("astype", "float32")
-_VIEWS = having("layout", "copy", "device", "join")
+_DRAWN = ("normal", "uniform", "random", "standard_normal")  # methods of NumPy's generators
+_IMAGE = "cv2.imread"  # of bytes
+# What keeps the element type of an array or a table.
+_KEEPING = frozenset("to_numpy copy flatten ravel drop dropna values data reshape".split())
+_COMPUTING = having("elementwise", "along", "layout", "copy", "join") | {
+    "phi",
+    "index",
+    "part",
+    "batch",
+    "attribute",
+}
+_COPYING = "from_numpy|as_tensor|tensor"
 _OF_ARRAYS = ("numpy", "pandas", "sklearn")
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
 _DOUBLE = ("double", "float64")
-_TYPES = ("float", "float32", "half", "float16", "bfloat16", "dtype")
-_DEPTH = 8  # names between a module and where the array that it is given was made
+_DEPTH = 12  # operations between an array and what made it
+_WIDTH = 40  # values looked at
 
 
-@observes()
+@observes(f"{_COPYING}|double|float64")
+@observes("linear_module|layer_output", anywhere=f"{_COPYING}|double|float64")
 def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
-    module, told = review.module, set[ast.expr]()
+    module = review.module
     arrays = any(name.partition(".")[0] in _OF_ARRAYS for name in module.imports.values())
-    copied = (arrays and module.mentions(*_COPYING)) or module.mentions(*_DOUBLE)
-    if not review.of_body or not copied or module.mentions(*_DEFAULTS):
+    if module.mentions(*_DEFAULTS) or not (arrays or module.mentions(*_DOUBLE)):
         return
     modules = modules_in(review)
     if any(_is_doubled(call, modules, module) for call in module.sights.calls(*_DOUBLE, "to")):
         return
-    for root in functions_naming(review, *(text.rpartition(".")[2] for text in modules)):
-        for call in sorted(calls_in(root), key=start):
-            given = call.args[:1] if runs_module(call, modules) else []
-            for made in (one for node in given if (one := _Text(call, root, module).tensor(node))):
-                copied = called(made) in _COPYING and not is_given(made, "dtype")
-                # Who writes a type of doubles knows of it: only of weights that are made here is the type known.
-                if made not in told and (copied or runs_module(call, modules_made_in(module))):
-                    told.add(made)
-                    yield site_at(review, rule, made, {"made": made}, kind=Kind.TENSOR)
+    told, own = set[int](), modules_made_in(module)
+    for value, frame in computed(review):
+        layer = value.operands.get("layer")
+        if layer is not None:
+            given, known = value.first, layer.dtype in (None, "float32") and value.op == "linear_module"
+        else:
+            given, known = value.operands.get("argument0"), runs_module(value.node, own)
+            if not runs_module(value.node, modules):
+                continue
+        made = _doubles_in(given) if given is not None else None
+        if made is None or id(made.node) in told or not isinstance(made.node, ast.expr):
+            continue
+        # Who writes a type of doubles knows of it: only of weights that are made here is the type known.
+        if known or made.op == "tensor":
+            told.add(id(made.node))
+            anchor = made.node if made.module in (None, module) else value.node
+            yield make_site(review, rule, (value, frame), {"made": made}, anchor=anchor)
 
 
 def _is_doubled(call: ast.Call, modules: frozenset[str], module: ModuleInfo) -> bool:
@@ -78,95 +68,44 @@ def _is_doubled(call: ast.Call, modules: frozenset[str], module: ModuleInfo) -> 
     return casts and (subject(call) in modules or may_make)
 
 
-@dataclass(frozen=True)
-class _Text:
-    """What the names of a function stand for at one place."""
+def _doubles_in(value: Value) -> Value | None:
+    """The tensor of doubles that a value is, or is computed from; None where it is none."""
+    pending, seen = [value], set[int]()
+    while pending and len(seen) < _WIDTH:
+        one = pending.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if one.op == "tensor" and one.dtype in (None, "float64"):
+            data = one.operands.get("data")
+            if data is not None and _is_double(data):
+                return one
+        elif one.dtype == "float64":
+            inner = (_doubles_in(v) for v in one.operands.values() if v.kind is Kind.TENSOR)
+            return next(filter(None, inner), one)
+        elif one.dtype is None and one.op in _COMPUTING:
+            pending += [v for v in one.operands.values() if v.kind is Kind.TENSOR]
+    return None
 
-    at: ast.AST
-    root: ast.AST
-    module: ModuleInfo
-    depth: int = _DEPTH
 
-    def tensor(self, node: ast.expr) -> ast.expr | None:
-        """The tensor of doubles that an expression is, or is computed from by arithmetic; None where it is none."""
-        match node:
-            case ast.Name() | ast.Attribute():
-                there, made = self._bound(node)
-                return there.tensor(made) if made is not None else None
-            case ast.Subscript(value=of):
-                return self.tensor(of)
-            case ast.BinOp(left=left, right=right):
-                return self.tensor(left) or self.tensor(right)
-            case ast.Call():
-                return self._called(node)
-        return None
-
-    def _called(self, call: ast.Call) -> ast.expr | None:
-        package, _, name = made_by(call, self.module).rpartition(".")
-        dtype = argument(call, "dtype")
-        if package == "torch" and name.islower() and dtype is not None:
-            return call if mentions(dtype, *_DOUBLE) else None
-        if package == "torch" and name in _COPYING:
-            return call if call.args and self.array(call.args[0]) else None
-        of = receiver(call)
-        if of is None or subject(call) in ("self", "cls"):
-            return None
-        if called(call) == "double" or (called(call) == "to" and mentions(call, *_DOUBLE)):
-            return call
-        if operation_of(call) not in _VIEWS or mentions(call, *_TYPES):
-            return None
-        return self.tensor(call.args[0] if package == "torch" and call.args else of)
-
-    def _bound(self, node: ast.expr) -> tuple[_Text, ast.expr | None]:
-        """What a name or attribute was bound to last, or once in the file, and where."""
-        text, tree = spelled(node), self.module.source.tree
-        made = bound_to(text, self.at, self.root)
-        if made is None and not assigned_in(text, self.root) and len(once := assigned_in(text, tree)) == 1:
-            made = once[0].value
-        depth = self.depth - 1
-        return _Text(made or self.at, self.root, self.module, depth), made if depth else None
-
-    def array(self, node: ast.expr) -> bool:
-        """Whether an expression of NumPy, or of what gives arrays of NumPy, yields float64."""
-        match node:
-            case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
-                there, made = self._bound(node)
-                return there.array(made) if made is not None else self._is_loaded(node)
-            case ast.BinOp(left=left, right=right):
-                return self.array(left) or self.array(right)
-            case ast.Subscript(value=of) | ast.Attribute(value=of, attr="values" | "T"):
-                return self.array(of)
-            case ast.Call() if not mentions(node, *_CASTING) and not is_given(node, "dtype", None):
-                return self._gives_doubles(node)
+def _is_double(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether an array is one of float64, by what made it: NumPy, pandas or scikit-learn."""
+    if value.dtype is not None or not depth:
+        return value.dtype == "float64"
+    call = value.node if isinstance(value.node, ast.Call) else None
+    if is_given(call, "dtype", None) if call is not None else False:
         return False
-
-    def _gives_doubles(self, call: ast.Call) -> bool:
-        of, name = receiver(call), called(call)
-        root, _, of_numpy = made_by(call, self.module).partition(".")
-        if root == "numpy" and of_numpy in ("array", "asarray"):
-            return bool(call.args) and (_holds_floats(call.args[0]) or self.array(call.args[0]))
-        if root == "numpy":
-            keeps = of_numpy in _KEEPING and any(map(self.array, call.args))
-            return of_numpy in _DOUBLES or keeps
-        if root == "pandas" and name == "read_csv":
-            return True
-        if name in ("fit_transform", "transform") and of is not None:
-            made = of if isinstance(of, ast.Call) else self._bound(of)[1]
-            return made_by(made, self.module).startswith("sklearn.preprocessing.") and called(made).endswith(
-                "Scaler"
-            )
-        keeps = name in _KEEPING or name in ("to_numpy", "copy", "flatten", "ravel", "drop", "dropna")
-        return keeps and of is not None and self.array(of)
-
-    def _is_loaded(self, node: ast.expr) -> bool:
-        """Whether a name is the first of what a data set of scikit-learn is unpacked into: `X, y = load_iris(…)`."""
-        for root in (self.root, self.module.source.tree):
-            if (taken := unpacked_from(spelled(node), self.at, root)) is not None:
-                return taken[0] == 0 and made_by(taken[1], self.module).startswith("sklearn.datasets.")
-        return False
-
-
-def _holds_floats(node: ast.expr) -> bool:
-    if isinstance(node, ast.List | ast.Tuple):
-        return any(map(_holds_floats, node.elts))
-    return isinstance(node, ast.Constant) and isinstance(node.value, float)
+    first, name = value.first, called(call) or value.name
+    if value.op.startswith("sklearn.datasets.") or value.op == "pandas.read_csv":
+        return True
+    if first is None:
+        return value.kind is Kind.FOREIGN and receiver(call) is not None and name in _DRAWN
+    if name in ("fit_transform", "transform"):
+        return first.op.startswith("sklearn.preprocessing.") and first.op.endswith("Scaler")
+    if value.op == "div" and first.op == _IMAGE:
+        return True
+    if value.op == "part" and first.op.startswith("sklearn.datasets."):
+        return bool(value.data == 0)
+    if value.op in _COMPUTING or name in _KEEPING:
+        return any(_is_double(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.NUMBER)
+    return False

@@ -14,7 +14,7 @@ from stablelint.matchers.common import (
     Rule,
     Sites,
     Value,
-    made_from,
+    computed,
     make_site,
     observed,
     observes,
@@ -48,7 +48,7 @@ _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
-    for applied, frame in _computed(review):
+    for applied, frame in computed(review):
         if applied.op == "layer":
             found = list(_in_chain(applied))
         elif applied.op in ("linear_module", "norm_module", "layer_output") and "layer" in applied.operands:
@@ -99,7 +99,7 @@ def _mismatch(layer: Layer, given: Shape) -> str | None:
 def broadcast_loss(review: Review, rule: Rule) -> Sites:
     """A loss of `(N, 1)` and `(N,)`, which compares every prediction with every target."""
     shapes = Shapes()
-    measured = (v.first for v, _ in _computed(review) if v.op in _MEASURES and v.first is not None)
+    measured = (v.first for v, _ in computed(review) if v.op in _MEASURES and v.first is not None)
     differences = {v.key for v in measured}
     for pair in observed(review, *_PAIRWISE, "sub"):
         value = pair[0]
@@ -122,15 +122,6 @@ def _is_narrowed(value: Value) -> bool:
     """Whether the last dimension of something was 1 and was taken away: what is compared with it has one too many."""
     dim = value.operands.get("dim")
     return value.op == "squeeze" and (dim is None or dim.constant() == -1)
-
-
-def _computed(review: Review) -> Iterator[Observed]:
-    """Every value that the reviewed function computes, each once."""
-    frames = {id(value): frame for value, frame in review.observed}
-    frame = next(iter(frames.values()), None)
-    if frame is not None:
-        values = made_from(value for value, _ in review.observed)
-        yield from ((value, frames.get(id(value), frame)) for value in values)
 
 
 def _crossed(column: Shape, row: Shape) -> bool:

@@ -24,7 +24,7 @@ real            input                     torch.real +real-part +may-alias
 imag            input                     torch.imag +real-part
 permute         input                     .permute torch.permute .adjoint +layout +alias +keep-sort
 transpose       input,dim0,dim1           .transpose torch.transpose .swapaxes torch.swapaxes .t +layout +alias +keep-sort +of-arrays
-flatten         input                     .flatten torch.flatten +layout +may-alias +keep-sort +of-arrays
+flatten         input                     .flatten .ravel torch.ravel torch.flatten +layout +may-alias +keep-sort +of-arrays
 unflatten       input                     .unflatten torch.unflatten +layout +alias
 squeeze         input,dim                 .squeeze torch.squeeze +layout +alias +keep-sort +of-arrays
 unsqueeze       input,dim                 .unsqueeze torch.unsqueeze +layout +alias +keep-sort

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import replace
 
 from stablelint.analysis.files.reading import ASSERTIONS
 from stablelint.analysis.interpret.calls.opaque import opaque
@@ -142,7 +143,8 @@ def _other_torch(
     name = qualified.rpartition(".")[2]
     data = positional[0] if len(positional) == 1 and name in contexts.TENSOR_TYPES else None
     if data is not None and (lists.is_list(data) or data.kind is Kind.ARRAY):
-        return apply_operation("tensor", {"data": data}, node, frame)
+        held = data if contexts.TENSOR_TYPES[name] == "float64" else replace(data, dtype=None)
+        return apply_operation("tensor", {"data": held}, node, frame)
     foreign = qualified.startswith(
         ("torch.optim", "torch.utils", "torch.cuda", "torch.device", "torch.distributed")
     )
@@ -253,8 +255,10 @@ def _call_numpy(
     if operation is None:
         if first is not None and arrays.writes(name):
             written_into(first, frame.graph.unknown(first.name, node, first.kind), frame)
-        return arrays.made(name, frame.graph.foreign(node))
+        return arrays.made(name, frame.graph.foreign(node), positional, keywords)
     named = {arrays.keyword(k): v for k, v in keywords.items()}
     operands = name_operands(operation.parameters, list(map(arrays.as_array, positional)), named)
     operands = arrays.operands_of(operation.name, operands, frame)
-    return arrays.as_array(apply_operation(operation.name, operands, node, frame))
+    return arrays.typed(
+        name, arrays.as_array(apply_operation(operation.name, operands, node, frame)), keywords
+    )

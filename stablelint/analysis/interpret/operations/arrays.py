@@ -42,10 +42,18 @@ _FROM_NUMBERS = {
     "random.random": "rand",
     "random.randn": "randn",
 }
+# What NumPy makes in double precision unless it is told another type, and what keeps the type of its elements.
+_DOUBLES = frozenset(
+    """
+    zeros ones eye linspace logspace loadtxt genfromtxt random.rand random.randn random.random random.normal
+    random.uniform random.standard_normal random.random_sample
+    """.split()
+)
+_JOINS = frozenset("concatenate stack vstack hstack column_stack tile repeat meshgrid".split())
 _RENAMED = {"power": "pow", "linalg.norm": "norm", "expand_dims": "unsqueeze"}
 _KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps", "ddof": "correction"}
 _METHODS = frozenset(
-    "sum mean std var prod max min clip cumsum cumprod reshape flatten squeeze transpose all any dot item".split()
+    "sum mean std var prod max min clip cumsum cumprod reshape flatten ravel squeeze transpose all any dot item".split()
 )
 _ATTRIBUTES = frozenset({"shape", "T", "size", "ndim"})
 _TYPES = FORMATS.keys() | INTEGERS.keys() | {"bool"}
@@ -67,8 +75,14 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
     return operations.function(f"torch.{known}")
 
 
-def made(name: str, result: Value) -> Value:
-    """The result of a function of NumPy of which no more is known than its name."""
+def made(name: str, result: Value, positional: list[Value], keywords: Mapping[str, Value]) -> Value:
+    """The result of a function of NumPy of which no more is known than its name, and what it is given."""
+    if name in _DOUBLES:
+        return typed(name, replace(result, kind=Kind.ARRAY), keywords)
+    if name in _JOINS and positional:
+        parts = positional[0].data if positional[0].kind is Kind.SEQUENCE else positional[:1]
+        types = {part.dtype for part in parts}
+        return replace(result, kind=Kind.ARRAY, dtype=types.pop() if len(types) == 1 else None)
     if name in _SPREADS:
         result = replace(result, interval=NONNEGATIVE, zero=Attained.COINCIDENCE)
     return as_array(result) if name in _MADE or name in _SAME or name in _FROM_NUMBERS else result
@@ -119,3 +133,8 @@ def keyword(name: str) -> str:
 def as_array(value: Value) -> Value:
     """The value as NumPy takes it."""
     return replace(value, kind=Kind.ARRAY) if value.kind in _ARRAYS else value
+
+
+def typed(name: str, value: Value, keywords: Mapping[str, Value]) -> Value:
+    """The array that a function of NumPy makes, in double precision where it says nothing else."""
+    return replace(value, dtype="float64") if name in _DOUBLES and "dtype" not in keywords else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply, element_type
@@ -292,7 +293,10 @@ def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     asked = operands.get("requires_grad")
     if "input" not in operands or (asked is not None and asked.constant() is False):
         return None
-    return trainable(operands["input"], frame)
+    value = replace(trainable(operands["input"], frame), node=node)
+    if frame.reporting:
+        frame.session.observe(value, frame)
+    return value
 
 
 def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
