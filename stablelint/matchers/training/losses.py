@@ -11,9 +11,9 @@ from stablelint.matchers.common import (
     Rule,
     Sites,
     Value,
+    computed,
     made_from,
     make_site,
-    observed,
     observes,
     scope_of,
     site_at,
@@ -28,6 +28,7 @@ from stablelint.matchers.names import (
     qualified,
     unpacked_from,
 )
+from stablelint.matchers.through import call_into
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import (
     ancestors,
@@ -145,9 +146,10 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
 
 
 @observes("|".join(_ORDERED))
+@observes("backward", anywhere="|".join(_ORDERED))
 def swapped_operands(review: Review, rule: Rule) -> Sites:
     """`criterion(target, model(x))`, for a loss whose operands are no equals."""
-    losses = observed(review, *_ORDERED)
+    losses = [pair for pair in computed(review) if pair[0].op in _ORDERED]
     models = modules_in(review) if losses else frozenset[str]()
     steps = steps_of(review) if losses else []
     backed = {id(v) for s in steps if (loss := s.differentiated) for v in made_from([loss])}
@@ -159,7 +161,8 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
         parts = made_from([target], stops=("detach",))
         scored = any(v.op in _SCORED or runs_module(v.node, models) for v in parts)
         if (is_label and scored) or (_without_moves(target).op in _NO_TARGETS and given.op in _UNCOMPUTED):
-            yield make_site(review, rule, (value, frame), {"x": given, "y": target})
+            anchor = call_into(value.node, scope_of(frame), review.module)
+            yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
 
 
 def _without_moves(value: Value) -> Value:
@@ -172,6 +175,8 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
     """Whether a value is what a loop, a loader or a batch gave and nothing computed, or is written out as 0 to 1: or what a
     function is given that itself goes backward from the loss."""
     value = _without_moves(value)
+    if value.op == "one_hot":
+        return True
     if value.op in _WRITTEN_OUT:
         return value.interval.lo >= 0 and value.interval.hi <= 1
     if value.op == "argument":

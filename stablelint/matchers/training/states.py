@@ -16,6 +16,7 @@ from stablelint.matchers.names import (
     made_by,
     parameters_of,
 )
+from stablelint.matchers.through import Through, calls_through
 from stablelint.matchers.training.gathered import bindings, kept_in
 from stablelint.matchers.training.steps import names_optimizer
 from stablelint.matchers.tree import (
@@ -23,6 +24,7 @@ from stablelint.matchers.tree import (
     arguments,
     around,
     assigned,
+    block_of,
     called,
     calls_below,
     calls_in,
@@ -36,7 +38,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
@@ -112,30 +114,42 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
 @observes()
 def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
-    for root in functions_naming(review, "load_state_dict"):
-        restoring = sorted(calls_in(root, "load_state_dict"), key=start)
-        moves = (
-            [n for n in calls_in(root, "cuda", "to") if not exclusive(n, restoring[-1], root)]
-            if restoring
-            else []
-        )
-        restored = [n for n in restoring if not _is_optimizer(n, root, review.module)]
-        for call in (n for n in restoring if n not in restored):
-            models, moved = (
-                _models_of(subject(call), review.module),
-                [n for n in moves if start(n) > start(call)],
-            )
-            before = ({subject(one) for one in restored if start(one) < start(n)} for n in moved)
-            late = [n for n, names in zip(moved, before, strict=True) if _moved(n) in models | names]
-            if late and not any(_moved(n) == _moved(late[0]) for n in moves if start(n) < start(call)):
-                yield site_at(review, rule, min(late, key=start), shown=False)
+    module = review.module
+    for root in functions_naming(review, "to", "cuda") if module.mentions("load_state_dict") else ():
+        models, moved, restored = set[str](), set[str](), list[Through]()
+        for made in calls_through(root, module, "load_state_dict", "to", "cuda"):
+            if called(made.node) != "load_state_dict":
+                late = restored and _moved(made) & models - moved
+                if late and not all(
+                    exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
+                ):
+                    yield site_at(review, rule, made.at, shown=False)
+                    break
+                moved |= _moved(made)
+            elif _is_optimizer(made, module):
+                restored.append(made)
+                models |= {
+                    name for one in (subject(made.node), *made.subjects) for name in _models_of(one, module)
+                }
+            else:
+                models |= made.subjects
 
 
-def _moved(call: ast.Call) -> str:
-    """The text of what a call moves: `net` of `net.cuda()`, and of `nn.DataParallel(net).cuda()`."""
-    of = receiver(call)
-    wraps = called(of)[:1].isupper() and isinstance(of, ast.Call) and len(of.args) > 0
-    return spelled(of.args[0]) if wraps and isinstance(of, ast.Call) else subject(call)
+def _moved(made: Through) -> set[str]:
+    """What a call moves: `net` of `net.cuda()`, and of `nn.DataParallel(net).cuda()`."""
+    of = receiver(made.node)
+    wraps = isinstance(of, ast.Call) and called(of)[:1].isupper() and len(of.args) > 0
+    return made.words(of.args[0] if wraps and isinstance(of, ast.Call) else of)
+
+
+def _is_renewed(restored: Through, moved: Through, module: ModuleInfo) -> bool:
+    """Whether the optimizer is made anew behind a move, or its state is moved by hand: `optimizer.state.values()`."""
+    names = restored.subjects
+    again = any(start(n) > start(moved.at) for one in names for n in assigned_in(one, moved.root))
+    tree = module.source.tree
+    return again or any(
+        n.attr == "state" and spelled(n.value) in names for n in nodes_below(tree, ast.Attribute)
+    )
 
 
 def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
@@ -144,15 +158,16 @@ def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
     return {subject(n) for one in made for n in calls_below(one, "parameters")}
 
 
-def _is_optimizer(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+def _is_optimizer(made: Through, module: ModuleInfo) -> bool:
     """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
-    made = [n.value for tree in (root, module.source.tree) for n in assigned_in(subject(call), tree)]
-    if any(made_by(n, module).startswith("torch.") or makes_module(n, module) for n in made if n is not None):
+    names = {subject(made.node), *made.subjects}
+    makers = [one for name in names for one in bound_anywhere(name, module.source.tree)]
+    if any(made_by(n, module).startswith("torch.") or makes_module(n, module) for n in makers):
         return any(
             made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
-            for n in made
+            for n in makers
         )
-    return names_optimizer(subject(call))
+    return any(map(names_optimizer, names))
 
 
 @observes()
@@ -168,9 +183,11 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
         for statement in nodes_in(root, ast.Assign):
             for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):
                 state = _without_copy(kept)
-                if called(state) == "state_dict" and _is_restored(target, state, root, tree):
+                model = receiver(state) if called(state) == "state_dict" else state
+                best = model is not None and _is_taken_for_best(statement, target, model, root)
+                if model is not state and (best or _is_restored(target, state, root, tree)):
                     yield site_at(review, rule, kept, {"state": kept})
-                elif spelled(state) in modules and _is_taken_for_best(statement, target, state, root):
+                elif best and spelled(state) in modules:
                     message = _SAME_MODEL.format(spelled(state))
                     yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
 
@@ -223,7 +240,8 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
     loop, text = loop_around(statement, root), spelled(model)
     tests = [n.test for n in around(statement, root, ast.If) if loop in around(n, root, ast.For, ast.While)]
     compared = any(isinstance(n, ast.Compare) for test in tests for n in descendants(test))
-    if loop is None or not compared or assigned_in(text, loop):
+    leaves = isinstance(block_of(statement, root)[-1], ast.Break | ast.Return)
+    if loop is None or not compared or leaves or assigned_in(text, loop):
         return False
     trains = any(called(n) in ("backward", "step") or text in map(spelled, n.args) for n in calls_below(loop))
     read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))

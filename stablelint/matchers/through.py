@@ -1,0 +1,90 @@
+"""The calls that a function makes, itself or in what it calls of its own file, in its own words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.matchers.names import defined
+from stablelint.matchers.tree import Function, argument, called, calls_in, end, parents, receiver
+from stablelint.syntax.names import spelled
+from stablelint.syntax.walk import descendants, nodes_in
+
+_DEPTH = 2  # calls within one another
+
+
+@dataclass(frozen=True)
+class Through:
+    """One call, where it stands, and the call of the function looked at in which it is made."""
+
+    node: ast.Call
+    root: ast.AST
+    at: ast.Call
+    names: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what the words of `root` are called where `at` stands
+
+    def words(self, node: ast.AST | None) -> set[str]:
+        """What an expression is called where the function looked at makes the call: each element that a loop goes over."""
+        if node is None:
+            return set()
+        text = spelled(node)
+        loops = (loop for loop in nodes_in(self.root, ast.For) if spelled(loop.target) == text)
+        over = (spelled(one) for loop in loops for one in listed(loop.iter))
+        return {_called(one, self.names) for one in (text, *over)}
+
+    @property
+    def subjects(self) -> set[str]:
+        """What the object whose method is called may be."""
+        return self.words(receiver(self.node))
+
+
+def calls_through(root: ast.AST, module: ModuleInfo, *names: str, depth: int = _DEPTH) -> Iterator[Through]:
+    """The calls of these names that a function makes, in the order of its text, those of its helpers where it calls them."""
+    for call in sorted(calls_in(root), key=end):
+        if called(call) in names:
+            yield Through(call, root, call)
+        for helper in defined(call, module) if depth else ():
+            words = {**_given(call, helper), **_returned(call, helper, root)}
+            for made in calls_through(helper, module, *names, depth=depth - 1):
+                inner = {local: _called(text, words) for local, text in made.names.items()}
+                yield Through(made.node, made.root, call, words if made.root is helper else inner)
+
+
+def _called(text: str, words: Mapping[str, str]) -> str:
+    """What an expression is called in other words: `trainer.net` for `self.net`, where `self` is a trainer."""
+    head, dot, rest = text.partition(".")
+    return words.get(text) or words.get(head, head) + dot + rest
+
+
+def _given(call: ast.Call, helper: Function) -> dict[str, str]:
+    """What the parameters of a function are called where it is called."""
+    names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args) if a.arg not in ("self", "cls")]
+    by_name = {name: given for name in names if (given := argument(call, name)) is not None}
+    return {
+        name: spelled(given)
+        for name, given in {**dict(zip(names, call.args, strict=False)), **by_name}.items()
+    }
+
+
+def _returned(call: ast.Call, helper: Function, root: ast.AST) -> dict[str, str]:
+    """What the names that a function returns are called where it is called: `net` of `return net, opt`."""
+    statement = parents(root).get(call)
+    bound = list(map(spelled, listed(statement.targets[0]))) if isinstance(statement, ast.Assign) else []
+    given = (n.value for n in nodes_in(helper, ast.Return) if n.value is not None)
+    return {name: text for one in given for name, text in zip(map(spelled, listed(one)), bound, strict=False)}
+
+
+def listed(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple or list that is written out; else the expression alone."""
+    return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+
+
+def call_into(node: ast.AST | None, root: ast.AST, module: ModuleInfo) -> ast.AST | None:
+    """The node, or where it stands in a function of the file that another one calls, that call."""
+    if node is None or node in descendants(root):
+        return node
+    calls = (call for call in calls_in(root) for f in defined(call, module) if node in descendants(f))
+    return next(calls, node)
