@@ -111,7 +111,7 @@ def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
     touched = function.owner.touched.get(function.name) if function.owner is not None else None
     attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others))) if touched else ()
-    written = sorted(function.writes), sorted(function.passes_on)
+    written = sorted(function.writes), sorted(function.passes_on), sorted(function.lent_to_names)
     return repr((function.name, function.outline, attributes, written))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from stablelint.analysis.files.handing import (
     Handed,
@@ -25,6 +26,7 @@ from stablelint.analysis.files.reading import (
     FunctionNode,
     Outline,
     added_to_search_path,
+    attributes_behind,
     bound_again,
     critical_names,
     declared_names,
@@ -64,6 +66,7 @@ class FunctionInfo:
     module: ModuleInfo
     owner: ClassInfo | None = None
     closure: object | None = None  # the frame in which a nested function was defined
+    given: Mapping[str, Any] = field(default_factory=dict)  # what its defaults stood for there
     # Of a private function: those in the file that call it by its name.
     callers: tuple[FunctionInfo, ...] = ()
     around: FunctionInfo | None = None  # in which a nested function stands
@@ -177,7 +180,12 @@ class FunctionInfo:
     @property
     def alters(self) -> frozenset[str]:
         """The attributes of `self`, or of what it is handed, that it may change."""
-        return self.touches.assigned | self.touches.others | self.passes_on
+        return self.touches.assigned | self.touches.others | self.passes_on | self.lent_to_names
+
+    @cached_property
+    def lent_to_names(self) -> frozenset[str]:
+        """The attributes of `self` that it writes into by other names."""
+        return attributes_behind(self.writes, self.node) if "self" in self.writes else frozenset()
 
     @property
     def is_altering(self) -> bool:
@@ -282,7 +290,7 @@ class FunctionInfo:
             self._lent_by(nodes),
         )
         self._keep(names_written(nodes), touched(nodes))
-        _ = self.writes, self.passes_on, self.receivers, self.yields_options
+        _ = self.writes, self.passes_on, self.receivers, self.yields_options, self.lent_to_names
         self.part("calls", "handed", "nested")
 
     def part(self, *attributes: str) -> None:

@@ -43,20 +43,37 @@ def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
     if not names or isinstance(node, ast.Lambda):
         return names
     sources: dict[str, set[str]] = {}
-    for statement in statements_of(node.body):
-        if isinstance(statement, ast.Assign):
-            bound, given = statement.targets, statement.value
-        elif isinstance(statement, ast.For):
-            bound, given = [statement.target], statement.iter
-        else:
-            continue
-        for name in (name for target in bound for name in sources_of(target)):
+    for bound, given in _bindings(node):
+        for name in bound:
             sources.setdefault(name, set()).update(sources_of(given))
     found, new = set(names), set(names)
     while new:
         new = set().union(*(sources.get(name, ()) for name in new)) - found
         found |= new
     return frozenset(found)
+
+
+def _bindings(node: FunctionNode) -> Iterator[tuple[set[str], ast.expr]]:
+    """What names of a body are bound to: by assignments, loops, `with`, and within expressions."""
+    for one in descendants(node):
+        if isinstance(one, ast.Assign):
+            targets, given = one.targets, one.value
+        elif isinstance(one, ast.AnnAssign | ast.NamedExpr) and one.value is not None:
+            targets, given = [one.target], one.value
+        elif isinstance(one, ast.For | ast.comprehension):
+            targets, given = [one.target], one.iter
+        elif isinstance(one, ast.withitem) and one.optional_vars is not None:
+            targets, given = [one.optional_vars], one.context_expr
+        else:
+            continue
+        yield {name for target in targets for name in sources_of(target)}, given
+
+
+def attributes_behind(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
+    """The attributes of `self` that `names` may stand for, or for elements of: `w = self.w`, `for w in self.ws`."""
+    given = [value for bound, value in _bindings(node) if not names.isdisjoint(bound)]
+    read = (n for value in given for n in descendants(value) if isinstance(n, ast.Attribute))
+    return frozenset(n.attr for n in read if is_of_self(n))
 
 
 def sources_of(node: ast.expr) -> Iterator[str]:

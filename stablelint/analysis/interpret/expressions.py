@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stablelint.analysis.interpret.calls.dispatch import evaluate_call
-from stablelint.analysis.interpret.calls.opaque import let_write
 from stablelint.analysis.interpret.comprehensions import comprehension, dict_comprehension, rejoin
 from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.classes import let_run
@@ -18,6 +17,7 @@ from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
 from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.lending import let_write
 from stablelint.analysis.interpret.subscripts import subscript
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
@@ -77,7 +77,7 @@ def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, fra
     if Kind.STRING in (left.kind, right.kind):
         return frame.graph.foreign(node)
     if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
-        return frame.graph.unknown(node=node)
+        return frame.graph.unknown(node=node, among=[left, right])
     if (
         name == "pow"
         and _is_fraction(right)
@@ -280,6 +280,13 @@ def _sequence(node: ast.Tuple | ast.List, frame: Frame) -> Value:
     return result
 
 
+def _set(node: ast.Set, frame: Frame) -> Value:
+    elements = [evaluate(element, frame) for element in node.elts]
+    for element in elements:
+        let_run(element, frame)
+    return frame.graph.unknown(node=node, among=[frame.graph.sequence(elements, node)])
+
+
 def _dict(node: ast.Dict, frame: Frame) -> Value:
     data: dict[Any, Value] = {}
     for key, item in zip(node.keys, node.values, strict=True):
@@ -287,7 +294,9 @@ def _dict(node: ast.Dict, frame: Frame) -> Value:
         if key is None:  # what is merged may have any of the keys before it
             known = value.data if isinstance(value.data, dict) else {}
             data = {**(data if known else dict.fromkeys(data, frame.graph.unknown(node=node))), **known}
-        name = evaluate(key, frame).constant() if key is not None else None
+        place = evaluate(key, frame)
+        let_run(place, frame)
+        name = place.constant() if key is not None else None
         data[name if isinstance(name, str | int) else ("key", len(data))] = value
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=data)
 
@@ -304,7 +313,7 @@ def _starred(node: ast.Starred, frame: Frame) -> Value:
 
 def _suspended(node: ast.Await | ast.YieldFrom, frame: Frame) -> Value:
     """What comes back is not what is waited for: a coroutine is no tensor."""
-    evaluate(node.value, frame)
+    let_run(evaluate(node.value, frame), frame)
     wait((), frame)
     return frame.graph.unknown(node=node)
 
@@ -321,9 +330,9 @@ def wait(yielded: Sequence[Value], frame: Frame) -> None:
 
 
 def _string(node: ast.JoinedStr, frame: Frame) -> Value:
-    for part in node.values if frame.reporting else ():
+    for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            evaluate(part.value, frame)
+            let_run(evaluate(part.value, frame), frame)
     return Value("text", frame.graph.fresh(), Kind.STRING, node=node)
 
 
@@ -341,6 +350,7 @@ _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.Tuple: _sequence,
     ast.List: _sequence,
     ast.Dict: _dict,
+    ast.Set: _set,
     ast.ListComp: comprehension,
     ast.GeneratorExp: comprehension,
     ast.SetComp: comprehension,

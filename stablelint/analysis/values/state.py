@@ -310,7 +310,7 @@ class Session:
         """Lets go of what was remembered, so that frames and values are freed at once."""
         self.observe = ignore
         for function in self.closures:
-            function.closure = None
+            function.closure, function.given = None, {}
             function.part("calls", "handed", "nested", "receivers")
         for attributes in self.constructed:
             attributes.fill = None

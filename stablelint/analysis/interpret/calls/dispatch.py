@@ -12,7 +12,7 @@ from stablelint.analysis.interpret.calls import inline
 from stablelint.analysis.interpret.calls.elsewhere import objects_passed_elsewhere
 from stablelint.analysis.interpret.calls.functions import call_named
 from stablelint.analysis.interpret.calls.methods import REFILLING, call_method, changes
-from stablelint.analysis.interpret.calls.opaque import let_write, opaque
+from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.interpret.objects.annotated import annotated_objects
 from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
@@ -21,7 +21,8 @@ from stablelint.analysis.interpret.objects.options import options_of
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
 from stablelint.analysis.interpret.statements.assignment import bind, changed
-from stablelint.analysis.interpret.statements.writing import STORED, exposed, forgotten, hand_back, replaced
+from stablelint.analysis.interpret.statements.lending import exposed, let_write
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten, hand_back, replaced
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.paths import Assumption, Paths, agree
 from stablelint.analysis.values.state import Frame
@@ -70,8 +71,9 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
 
 
 def _let_run(given: list[Value], frame: Frame) -> None:
-    """Lets a callee run the functions that it is passed: on what stands around them, and on what else it is passed."""
+    """Lets a callee run the functions, and the code of objects, that it is passed: on what stands around, and is passed."""
     for value in given:
+        classes.let_run(value, frame)
         passed = value.operands["function"] if value.op == "partial" else value
         if passed.kind is Kind.NAMESPACE and changes(passed.data):  # `map(torch.zero_, xs)`
             let_write(passed.data, given, frame, in_place=True)
@@ -357,10 +359,12 @@ def _call_instance(
 def _instantiate(
     info: ClassInfo, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
+    given = {f"argument{i}": v for i, v in enumerate(positional)} | keywords  # it may hold, and lend, each
     instance = Value(
         "instance",
         frame.graph.fresh(),
         Kind.INSTANCE,
+        given,
         node=node,
         module=frame.module,
         data=(info, Attributes()),

@@ -59,6 +59,8 @@ def call_named(
 ) -> Value:
     """The value of calling what a qualified name stands for, where that is not a function of this project."""
     root, _, rest = qualified.partition(".")
+    if qualified == "collections.OrderedDict":
+        return call_builtin("dict", positional, keywords, node, frame)
     if root == "builtins" and "." not in rest:
         return call_builtin(rest, positional, keywords, node, frame)
     if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in having("size"):

@@ -20,7 +20,8 @@ from stablelint.analysis.interpret.calls.elsewhere import (
 )
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.narrowing import open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten, hand_back, replaced
+from stablelint.analysis.interpret.statements.lending import let_write
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten, hand_back, replaced
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
@@ -63,15 +64,14 @@ def call_function(
         frame.session.callers.setdefault(id(function.node), []).append(Caller.at(frame.state))
     elif frame.reporting and function.critical and function.owner is None:
         note_critical(function, bound, node, frame)
-    bound = bound | _further(function, positional, named, node, frame)
     if receiver is not None and receiver.key in frame.session.building:
         return _build(function, bound, receiver, node, frame)
     given = written_by(function, bound)
     result = _result_of(function, bound, given, receiver, node, frame)
     if function.outline.checks:
         _pass_check(function, bound, receiver, frame)
-    for name in function.writes & bound.keys() - given.keys():
-        disowned(bound[name], "", frame)
+    unseen = [v for name, v in _seen_by(function, bound).items() if name in function.writes - given.keys()]
+    let_write(function.name, unseen, frame, in_place=True)
     if function.wrapper or (function.remembers and result.kind in _WRITABLE):
         said = (
             f"{function.name}() by @{function.wrapper}"
@@ -126,10 +126,13 @@ def _pass_check(
 
 def written_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
     """The tensors and containers among arguments, and around a nested function, that its body may change in place."""
-    if not function.writes:
-        return {}
+    return _writable(function, _seen_by(function, bound)) if function.writes else {}
+
+
+def _seen_by(function: FunctionInfo, bound: Mapping[str, Value]) -> dict[str, Value]:
+    """What the names of a body stand for: its arguments, and what stands around a nested function."""
     around = function.closure.state.names if isinstance(function.closure, Frame) else {}
-    return _writable(function, {**around, **bound})
+    return {**around, **function.given, **bound}
 
 
 def _writable(function: FunctionInfo, names: Mapping[str, Value]) -> dict[str, Value]:
@@ -179,6 +182,10 @@ def _hand_back(
 ) -> None:
     """Lets the caller know what a body has written into tensors and containers; into all of them where it was not run."""
     hand_back(inner, given, frame)
+    if (
+        inner is not None and function.closure is not frame
+    ):  # what stands around it, somebody here may have by now
+        hand_back(None, {name: v for name, v in given.items() if name not in inner.given}, frame)
     for name, value in given.items():
         if value.kind not in STORED and (inner is None or name in inner.wrote or name in function.changed):
             replaced(value, forgotten(value, node, frame), frame)
@@ -223,11 +230,12 @@ def bind_call(
     unseen = isinstance(node, ast.Call) and (
         any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
     )
-    if not unseen:
-        return bind_arguments(function, positional, keywords, receiver)
     seen = next((i for i, value in enumerate(positional) if value.op == "starred"), len(positional))
-    bound = bind_arguments(function, positional[:seen], keywords, receiver)
-    return settings(function, frame) | bound if bound is not None else None
+    bound = bind_arguments(function, positional[:seen] if unseen else positional, keywords, receiver)
+    if bound is None:
+        return None
+    further = _further(function, positional, keywords, node, frame)
+    return (settings(function, frame) if unseen else {}) | bound | further
 
 
 def bind_arguments(
@@ -329,7 +337,7 @@ def enter(function: FunctionInfo, arguments: dict[str, Value], receiver: Value |
         inner.state.names[parameter.arg] = receiver or frame.graph.unknown("self")
     defaults = {p.arg: default for p, default in defaults_of(function.node)}
     for parameter in parameters(signature)[own:]:
-        value = arguments.get(parameter.arg)
+        value = arguments.get(parameter.arg) or function.given.get(parameter.arg)
         if value is None:
             value = left_out(function, parameter, defaults.get(parameter.arg), inner)
         inner.state.names[parameter.arg] = value

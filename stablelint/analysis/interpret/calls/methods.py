@@ -10,7 +10,8 @@ from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import options
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.statements.assignment import bind, changed, held
-from stablelint.analysis.interpret.statements.writing import STORED, forgotten, shortened, written_into
+from stablelint.analysis.interpret.statements.lending import shortened
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.state import Frame

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from stablelint.analysis.interpret.objects.classes import let_unseen_run
 from stablelint.analysis.interpret.paths.narrowing import opened
-from stablelint.analysis.interpret.statements.writing import (
-    STORED,
-    disowned,
-    exposed,
-    is_tested,
-    replaced,
-    unread,
-    written_into,
-)
+from stablelint.analysis.interpret.statements.lending import exposed, handed, is_tested, let_write
+from stablelint.analysis.interpret.statements.writing import replaced
 from stablelint.analysis.values.lists import held_by
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
-from stablelint.numerics.interval import TOP
 
 
 def opaque(
@@ -41,7 +33,7 @@ def opaque(
         for name, given in operands.items():
             if given.kind is Kind.UNKNOWN:
                 own = op.startswith("method.") and name == "input"
-                exposed(given.key, "" if own else _handed(given, op), frame)
+                exposed(given.key, "" if own else handed(given, op), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
         frame.session.observe(value, frame)
@@ -63,26 +55,3 @@ def _hand_over(arguments: Iterable[Value], frame: Frame) -> None:
         if held_by(given) and (given.kind is Kind.MAPPING or given.name == "list"):
             name = next((n for n, value in frame.state.names.items() if value.key == given.key), "it")
             replaced(given, opened(given, frame.graph.fresh(), name, frame), frame)
-
-
-def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
-    """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
-    for given in _within(arguments):
-        key, said = frame.graph.fresh(), _handed(given, name)
-        if in_place and given.kind in STORED:
-            written_into(given, unread(given, frame), frame)
-        elif given.kind in STORED and given.interval != TOP:
-            written_into(given, opened(given, key, said, frame), frame)
-        elif given.key not in frame.session.building:
-            disowned(given, said, frame)
-
-
-def _handed(given: Value, name: str) -> str:
-    return f"{given.name or 'it'}, handed to {name.rpartition('.')[2]},"
-
-
-def _within(values: Iterable[Value]) -> Iterator[Value]:
-    """The values, and what those that are containers hold."""
-    for value in values:
-        yield value
-        yield from _within(held_by(value).values())

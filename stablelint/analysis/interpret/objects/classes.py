@@ -27,13 +27,13 @@ from stablelint.analysis.interpret.objects.lineage import (
     overriding,
 )
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
+from stablelint.analysis.interpret.statements.lending import disowned, exposed, is_tested
 from stablelint.analysis.interpret.statements.writing import (
     all_written,
-    disowned,
-    exposed,
     forgotten,
-    is_tested,
     replaced,
+    tensors_in,
+    unread,
 )
 from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.state import UNFOLLOWED, Frame, quiet_frame
@@ -226,6 +226,7 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
         if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
             written.append((before, after))
         elif before.kind in (Kind.SEQUENCE, Kind.MAPPING):
+            written += [(tensor, unread(tensor, frame)) for tensor in tensors_in(before)]
             replaced(before, forgotten(before, instance.data[0].node, frame), frame)
     if written:
         all_written(written, frame)

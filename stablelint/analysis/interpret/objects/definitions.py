@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, class_of
 from stablelint.analysis.files.reading import FunctionNode
+from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
 
@@ -15,9 +16,24 @@ def function_value(function: FunctionInfo | FunctionNode, frame: Frame) -> Value
     """A function as a value; a nested one keeps the frame it was defined in."""
     if not isinstance(function, FunctionInfo):
         function = FunctionInfo(function, frame.module, None, frame, around=frame.function)
+        function.given = dict(_defaults(function, frame))
         frame.session.closures.append(function)
     key = frame.graph.key("function", id(function.node))
     return Value("function", key, Kind.FUNCTION, node=function.node, data=function, name=function.name)
+
+
+def _defaults(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Value]]:
+    """What the defaults of a nested function hold that are no constants: evaluated once, where it is defined."""
+    for parameter, default in function.defaults:
+        if not isinstance(default, ast.Constant):
+            value = frame.session.interpreter.evaluate(default, frame)
+            if (
+                value.kind not in CALLABLE and not value.is_constant
+            ):  # by the time of a call it may have been written into
+                yield (
+                    parameter.arg,
+                    frame.graph.unknown(parameter.arg, parameter, among=[frame.graph.sequence([value])]),
+                )
 
 
 def named_tuple(name: str, fields: Sequence[str], node: ast.Call, frame: Frame) -> Value:

@@ -18,7 +18,8 @@ from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
 from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_to_callers, opened
-from stablelint.analysis.interpret.statements.writing import STORED, disowned, forgotten
+from stablelint.analysis.interpret.statements.lending import disowned
+from stablelint.analysis.interpret.statements.writing import STORED, forgotten
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.paths import Paths
 from stablelint.analysis.values.state import Frame, quiet_frame

@@ -8,12 +8,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from stablelint.analysis.interpret.calls.opaque import let_write
-from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
-from stablelint.analysis.interpret.statements.writing import STORED, disowned, written_into
+from stablelint.analysis.interpret.statements.lending import disowned, let_write
+from stablelint.analysis.interpret.statements.writing import STORED, written_into
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.lists import list_of
 from stablelint.analysis.values.state import Frame
@@ -32,8 +31,6 @@ def call_builtin(
 ) -> Value:
     """The value of a call of a builtin."""
     first = positional[0] if positional else None
-    for given in positional:
-        let_run(given, frame)
     if name == "len" and first is not None:
         return _length(first, node, frame)
     if name in ("max", "min") and first is not None:
@@ -87,8 +84,25 @@ def call_builtin(
             written_into(positional[0], positional[2], frame)
         return frame.graph.constant(None, node)
     if name == "dict":
-        return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(keywords))
+        return _mapping(first, keywords, node, frame)
     return frame.graph.unknown(node=node, among=positional)
+
+
+def _mapping(source: Value | None, entries: dict[str, Value], node: ast.Call, frame: Frame) -> Value:
+    """`dict(source, **entries)`: of what another mapping holds, or pairs do, as much as is known."""
+    data = (
+        source.data if source is not None and source.kind is Kind.MAPPING else {} if source is None else None
+    )
+    known = {**data, **entries} if isinstance(data, dict) else None
+    given = {f"held{i}": v for i, v in enumerate([source, *entries.values()]) if v is not None}
+    return Value(
+        "mapping",
+        frame.graph.fresh(),
+        Kind.MAPPING,
+        {} if known is not None else given,
+        node=node,
+        data=known,
+    )
 
 
 def _is_layer(thing: Value, classes: Value, node: ast.Call, frame: Frame) -> Value:

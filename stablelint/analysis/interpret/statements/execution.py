@@ -21,8 +21,9 @@ from stablelint.analysis.interpret.paths.contexts import enter_context
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed
 from stablelint.analysis.interpret.statements.assignment import bind, changed, held
+from stablelint.analysis.interpret.statements.lending import shortened
 from stablelint.analysis.interpret.statements.loops import run_for, run_while
-from stablelint.analysis.interpret.statements.writing import forgotten, shortened, written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, replaced, written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
@@ -124,7 +125,10 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
     current = evaluate(_load(node.target), frame)
     added = evaluate(node.value, frame)
     if isinstance(node.op, ast.Add) and lists.is_list(current):
-        bind(node.target, lists.concatenated(current, added, node, frame), frame)
+        longer = lists.concatenated(current, added, node, frame)
+        bind(node.target, longer, frame)
+        if current.name == "list" or current.op == "list_of":  # a tuple is another one then
+            replaced(current, longer, frame)
         return
     result = held(binary(type(node.op), current, added, node, frame), current, node, frame)
     bind(node.target, result, frame)

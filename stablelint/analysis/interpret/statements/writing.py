@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.selections import FILLED, can_be_empty
@@ -102,7 +101,7 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
     """Lets the caller's names know what a body has written into its arguments; all of it where it was not run."""
     if inner is None:
         for value in given.values():
-            for tensor in _tensors_in(value):
+            for tensor in tensors_in(value):
                 written_into(tensor, unread(tensor, frame), frame)
         return
     ends = [*inner.exits, *([] if inner.state.dead else [inner.state])]
@@ -115,7 +114,7 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
         kept = [{part.key for part in _parts_of(one)} for one in left]
         for part in _parts_of(given[name]):
             if not all(part.key in keys for keys in kept):
-                for tensor in _tensors_in(part):
+                for tensor in tensors_in(part):
                     written_into(tensor, unread(tensor, frame), frame)
 
 
@@ -131,7 +130,7 @@ def _parts_of(container: Value) -> Iterator[Value]:
         yield from [part] if part.kind in STORED else _parts_of(part)
 
 
-def _tensors_in(value: Value) -> Iterator[Value]:
+def tensors_in(value: Value) -> Iterator[Value]:
     """What may be a tensor: a value, or what lists and mappings hold, at whatever depth."""
     if value.kind in STORED and value.op != "list_of":
         yield value
@@ -140,7 +139,7 @@ def _tensors_in(value: Value) -> Iterator[Value]:
         *(lists.elements_of(value) if value.op == "list_of" else ()),
     ):
         for leaf in lists.leaves(part):
-            yield from _tensors_in(leaf)
+            yield from tensors_in(leaf)
 
 
 def forgotten(container: Value, node: ast.AST, frame: Frame, value: Value | None = None) -> Value:
@@ -154,41 +153,6 @@ def forgotten(container: Value, node: ast.AST, frame: Frame, value: Value | None
 def replaced(container: Value, result: Value, frame: Frame) -> None:
     """Lets all that stands for a list or mapping, or holds it, stand for what it has become."""
     _rewrite(lambda value: result if value.key == container.key else None, frame)
-
-
-def disowned(thing: Value, said: str, frame: Frame) -> None:
-    """Forgets what was tested of an object's attributes, items and length, where its own or unseen code may change them."""
-    for key in frame.graph.parts.get(thing.key, ()):
-        frame.state.forget(key)
-    if thing.kind not in (Kind.TENSOR, Kind.ARRAY):
-        frame.state.nonempty -= {thing.key}
-    exposed(thing.key, said, frame)
-
-
-def shortened(container: Value, frame: Frame) -> None:
-    """Forgets what was tested of a container that is not known, and the lengths of all others: each may be the same."""
-    disowned(container, "", frame)
-    frame.state.nonempty = frozenset()
-    for whole in frame.graph.parts:
-        frame.state.forget(frame.graph.key("length", whole, ""))
-
-
-def is_tested(key: int, frame: Frame) -> bool:
-    """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
-    tested = frame.state.knows(key) or key in frame.state.nonempty
-    return tested or any(is_tested(part, frame) for part in frame.graph.parts.get(key, ()))
-
-
-def exposed(thing: int, said: str, frame: Frame) -> None:
-    """Opens what was assigned to the attributes of an object, given by its key, to others that get at it.
-
-    It stays if nobody changed it; nothing is said where somebody is known to, and a 0 is a start that others go on from.
-    """
-    held = frame.state.attributes
-    for place in [p for p in held if p[0] == thing and held[p].kind in (*STORED, Kind.NUMBER)]:
-        value, lost = held[place], frame.graph.unknown(place[1], held[place].node)
-        stays = said and value.zero is not Attained.EXACT
-        held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if stays else lost
 
 
 def trained(values: Iterable[Value], frame: Frame) -> None:
@@ -263,8 +227,7 @@ def _holders_of(value: Value, frame: Frame) -> Iterator[Value]:
             yield source
         elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
             kept = source.first.data[1].settled().get(source.name)
-            if kept is not None:
-                yield frame.graph.sequence([kept])
+            yield frame.graph.sequence([kept]) if kept is not None else source.first
 
 
 def _held_by(holders: Iterable[Value], frame: Frame) -> set[int]:
@@ -277,7 +240,7 @@ def _held_by(holders: Iterable[Value], frame: Frame) -> set[int]:
         if holder.key in seen:
             continue
         seen.add(holder.key)
-        held = _held_in(holder, frame)
+        held = held_in(holder, frame)
         pending += held
         for one in held:
             if id(one) not in told:
@@ -296,15 +259,15 @@ def _is_opaque(value: Value) -> bool:
     return value.op == "unknown" or "." in value.op
 
 
-def _held_in(value: Value, frame: Frame) -> list[Value]:
+def held_in(value: Value, frame: Frame) -> list[Value]:
     """What a container, an object, or a call that nobody has followed has been given to hold."""
+    held = [v for (key, _), v in frame.state.attributes.items() if key == value.key]
     if value.kind is Kind.INSTANCE:
-        set_later = (v for (key, _), v in frame.state.attributes.items() if key == value.key)
         # What nobody has asked for yet is made anew when it is, endlessly where objects refer to each other.
         known = value.data[1].values() if value.data[1].fill is None else ()
-        return [*known, *set_later]
-    held = [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
-    return [*held, *value.operands.values()] if _is_opaque(value) else held
+        return [*held, *known, *value.operands.values()]
+    held += [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
+    return [*held, *value.operands.values()] if _is_opaque(value) or value.kind is Kind.MAPPING else held
 
 
 def _sources(value: Value) -> list[Value]:

@@ -1,0 +1,78 @@
+"""What others that get at an object, a list or a tensor may do to it, whose code is not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stablelint.analysis.interpret.paths.narrowing import opened
+from stablelint.analysis.interpret.statements.writing import STORED, held_in, unread, written_into
+from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.numerics.interval import TOP
+
+
+def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
+    """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
+    for given in _within(arguments, frame):
+        known, said = given.kind in STORED and given.interval != TOP, handed(given, name)
+        if in_place and given.kind in STORED:
+            written_into(given, unread(given, frame), frame)
+        elif known:
+            written_into(given, opened(given, frame.graph.fresh(), said, frame), frame)
+        if (
+            given.kind not in (Kind.TENSOR, Kind.ARRAY)
+            and not known
+            and given.key not in frame.session.building
+        ):
+            disowned(given, said, frame)
+
+
+def handed(given: Value, name: str) -> str:
+    """What has become of a value, in words."""
+    return f"{given.name or 'it'}, handed to {name.rpartition('.')[2]},"
+
+
+def _within(values: Iterable[Value], frame: Frame) -> Iterable[Value]:
+    """The values, and what those hold that are containers, objects, or made by a call that is not followed."""
+    found = {id(value): value for value in values}
+    pending = list(found.values())
+    for value in pending:  # grows while it is walked
+        new = {id(one): one for one in held_in(value, frame) if id(one) not in found}
+        found |= new
+        pending += new.values()
+    return pending
+
+
+def disowned(thing: Value, said: str, frame: Frame) -> None:
+    """Forgets what was tested of an object's attributes, items and length, where its own or unseen code may change them."""
+    for key in frame.graph.parts.get(thing.key, ()):
+        frame.state.forget(key)
+    if thing.kind not in (Kind.TENSOR, Kind.ARRAY):
+        frame.state.nonempty -= {thing.key}
+    exposed(thing.key, said, frame)
+
+
+def shortened(container: Value, frame: Frame) -> None:
+    """Forgets what was tested of a container that is not known, and the lengths of all others: each may be the same."""
+    disowned(container, "", frame)
+    frame.state.nonempty = frozenset()
+    for whole in frame.graph.parts:
+        frame.state.forget(frame.graph.key("length", whole, ""))
+
+
+def is_tested(key: int, frame: Frame) -> bool:
+    """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
+    tested = frame.state.knows(key) or key in frame.state.nonempty
+    return tested or any(is_tested(part, frame) for part in frame.graph.parts.get(key, ()))
+
+
+def exposed(thing: int, said: str, frame: Frame) -> None:
+    """Opens what was assigned to the attributes of an object, given by its key, to others that get at it.
+
+    It stays if nobody changed it; nothing is said where somebody is known to, and a 0 is a start that others go on from.
+    """
+    held = frame.state.attributes
+    for place in [p for p in held if p[0] == thing and held[p].kind in (*STORED, Kind.NUMBER)]:
+        value, lost = held[place], frame.graph.unknown(place[1], held[place].node)
+        stays = said and value.zero is not Attained.EXACT
+        held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if stays else lost
