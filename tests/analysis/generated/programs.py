@@ -101,7 +101,7 @@ class _Drawing:
 
     def _filled(self, template: str) -> str:
         choose = self._rng.choice
-        literals = {"k": choose(templates.LITERALS), "j": choose(templates.LITERALS)}
+        literals = {"k": choose(templates.LITERALS), "j": choose(templates.LITERALS), "d": choose((0, 1, -1))}
         own = [name for name in self._tensors if name not in "xy"] or ["x"]
         names = {"t": choose([*self._tensors[-4:], "x"]), "u": choose(self._tensors), "w": choose(self._tensors),
                  "T": choose(own), "n": choose(self._numbers), "m": choose(self._numbers), "i": self._made}  # fmt: skip

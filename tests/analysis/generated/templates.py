@@ -1,7 +1,7 @@
 """What drawn programs are made of: lines with places for names, numbers and tensors.
 
 `{t}`, `{u}` and `{w}` are tensors, `{T}` is one that may be written into, `{n}` and `{m}` are numbers, `{k}` and `{j}`
-literals, `{i}` is a number that makes names new.
+literals, `{d}` a dimension, `{i}` is a number that makes names new.
 """
 
 LITERALS = "0 1 -1 0.5 2 1e-6 3 -2 1e-3 10 0.1 -0.5".split()
@@ -989,6 +989,180 @@ v{i} = {t}[{t} > 0.5]
 w{i} = v{i}.clamp(max=2)
 v{i}.flatten().neg_()
 v{i}.copy_(w{i})
+
+class C{i}:
+    def __init__(self, *zs, **named):
+        self.zs, self.named = zs, named
+    def go(self):
+        for z in (*self.zs, *self.named.values()):
+            z.mul_({k})
+v{i} = {t}.abs() + 1
+C{i}({u}.clone(), out=v{i}).go()
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def go(self):
+        w = self.z.view(-1)
+        w.mul_({k})
+v{i} = {t}.abs() + 1
+o{i} = C{i}(v{i})
+o{i}.go()
+
+class C{i}:
+    def __init__(self, z):
+        self.kept = {{"z": z}}
+    def __getattr__(self, name):
+        return self.kept[name]
+v{i} = {t}.abs() + 1
+C{i}(v{i}).z.mul_({k})
+
+class C{i}(dict):
+    __getattr__ = dict.__getitem__
+v{i} = {t}.abs() + 1
+C{i}(z=v{i}).z.mul_({k})
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def __str__(self):
+        self.z.mul_({k})
+        return ""
+v{i} = {t}.abs() + 1
+b{i} = f"{{C{i}(v{i})}}"
+
+v{i} = {t}.abs() + 1
+dict([("a", v{i})])["a"].mul_({k})
+
+v{i} = {t}.abs() + 1
+([v{i}] * 2)[1].mul_({k})
+
+v{i} = {t}.abs() + 1
+for z in {{v{i}}}:
+    z.mul_({k})
+
+v{i} = {t}.abs() + 1
+def g{i}(z=v{i}, e={k}):
+    z.mul_(e)
+g{i}(e={j})
+
+def g{i}(z):
+    def h():
+        z.mul_({k})
+    return h
+v{i} = {t}.abs() + 1
+g{i}(v{i})()
+
+b{i} = [{t}.abs() + 1]
+c{i} = b{i}
+c{i} += [{u}]
+c{i}.pop(0)
+v{i} = b{i}[0]
+
+v{i} = torch.stack([{t}[{u}[:, 0] > {k}].abs() + 1] * 2).sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1 + {w}[:1]).sum({d})
+
+v{i} = ({t}[:, {u}[0] > {k}].abs() + 1).sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1)[None].sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1)[:, :2].sum({d})
+
+v{i} = ({t}[{u} > {k}].abs() + 1).reshape(1, -1).sum({d})
+
+v{i} = ({t}[{t} > {k}].abs() + 1)[:3].sum()
+
+v{i} = ({t}[..., {u}[0] > {k}].abs() + 1).flatten(1).sum({d})
+
+v{i} = (torch.nonzero({t} > {k}) + 1).sum({d})
+
+v{i} = ({u}[{t}[:, 0].argsort()[{t}[:, 0] > {k}]].abs() + 1).sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1).sort(0)[0].sum({d})
+
+v{i} = torch.cat([z[z > {k}] for z in ({t}, {u})]).abs().add(1).sum()
+
+v{i} = ({t}[{u}[:, 0] > {k}].softmax({d}) + 1e-3).sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1).norm(dim={d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1).chunk(2, 1)[0].sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1).sum({d}, keepdim=True).sum({d})
+
+v{i} = ({t}[{u}[:, 0] > {k}].abs() + 1).sum({d}).sum()
+
+v{i} = {t}.abs() + 1
+for step in range(3):
+    if v{i}.min() < {k}:
+        break
+    v{i}[step] = v{i}[step] - {j}
+
+v{i} = {t}.clone()
+m{i} = v{i} > {k}
+v{i}[~m{i}] = {j}
+
+v{i} = {t}.clone()
+m{i} = v{i} > {k}
+{write}
+v{i} = torch.where(m{i}, v{i}, 1.0)
+
+v{i} = torch.where({t} > {k}, {t}, {u}).masked_fill({t} <= {k}, {j})
+
+class C{i}:
+    scale = {k}
+    def __init__(self, scale=None):
+        if scale is not None:
+            self.scale = scale
+    def f(self, z, shift=None):
+        shift = self.scale if shift is None else shift
+        return z.abs() + shift
+v{i} = C{i}({j}).f({t})
+
+@dataclasses.dataclass
+class C{i}:
+    eps: float = {k}
+    on: bool = True
+    def __post_init__(self):
+        if self.on:
+            self.eps = abs(self.eps) + {j}
+c{i} = C{i}(on={n} > {k})
+v{i} = {t}.abs() + c{i}.eps
+
+@dataclasses.dataclass(frozen=True)
+class C{i}:
+    eps: float = 1.0
+c{i} = dataclasses.replace(C{i}(), eps={k})
+v{i} = {t}.abs() + c{i}.eps
+
+def g{i}(z, eps=None, reduce="sum"):
+    eps = 1.0 if eps is None else eps
+    z = z.abs() + eps
+    return z.sum() if reduce == "sum" else z - {j} if reduce == "none" else z.mean()
+v{i} = g{i}({t}, reduce="none" if {n} > {k} else "sum")
+
+v{i} = {t}.abs() + 1
+w{i} = v{i}.T
+w{i}[0] = {k}
+v{i} = v{i}.contiguous()
+
+v{i} = ({t}.abs() + {k}).double().half().float()
+
+v{i} = ({t}.abs() + 1e-6).to({u}.half().dtype)
+
+class M{i}(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Softplus()
+        self.register_buffer("count", torch.zeros(()))
+    def update(self, z):
+        self.count += z.numel() * 0 + {k}
+        return self.count
+    def forward(self, z):
+        self.update(z)
+        return self.inner(z) + self.count
+v{i} = M{i}()({t})
 """
 
 # What is asked of a tensor or a number `{v}` at the end.

@@ -59,7 +59,7 @@ def call_named(
 ) -> Value:
     """The value of calling what a qualified name stands for, where that is not a function of this project."""
     root, _, rest = qualified.partition(".")
-    if qualified == "collections.OrderedDict":
+    if qualified == "collections.OrderedDict" and not positional:
         return call_builtin("dict", positional, keywords, node, frame)
     if root == "builtins" and "." not in rest:
         return call_builtin(rest, positional, keywords, node, frame)
