@@ -238,7 +238,8 @@ def scheduler_first(review: Review, rule: Rule) -> Sites:
     roots = functions_naming(review, "step")
     stepping = {r.name for r in roots if isinstance(r, Function) and _optimizer_steps(r, review.module)}
     for root in roots:
-        schedulers = [n for n in calls_in(root, "step") if _is_scheduler(n, review.module)]
+        alone = (n for n in calls_in(root, "step") if not arguments(n))
+        schedulers = [n for n in alone if "sched" in _stepped(n, review.module)]
         if not schedulers:
             continue
         inside = (n for n in calls_in(root) if called(n) in stepping and subject(n) in ("", "self"))
@@ -258,10 +259,6 @@ def _late(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST, review: Revie
         ready = any(mentions(statement, "backward", "manual_backward") for statement in block[:first])
         parts: dict[str, ast.expr] = {"step": optimizer} if ready and called(optimizer) == "step" else {}
         yield site_at(review, rule, scheduler, parts, statement=block[first])
-
-
-def _is_scheduler(call: ast.Call, module: ModuleInfo) -> bool:
-    return "sched" in _stepped(call, module) and not arguments(call)
 
 
 def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:

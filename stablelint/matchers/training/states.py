@@ -243,9 +243,8 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
     leaves = isinstance(block_of(statement, root)[-1], ast.Break | ast.Return)
     if loop is None or not compared or leaves or assigned_in(text, loop):
         return False
-    trains = any(called(n) in ("backward", "step") or text in map(spelled, n.args) for n in calls_below(loop))
     read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))
-    return trains and any(spelled(n) == best for n in read)
+    return _trains(loop, text) and any(spelled(n) == best for n in read)
 
 
 def _trains(loop: ast.AST, model: str) -> bool:

@@ -10,13 +10,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from stablelint.syntax.spellings import algebra, elementwise, networks, origins, reductions, tensors
+from stablelint.syntax.spellings import algebra, elementwise, networks, reductions, tensors
 from stablelint.syntax.spellings.networks import MODULES
 
 __all__ = ["MODULES", "OPERATIONS", "ORIGINS", "PREFIXES", "TRAITS"]
 
 OPERATIONS = "".join(table.OPERATIONS for table in (elementwise, reductions, algebra, tensors, networks))
-ORIGINS = origins.ORIGINS
+# Where values come from that no function of torch makes: names, settings, layers, parts of others.
+ORIGINS = """
+argument        +given +setting
+attribute       +given +setting
+item            +given
+unknown         +given
+foreign         +given
+index           +pick +alias +keep-sort
+part            +alias +keep-sort
+phi             +keep-sort
+overwritten     +may-alias +keep-sort
+identity        +copy +may-alias
+linear_module   +layer +trained +saves-operand +narrowed
+norm_module     +layer +trained
+layer_output    +layer +trained
+len             +size
+shape           +size
+python.sum      +total
+contains        +truth +exact
+"""
 PREFIXES = {"F.": "torch.nn.functional.", "S.": "torch.special.", "L.": "torch.linalg.", "fft.": "torch.fft."}
 TRAITS: Mapping[str, str] = MappingProxyType(
     {

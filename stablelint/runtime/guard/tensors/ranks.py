@@ -77,7 +77,7 @@ def gathered(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
 
 @contextmanager
 def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
-    parts = _sharded_parts(modules)
+    parts = _parts_of("FSDPModule", modules) if are_several() else []
     held: list[tuple[Any, dict[str, Any]]] = []
     for part in parts:
         part.unshard()
@@ -102,14 +102,6 @@ def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]
 
 # What `fully_shard` keeps of the three settings; there is no public way to read them.
 _FLAGS = ("reduce_grads", "all_reduce_grads", "reshard_after_backward", "post_forward_mesh_info")
-
-
-def _sharded_parts(modules: Iterable[torch.nn.Module]) -> list[Any]:
-    kind = getattr(sys.modules.get("torch.distributed.fsdp"), "FSDPModule", None)
-    if kind is None or not are_several():
-        return []
-    found = {id(part): part for module in modules for part in module.modules() if isinstance(part, kind)}
-    return list(found.values())
 
 
 def _groups_of(part: Any) -> list[Any]:
@@ -168,21 +160,21 @@ def wrapped_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
 
     Every rank must enter and leave. What is written to the parameters meanwhile is lost.
     """
-    parts = _wrappers_in(modules)
+    parts = _parts_of("FullyShardedDataParallel", modules)
     if not parts:
         yield
         return
-    parameters = [parameter for part in parts.values() for parameter in part.parameters()]
+    parameters = [parameter for part in parts for parameter in part.parameters()]
     gradients = [parameter.grad for parameter in parameters]
-    inner = {id(child) for part in parts.values() for child in part.modules() if child is not part}
+    inner = {child for part in parts for child in part.modules() if child is not part}
     for parameter in parameters:
         parameter.grad = None
     try:
         with ExitStack() as stack:
-            for part in parts.values():
-                if id(part) not in inner:
+            for part in parts:
+                if part not in inner:
                     stack.enter_context(type(part).summon_full_params(part, writeback=False))
-            for part in parts.values():
+            for part in parts:
                 stack.enter_context(replaced(part, "forward", partial(_passing_on, part)))
             yield
     finally:
@@ -198,8 +190,8 @@ def _passing_on(part: Any, _: object) -> Callable[..., Any]:
     return forward
 
 
-def _wrappers_in(modules: Iterable[torch.nn.Module]) -> dict[int, Any]:
-    kind = getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", None)
-    if kind is None:
-        return {}
-    return {id(part): part for module in modules for part in module.modules() if isinstance(part, kind)}
+def _parts_of(kind: str, modules: Iterable[torch.nn.Module]) -> list[Any]:
+    """The modules among these and below them that are of a class of torch's own sharding, each once."""
+    sharded = getattr(sys.modules.get("torch.distributed.fsdp"), kind, ())
+    every = dict.fromkeys(part for module in modules for part in module.modules())
+    return [part for part in every if isinstance(part, sharded)]
