@@ -12,7 +12,6 @@ import io
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from types import BuiltinFunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,7 +20,7 @@ from torch import nn
 
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.pure import only_computes
+from stablelint.runtime.crash.pure import is_builtin, only_computes
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -30,7 +29,6 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _HOLLOW: WeakKeyDictionary[nn.Module, nn.Module | None] = WeakKeyDictionary()  # the copies without elements
 _MOST_ELEMENTS = 1 << 26  # of the parameters of a module that is copied
 _HOMES = ("torch.nn.functional", "torch.functional")
-_BUILTIN = ("torch", "torch._C._nn")
 
 
 def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
@@ -165,11 +163,6 @@ def is_plain(module: nn.Module) -> bool:
     """Whether a module is one of torch, and calls no hook of the program."""
     hooked = module._forward_hooks or module._forward_pre_hooks
     return type(module).__module__.startswith("torch.nn.") and not hooked
-
-
-def is_builtin(called: Any) -> bool:
-    """Whether this is a function of torch that is written in C++."""
-    return isinstance(called, BuiltinFunctionType) and called.__module__ in _BUILTIN
 
 
 def _flat(values: list[Any]) -> Iterator[Any]:

@@ -24,7 +24,6 @@ from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
-from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.otherwise import Parts, along_others, made_otherwise, with_others
 from stablelint.runtime.crash.repairs.outer import batched, rearranged, through_unused, turned
@@ -74,7 +73,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         call,
         lambda place: named(scene, call, place).owner,
         follows,
-        lambda before, after: speaks_against(scene, before, after, operands),
+        lambda before, after: speaks_against(scene.frames, before, after, operands),
     )
     found = [one for one in found if scene.user is None or _is_given(one, node, scene.user)]
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
@@ -188,7 +187,7 @@ def _of_size(scene: Scene, found: list[Repair]) -> Advice:
     operands = [one for one in call.values if isinstance(one, torch.Tensor)]
     because = []
     for size in brought(before, after):
-        if names := holders(scene, size, operands)[:_NAMED]:
+        if names := holders(scene.frames, size, operands)[:_NAMED]:
             because.append(f"{size} is a size of {', '.join(names)} as well")
     name = named(scene, call, place).name
     try:
@@ -269,7 +268,13 @@ def _lineage(scene: Scene, shown: tuple[Operand, ...]) -> Iterator[tuple[str, Lo
     """Where the widest floating dtype is from, if operands differ in it."""
     floating = sorted({one.dtype for one in shown if one.dtype.startswith(("float", "bfloat"))})
     if len(floating) > 1:
-        yield from lineage(scene, next(one for one in shown if one.dtype == floating[-1]))
+        yield from same_dtype(scene, next(one for one in shown if one.dtype == floating[-1]))
+
+
+def same_dtype(scene: Scene, one: Operand) -> Iterator[tuple[str, Location]]:
+    """What an operand was made of that has its dtype as well."""
+    for name, at in scene.origins.of_dtype(one.name, getattr(torch, one.dtype), one.made_at):
+        yield f"{name}, of which it was made, is {one.dtype} as well", at
 
 
 def _met(one: Operand) -> str:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from types import FunctionType
+from functools import cache
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.program.frames import is_library, parse_file
 
 _MOST_NESTED = 3
+_BUILTIN = ("torch", "torch._C._nn")
 _PLAIN = ("abs", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range", "reversed",
           "round", "sorted", "str", "sum", "tuple", "zip")  # fmt: skip
 _WRITES = (
@@ -114,3 +117,29 @@ def _is_of_torch(called: Any) -> bool:
         and not name.endswith("_")
         and not name.startswith(("set_", "manual", "save", "load"))
     )
+
+
+def is_builtin(called: Any) -> bool:
+    """Whether this is a function of torch that is written in C++."""
+    return isinstance(called, BuiltinFunctionType) and called.__module__ in _BUILTIN
+
+
+def is_known(called: Any) -> bool:
+    """Whether a callable of torch computes with tensors, or makes a layer or a data set, and does nothing else."""
+    if called is TensorDataset:
+        return True
+    if isinstance(called, type):
+        return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
+    if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):
+        return False  # backward, hooks, what is shared or saved
+    name = getattr(called, "__name__", "set_")
+    if isinstance(called, FunctionType) and called.__module__ == "torch.nn.utils.rnn":
+        return True
+    return called in _pure() or (is_builtin(called) and not name.startswith("set_"))
+
+
+@cache
+def _pure() -> frozenset[Any]:
+    """The functions and methods that torch names as those of tensors."""
+    found = torch.overrides.get_overridable_functions()
+    return frozenset(one for several in found.values() for one in several if callable(one))

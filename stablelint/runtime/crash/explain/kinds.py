@@ -14,9 +14,8 @@ import torch
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
-from stablelint.runtime.crash.general import tried
+from stablelint.runtime.crash.general import same_dtype, tried
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.provenance.lineage import lineage
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
@@ -79,9 +78,9 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     because = ["NumPy arrays are float64 unless they are told otherwise"] if of_numpy else []
     given = {one.dtype for one in operands if not one.held}
     own = {one.dtype for one in operands if one.held}
-    left = left_behind(scene, lambda one: dtype_name(one.dtype) in given - own) if own else []
+    left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
     odd = next((one for one in operands if one.dtype in given - own), None) if own else None
-    chain = tuple(lineage(scene, odd)) if odd is not None else ()
+    chain = tuple(same_dtype(scene, odd)) if odd is not None else ()
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
@@ -158,7 +157,7 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
         "device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands, other=tuple(other)
     )
     at_home = _device_of_model(scene) or home
-    left = left_behind(scene, lambda one: str(one.device) in places - {at_home})
+    left = left_behind(scene.frames, lambda one: str(one.device) in places - {at_home})
     return _with_left(replace(found, advice=()) if left else found, left, scene)
 
 

@@ -214,8 +214,10 @@ def _shorter(item: Frame) -> Iterator[str]:
     with undisturbed(), silenced():
         count = bisect.bisect_left(range(index), True, key=lambda place: not _gives(data, place))
     less, text = len(data) - count, ast.unparse(told[0])
-    numbers = (f"self.{name}" for name, value in vars(data).items() if type(value) is int and value == less)
-    shorter = f"{text} - {next(numbers, less)}"
+    held = {value: f"self.{name}" for name, value in vars(data).items() if type(value) is int}
+    shorter = f"{text} - {held.get(less, less)}"
+    if less not in held and less + 1 in held:
+        shorter = f"{text} - {held[less + 1]} + 1"
     yield f"return {shorter} in {type(data).__name__}.__len__: {count} samples can be given"
 
 

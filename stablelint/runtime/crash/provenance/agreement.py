@@ -7,26 +7,26 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.tensors.measure import tensors_in
 
 Shape = tuple[int, ...]
 
 
-def holders(scene: Scene, size: int, but: Iterable[torch.Tensor]) -> list[str]:
+def holders(frames: list[Frame], size: int, but: Iterable[torch.Tensor]) -> list[str]:
     """The names of the program's tensors that have a size, without some and their views."""
     left_out = {_place(one) for one in but}
     found: dict[int, str] = {}
-    for name, tensor in _tensors(scene):
+    for name, tensor in _tensors(frames):
         if size in tensor.shape and _place(tensor) not in left_out:
             found.setdefault(_place(tensor), name)
     return list(dict.fromkeys(found.values()))
 
 
-def speaks_against(scene: Scene, before: Shape, after: Shape, but: list[torch.Tensor]) -> bool:
+def speaks_against(frames: list[Frame], before: Shape, after: Shape, but: list[torch.Tensor]) -> bool:
     """Whether more tensors have the sizes that a change takes away than those that it brings."""
     lost, won = (
-        {name for size in sizes for name in holders(scene, size, but)} for sizes in _changed(before, after)
+        {name for size in sizes for name in holders(frames, size, but)} for sizes in _changed(before, after)
     )
     return len(lost - won) > len(won - lost)
 
@@ -41,8 +41,8 @@ def brought(before: Shape, after: Shape) -> list[int]:
     return _changed(before, after)[1]
 
 
-def _tensors(scene: Scene) -> Iterator[tuple[str, torch.Tensor]]:
-    for frame in reversed(scene.frames):
+def _tensors(frames: list[Frame]) -> Iterator[tuple[str, torch.Tensor]]:
+    for frame in reversed(frames):
         for name, value in frame.frame.f_locals.items() if frame.mine else ():
             if isinstance(value, torch.Tensor | list | tuple | dict):
                 yield from ((name, one) for one in tensors_in(value))

@@ -15,8 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.pure import only_computes
-from stablelint.runtime.crash.repairs.failing import is_known
+from stablelint.runtime.crash.pure import is_known, only_computes
 from stablelint.runtime.crash.source import COMPARISON
 from stablelint.runtime.program.frames import is_library, resolve, site_of
 from stablelint.runtime.program.location import Location

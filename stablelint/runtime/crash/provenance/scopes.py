@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from torch.utils.data import DataLoader, Subset
 
-from stablelint.runtime.crash.deduced import is_builtin
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
+from stablelint.runtime.crash.pure import is_builtin
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.operations import function, having

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.statements import made_in_class
-from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
 _CONTAINERS: dict[type, str] = {list: "nn.ModuleList", tuple: "nn.ModuleList", dict: "nn.ModuleDict"}
@@ -65,9 +65,9 @@ def unregistered(model: nn.Module) -> Iterator[Unregistered]:
                 yield Unregistered(owner, name, value)
 
 
-def left_behind(scene: Scene, is_stray: Callable[[torch.Tensor], bool]) -> list[Unregistered]:
+def left_behind(frames: list[Frame], is_stray: Callable[[torch.Tensor], bool]) -> list[Unregistered]:
     """What the models of the failing frames keep so, and that holds a tensor of the kind asked for."""
-    owners = (one.frame.f_locals.get("self") for one in scene.frames)
+    owners = (one.frame.f_locals.get("self") for one in frames)
     models = {id(one): one for one in owners if isinstance(one, nn.Module)}
     found = (one for model in models.values() for one in unregistered(model))
     kept = {(id(one.owner), one.attribute): one for one in found if any(map(is_stray, one.tensors()))}

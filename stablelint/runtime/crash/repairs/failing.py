@@ -10,19 +10,17 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cache
-from types import FunctionType
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
-from torch.utils.data import TensorDataset
 
 from stablelint.runtime.audit.replayed import undisturbed
-from stablelint.runtime.crash.deduced import deduced, is_builtin, is_plain
+from stablelint.runtime.crash.deduced import deduced, is_plain
 from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.crash.scene import Scene
 
 _MOST = 1 << 22  # elements that are copied
@@ -264,24 +262,3 @@ class _Reader:
         if isinstance(found, list | tuple):
             self.texts.update({id(one): f"{text}[{place}]" for place, one in enumerate(found)})
         return found
-
-
-def is_known(called: Any) -> bool:
-    """Whether a callable of torch computes with tensors, or makes a layer or a data set, and does nothing else."""
-    if called is TensorDataset:
-        return True
-    if isinstance(called, type):
-        return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
-    if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):
-        return False  # backward, hooks, what is shared or saved
-    name = getattr(called, "__name__", "set_")
-    if isinstance(called, FunctionType) and called.__module__ == "torch.nn.utils.rnn":
-        return True
-    return called in _pure() or (is_builtin(called) and not name.startswith("set_"))
-
-
-@cache
-def _pure() -> frozenset[Any]:
-    """The functions and methods that torch names as those of tensors."""
-    found = torch.overrides.get_overridable_functions()
-    return frozenset(one for several in found.values() for one in several if callable(one))
