@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice
 
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
-from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.paddings import with_room
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt, renumbered
@@ -171,24 +169,6 @@ def channels(scene: Scene, match: re.Match[str]) -> Explanation:
     return _explained(scene, summary)
 
 
-@explains(
-    r"Expected (\dD) \(unbatched\) or (\dD) \(batched\) input to (\w+), but got input of size: \[([\d, ]*)\]"
-)
-def dimensions(scene: Scene, match: re.Match[str]) -> Explanation:
-    """A convolution and the dimensions of its input."""
-    given = _numbers(match[4])
-    summary = f"{scene.module_name()} takes {match[1]} or {match[2]} input, and is given {given}"
-    return _explained(scene, summary)
-
-
-@explains(r"normalized_shape=(\[[\d, ]+\]), expected input with shape .* but got input of size(\[[\d, ]+\])")
-def layer_normalised(scene: Scene, match: re.Match[str]) -> Explanation:
-    """A layer norm and the last dimensions of its input."""
-    wanted, given = _numbers(match[1]), _numbers(match[2])
-    summary = f"{scene.module_name()} normalises over {wanted}, and is given {given}"
-    return _explained(scene, summary)
-
-
 @explains(r"view size is not compatible with input tensor's size and stride")
 def strides(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """`view` of a tensor whose elements lie in another order: behind a transpose, permute or expand."""
@@ -212,65 +192,3 @@ def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
     summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
     advice = tuple(with_room(scene)) or ("larger inputs",)
     return _explained(scene, summary, *advice, "or fewer layers before it that halve the size")
-
-
-@explains(r"^einsum\(\): ")
-def einsum(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """Letters of an equation that are of several sizes, or fewer or more than an operand has dimensions."""
-    frame = scene.called("einsum")
-    names = frame.frame.f_locals if frame is not None else {}
-    equation, given = names.get("equation"), names.get("operands", ())
-    terms = equation.replace(" ", "").partition("->")[0].split(",") if isinstance(equation, str) else []
-    if len(terms) != len(given) or "." in "".join(terms):
-        return None
-    operands = tuple(scene.operand(one, "an operand") for one in given)
-    pairs = list(zip(terms, operands, strict=True))
-    odd = [(term, one) for term, one in pairs if len(term) != len(one.shape)]
-    if odd:
-        summary = f"{odd[0][1].name} {odd[0][1].shape} has {len(odd[0][1].shape)} dimensions, and "
-        summary += f"the equation gives it {len(odd[0][0])} letters, {odd[0][0]}"
-        return _explained(scene, summary, operands=operands)
-    found = _unlike(pairs)
-    if found is None:
-        return None
-    letter, left, right = found
-    told = [f"{size} in {one.name} {one.shape}" for one, size in (left, right)]
-    summary = f"{letter} of the subscripts is {told[0]} and {told[1]}"
-    advice = []
-    for terms_that_fit in list(_reordered(pairs))[:1]:
-        advice.append(f"{','.join(terms_that_fit)!r} in place of {','.join(terms)!r} fits all sizes")
-        advice += _transposed(terms_that_fit, pairs)
-    return _explained(scene, summary, *(advice or (one.told for one in tried(scene))), operands=operands)
-
-
-def _transposed(fitting: list[str], pairs: list[tuple[str, Operand]]) -> Iterator[str]:
-    """The operand with two dimensions swapped, where a fitting equation swaps two letters."""
-    for fits, (term, one) in zip(fitting, pairs, strict=True):
-        swapped = [place for place, (a, b) in enumerate(zip(fits, term, strict=True)) if a != b]
-        if len(swapped) == 2:
-            yield f"{one.owner}.transpose({swapped[0]}, {swapped[1]}) passes"
-
-
-_Sized = tuple[Operand, int]
-
-
-def _unlike(pairs: list[tuple[str, Operand]]) -> tuple[str, _Sized, _Sized] | None:
-    """A letter that stands for two sizes, neither of them 1, with the operands."""
-    seen: dict[str, _Sized] = {}
-    for term, one in pairs:
-        for letter, size in zip(term, one.shape, strict=True):
-            before = seen.setdefault(letter, (one, size))
-            if before[1] == 1:
-                seen[letter] = one, size
-            elif size not in (1, before[1]):
-                return letter, before, (one, size)
-    return None
-
-
-def _reordered(pairs: list[tuple[str, Operand]]) -> Iterator[list[str]]:
-    """Equations that fit, with the letters of one operand in another order."""
-    for place, (term, one) in reversed(list(enumerate(pairs))):
-        for letters in permutations(term) if len(term) < 6 else ():
-            changed = [*pairs[:place], ("".join(letters), one), *pairs[place + 1 :]]
-            if _unlike(changed) is None:
-                yield [letter for letter, _ in changed]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -112,14 +111,3 @@ def _other_numbers(call: Call) -> Iterator[Change]:
             open_size = (-1,) if sizes else ()
             for other in (*open_size, *(one for one in near if one not in (value, *open_size))):
                 yield "number", f"{given}{other} in place of {value}", call.given(place, other)
-    yield from _other_equal_numbers(call)
-
-
-def _other_equal_numbers(call: Call) -> Iterator[Change]:
-    """Another integer in all places where one stands more than once, such as the height and width of an image."""
-    counts = Counter(one for one in call.values if type(one) is int and one > 1)
-    for value in (one for one, count in counts.items() if count > 1):
-        for other in sorted(range(1, 2 * value + 1), key=lambda one: abs(one - value)):
-            values = tuple(other if type(one) is int and one == value else one for one in call.values)
-            if other != value:
-                yield "number", f"{other} in place of each {value}", replace(call, values=values)
