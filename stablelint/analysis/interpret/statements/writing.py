@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.indexing import is_view
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
@@ -291,13 +290,6 @@ def _shown(value: Value) -> Collection[Value]:
     shares = value.op in _SHARING or (value.op == "attribute" and value.name in VIEWING)
     first = value.first if shares else None
     return () if first is None else (first,)
-
-
-def _is_shown(value: Value) -> bool:
-    """Whether a value has the elements of its first operand: a view, or perhaps one."""
-    if value.op == "attribute":
-        return value.name in VIEWING
-    return value.op in _SHARING and (value.op != "index" or is_view(value))
 
 
 def _storage(value: Value) -> set[int]:
