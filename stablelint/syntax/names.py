@@ -65,7 +65,9 @@ _HOMES = (
 
 def last_name(node: ast.expr) -> str:
     """The last component of a dotted expression; "" where a call or something else stands."""
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if type(node) is ast.Attribute:
+        return node.attr
+    return node.id if type(node) is ast.Name else ""
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from stablelint.syntax.names import base_name, spelled
 
@@ -32,18 +33,18 @@ def written_attribute(node: ast.expr) -> str:
     return node.attr  # type: ignore[attr-defined, no-any-return]
 
 
-def written_name(node: ast.AST) -> str:
+def written_name(node: Any) -> str:
     """The name of what a node writes into, or "": `x.relu_()`, `x[0] = 1`, `x += y`, `f(out=x)`, `x.append(y)`."""
-    into: ast.AST | None = None
-    if isinstance(node, ast.Subscript | ast.Attribute) and type(node.ctx) is ast.Store:
-        into = node.value
-    elif isinstance(node, ast.AugAssign):
+    kind, into = type(node), None
+    if kind is ast.Subscript or kind is ast.Attribute:
+        into = node.value if type(node.ctx) is ast.Store else None
+    elif kind is ast.AugAssign:
         into = node.target
-    elif isinstance(node, ast.keyword) and node.arg == "out":
+    elif kind is ast.keyword and node.arg == "out":
         into = node.value
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+    elif kind is ast.Call and type(node.func) is ast.Name:
         into = node.args[0] if node.func.id in ("setattr", "delattr") and node.args else None
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_in_place(node.func.attr):
+    elif kind is ast.Call and type(node.func) is ast.Attribute and is_in_place(node.func.attr):
         into = node.args[0] if node.args and ".init." in f".{spelled(node.func)}" else node.func.value
     return base_name(into) if into is not None else ""
 

@@ -109,8 +109,8 @@ def _body_rows(function: FunctionInfo, lines: list[str]) -> range:
 
 def _summary(function: FunctionInfo) -> str:
     """What is remembered of a body that was dropped."""
-    touched = function.owner.touched.get(function.name) if function.owner is not None else None
-    attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others))) if touched else ()
+    touched = function.touches
+    attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others)))
     written = sorted(function.writes), sorted(function.passes_on), sorted(function.lent_to_names)
     return repr((function.name, function.outline, attributes, written))
 

@@ -49,6 +49,9 @@ _FAITHFUL = frozenset(
 )
 
 
+_NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """What running a method may do to its object, itself or through what it runs on it."""
@@ -108,23 +111,17 @@ class FunctionInfo:
     @cached_property
     def changed(self) -> frozenset[str]:
         """The names of what its text may change in place."""
-        return names_written(descendants(self.node))
+        return self._look().changed
 
     @cached_property
     def critical(self) -> frozenset[str]:
         """The parameters that its text divides by, or takes the logarithm or root of, as they are."""
-        return self._critical_among(descendants(self.node))
-
-    def _critical_among(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
-        return critical_names(nodes) & {a.arg for a in parameters(self.node.args)}
+        return self._look().critical
 
     @cached_property
     def touches(self) -> Touched:
         """What it does to `self`."""
-        owner = self.owner
-        if owner is not None and owner.methods.get(self.name) is self:
-            return owner.touches(self.name)
-        return touched(descendants(self.node))
+        return self._look().touches
 
     @cached_property
     def writes(self) -> frozenset[str]:
@@ -144,13 +141,14 @@ class FunctionInfo:
     @cached_property
     def calls(self) -> Sequence[ast.Call]:
         """The calls in its text."""
-        return _calls_among(descendants(self.node))
+        return self._look().calls
 
     @cached_property
     def handed(self) -> list[Handed]:
         """The calls of functions of the file, or with them, see `handed_on`."""
+        calls = self.calls  # first: to look for them tells whether anything is nested
         unnamed: dict[int, Writer] = {id(one.node): one for _, one in self.nested}
-        return list(handed_on(self.calls, self.named, unnamed))
+        return list(handed_on(calls, self.named, unnamed))
 
     @property
     def named(self) -> Mapping[str, Sequence[Writer]]:
@@ -172,10 +170,7 @@ class FunctionInfo:
     @cached_property
     def lends(self) -> frozenset[str]:
         """The attributes of `self` that it hands to others, and "" where it hands them `self`."""
-        return self._lent_by(descendants(self.node))
-
-    def _lent_by(self, nodes: Iterable[ast.AST]) -> frozenset[str]:
-        return frozenset(getattr(n, "attr", "") for n in handed_of_self(nodes))
+        return self._look().lends
 
     @property
     def alters(self) -> frozenset[str]:
@@ -215,7 +210,7 @@ class FunctionInfo:
         if not self.nests:
             return []
         nodes = descendants(self.node)[1:]
-        functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+        functions: list[Any] = [n for n in nodes if type(n) in _NESTING]
         if not functions:
             return []
         named = {id(n.value): last_name(n.targets[0]) for n in nodes if isinstance(n, ast.Assign)}
@@ -276,20 +271,14 @@ class FunctionInfo:
 
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
-        touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
-        self._keep(frozenset(seen.changed - {""}), touches)
+        self.touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
+        self.changed = frozenset(seen.changed - {""})
         self.calls = [call for calls in seen.calls.values() for call in calls]
         self.nests = bool(seen.nested)
 
     def outlive(self) -> None:
         """Keeps what its body writes into, and what must be above 0, for when that is dropped."""
-        nodes = descendants(self.node)
-        self.critical, self.calls, self.lends = (
-            self._critical_among(nodes),
-            _calls_among(nodes),
-            self._lent_by(nodes),
-        )
-        self._keep(names_written(nodes), touched(nodes))
+        _ = self.critical, self.changed, self.touches, self.lends
         _ = self.writes, self.passes_on, self.receivers, self.yields_options, self.lent_to_names
         self.part("calls", "handed", "nested")
 
@@ -300,10 +289,19 @@ class FunctionInfo:
         for attribute in attributes:
             self.__dict__.pop(attribute, None)
 
-    def _keep(self, changed: frozenset[str], touches: Touched) -> None:
-        self.changed, self.touches = changed, touches
-        if self.owner is not None and self.owner.methods.get(self.name) is self:
-            self.owner.touched.setdefault(self.name, touches)
+    def _look(self) -> FunctionInfo:
+        """Walks over its text once, for all that is not known yet of what it tells by itself."""
+        nodes = descendants(self.node)
+        told = {
+            "critical": critical_names(nodes) & {a.arg for a in parameters(self.node.args)},
+            "changed": names_written(nodes),
+            "touches": touched(nodes),
+            "calls": [node for node in nodes if type(node) is ast.Call],
+            "lends": frozenset(getattr(n, "attr", "") for n in handed_of_self(nodes)),
+        }
+        vars(self).update(told | vars(self))
+        self.nests = self.nests and not _NESTING.isdisjoint(map(type, nodes[1:]))
+        return self
 
     def has_decorator(self, *names: str) -> bool:
         """Whether one of `names` (last component) decorates it."""
@@ -312,10 +310,6 @@ class FunctionInfo:
     @cached_property
     def _decorators(self) -> frozenset[str]:
         return frozenset(map(called_name, getattr(self.node, "decorator_list", ())))
-
-
-def _calls_among(nodes: Iterable[ast.AST]) -> list[ast.Call]:
-    return [node for node in nodes if isinstance(node, ast.Call)]
 
 
 def records_gradient(context: ast.expr) -> bool | None:
@@ -346,7 +340,6 @@ class ClassInfo:
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     setters: dict[str, FunctionInfo] = field(default_factory=dict)  # of properties
     fields: dict[str, ast.expr | None] = field(default_factory=dict)
-    touched: dict[str, Touched] = field(default_factory=dict)  # by method, see `touches`
 
     @property
     def name(self) -> str:
@@ -412,10 +405,7 @@ class ClassInfo:
 
     def touches(self, method: str) -> Touched:
         """What a method does to `self`."""
-        known = self.touched.get(method)
-        if known is None:
-            known = self.touched[method] = touched(descendants(self.methods[method].node))
-        return known
+        return self.methods[method].touches
 
 
 @dataclass(eq=False)

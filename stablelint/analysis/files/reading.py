@@ -78,7 +78,7 @@ def attributes_behind(names: frozenset[str], node: FunctionNode) -> frozenset[st
 
 def sources_of(node: ast.expr) -> Iterator[str]:
     """The names of what an expression may be, or be a view of: of arithmetic none."""
-    if isinstance(node, ast.Name):
+    if type(node) is ast.Name:
         yield node.id
     elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
         yield from sources_of(node.value)
@@ -185,21 +185,22 @@ def names_handed_out(node: FunctionNode) -> frozenset[str]:
     return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
 
 
-def handed_of_self(nodes: Iterable[ast.AST]) -> list[ast.Name | ast.Attribute]:
+def handed_of_self(nodes: Iterable[Any]) -> list[ast.Name | ast.Attribute]:
     """Where a method hands its object, or an attribute of it, to others that can change the object by it."""
     kept: set[int] = set()
     lent: list[ast.Name | ast.Attribute] = []
     for node in nodes:
-        if isinstance(node, ast.Name):
+        kind = type(node)
+        if kind is ast.Name:
             lent += [node] if node.id == "self" else []
-        elif isinstance(node, ast.Attribute):
+        elif kind is ast.Attribute:
             lent += [node] if is_of_self(node) else []
             kept |= {id(node.value)} if node.attr != "__dict__" else set()
-        elif isinstance(node, ast.Call):
+        elif kind is ast.Call:
             kept.add(id(node.func))
-            if isinstance(node.func, ast.Name) and node.func.id in _READING:
+            if type(node.func) is ast.Name and node.func.id in _READING:
                 kept.update(map(id, node.args))
-        elif isinstance(node, ast.Return):
+        elif kind is ast.Return:
             kept.add(id(node.value))
     return [one for one in lent if id(one) not in kept]
 

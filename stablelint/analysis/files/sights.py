@@ -68,8 +68,18 @@ class Sights:
 
     def calls(self, *names: str) -> list[ast.Call]:
         """The calls of what has one of the names; all for no name."""
-        wanted = names or dict.fromkeys(name for seen, _, _ in self.parts for name in seen.calls)
-        return [call for name in wanted for seen, _, _ in self.parts for call in seen.calls.get(name, ())]
+        if not names:
+            return [call for calls in self._calls.values() for call in calls]
+        return [call for name in names for call in self._calls.get(name, ())]
+
+    @cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        """The calls of what has each name."""
+        found: dict[str, list[ast.Call]] = {}
+        for seen, _, _ in self.parts:
+            for name, calls in seen.calls.items():
+                found.setdefault(name, []).extend(calls)
+        return found
 
     @cached_property
     def classes(self) -> list[ast.ClassDef]:
