@@ -44,8 +44,11 @@ def default_jobs() -> int:
 
 def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
     """Each file with the task's result or a Problem, in the order in which they are finished."""
+    big_first = sorted(
+        files, key=lambda file: (-file.size, file.path)
+    )  # so that none is left to run alone at the end
     with Workers(setup, jobs) as workers:
-        yield from workers.run(files)
+        yield from workers.run(big_first)
 
 
 class Workers:
@@ -70,7 +73,7 @@ class Workers:
     def run(
         self, files: Sequence[Candidate], more: Callable[[], Any] | None = None
     ) -> Iterator[tuple[Candidate, Any]]:
-        """Each file with the task's result or a Problem, in the order in which they are finished.
+        """Each file with the task's result or a Problem, in the order in which they are finished; begun in the order given.
 
         With `more`, the task also takes what that yields when the turn of the file comes.
         """
@@ -174,12 +177,11 @@ def failure(error: Exception, path: str) -> Problem:
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
-    """Big files first, so that none is left to run alone at the end."""
-    ordered = sorted(files, key=lambda file: (-file.size, file.path))
+    """The files in a row of chunks of about the same size."""
     limit = sum(file.size for file in files) // (jobs * _CHUNKS_PER_JOB) + 1
     chunks: list[list[str]] = []
     room = 0
-    for file in ordered:
+    for file in files:
         if room <= 0:
             chunks.append([])
             room = limit
