@@ -33,7 +33,7 @@ def _reached(root: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> 
                 if value is not None:
                     append(value)
             elif type(node) in GAPPY:
-                extend(item for item in value if item is not None)
+                extend(filter(None, value))
             else:
                 extend(value)
     return found
@@ -52,7 +52,7 @@ def _below(node: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> li
             if value is not None:
                 found.append(value)
         elif type(node) in GAPPY:
-            found.extend(item for item in value if item is not None)
+            found.extend(filter(None, value))
         else:
             found.extend(value)
     return found

@@ -37,10 +37,8 @@ def least_count(classes: Sequence[ClassInfo], attr: str) -> Number | None:
 
     What a body that was not kept assigns is not known.
     """
-    dropped = (m for info in classes for m in info.methods.values() if m.outline.dropped)
-    return (
-        None if any(attr in m.touches.assigned for m in dropped) else _least(classes, (ast.Attribute, attr))
-    )
+    unseen = any(attr in info.assigned_unseen for info in classes)
+    return None if unseen else _least(classes, (ast.Attribute, attr))
 
 
 def least_entry(classes: Iterable[ClassInfo], key: str) -> Number | None:

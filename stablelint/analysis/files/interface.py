@@ -32,7 +32,7 @@ class Interface:
         """`lines` are those of the file, empty where nobody follows them."""
         self._module = module
         self._text = "\n".join(lines)  # a list of lines takes three times the memory
-        self._starts = array("l", accumulate((len(line) + 1 for line in lines), initial=0))
+        self._lengths = array("l", accumulate(map(len, lines), initial=0))  # of what stands before each line
         self._seen: dict[str, tuple[str, frozenset[str]]] = {}
         self._digests: dict[frozenset[str], str] = {}
         self._defined = {*module.functions, *module.classes, *module.imports, *module.assignments}
@@ -80,8 +80,9 @@ class Interface:
         yield f"{module.imports.get(name, '')} {name in module.several}"
         for node in (*known, *module.assignments.get(name, ())):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-            last = min(node.end_lineno or node.lineno, len(self._starts) - 1)
-            yield self._text[self._starts[first - 1] : self._starts[last] - 1]
+            last = min(node.end_lineno or node.lineno, len(self._lengths) - 1)
+            # A line ends with a mark that is not counted.
+            yield self._text[self._lengths[first - 1] + first - 1 : self._lengths[last] + last - 1]
         methods = info.methods.values() if info is not None else ()
         yield from (_summary(one) for one in (function, *methods) if one is not None and one.outline.dropped)
 

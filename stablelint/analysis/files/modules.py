@@ -353,6 +353,12 @@ class ClassInfo:
         return frozenset().union(*(self.touches(name).assigned for name in later))
 
     @cached_property
+    def assigned_unseen(self) -> frozenset[str]:
+        """Attributes that methods assign whose bodies were not kept."""
+        dropped = (method for method in self.methods.values() if method.outline.dropped)
+        return frozenset().union(*(method.touches.assigned for method in dropped))
+
+    @cached_property
     def lent(self) -> frozenset[str]:
         """The methods that its text hands to others, who may call them at any time; "" where it hands them an object."""
         out = frozenset().union(*(method.lends for method in self.methods.values()))

@@ -42,13 +42,14 @@ def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
     """`names`, and the names of what they may stand for, or be views of: `w = z.view(-1)`, `for row in z`."""
     if not names or isinstance(node, ast.Lambda):
         return names
-    sources: dict[str, set[str]] = {}
+    assigned: dict[str, list[ast.expr]] = {}
     for bound, given in _bindings(node):
         for name in bound:
-            sources.setdefault(name, set()).update(sources_of(given))
+            assigned.setdefault(name, []).append(given)
     found, new = set(names), set(names)
     while new:
-        new = set().union(*(sources.get(name, ()) for name in new)) - found
+        values = (value for name in new for value in assigned.get(name, ()))
+        new = {name for value in values for name in sources_of(value)} - found
         found |= new
     return frozenset(found)
 

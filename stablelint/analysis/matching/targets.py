@@ -16,7 +16,7 @@ from stablelint.diagnostic import INTEGERS, UPCAST, Binding
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_below
 
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
 _SEVERAL = having("several")
@@ -46,9 +46,7 @@ def target_of(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | Non
 
 def _is_returned(node: ast.AST, tree: ast.AST) -> bool:
     """Whether an expression is all that a statement returns, and a call that the rewrite could reduce to its operand."""
-    return isinstance(node, ast.Call) and any(
-        isinstance(one, ast.Return) and one.value is node for one in descendants(tree)
-    )
+    return isinstance(node, ast.Call) and any(one.value is node for one in nodes_below(tree, ast.Return))
 
 
 def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:

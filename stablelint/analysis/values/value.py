@@ -212,6 +212,7 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
         self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
+        self.lengths: set[int] = set()  # keys of what `len` gives
         self.optional: set[int] = set()  # keys of what is None on some path
         self.written: dict[int, int] = {}  # of what was written into, and the youngest key at that time
         self._constants: dict[

@@ -40,7 +40,9 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim
 
 def length_key(thing: Value, frame: Frame) -> int:
     """The key of `len(thing)`."""
-    return frame.graph.part("length", thing.key, "")
+    key = frame.graph.part("length", thing.key, "")
+    frame.graph.lengths.add(key)
+    return key
 
 
 def counted(value: Value) -> None:

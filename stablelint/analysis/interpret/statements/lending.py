@@ -56,8 +56,8 @@ def shortened(container: Value, frame: Frame) -> None:
     """Forgets what was tested of a container that is not known, and the lengths of all others: each may be the same."""
     disowned(container, "", frame)
     frame.state.nonempty = frozenset()
-    for whole in frame.graph.parts:
-        frame.state.forget(frame.graph.key("length", whole, ""))
+    for key in frame.graph.lengths:
+        frame.state.forget(key)
 
 
 def is_tested(key: int, frame: Frame) -> bool:

@@ -209,7 +209,7 @@ def _is_told(held: Value | None, before: State) -> bool:
 
 def _assigned_names(body: list[ast.stmt]) -> set[str]:
     nodes = (n for s in body for n in descendants(s))
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in nodes if type(n) is ast.Name and type(n.ctx) is ast.Store}
 
 
 def _widened(before: State, after: State, frame: Frame) -> State:
