@@ -9,6 +9,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     operands = [one for one in call.values if isinstance(one, torch.Tensor)]
     found = repairs(
         call,
-        lambda place: named(scene, call, place).owner,
+        cache(lambda place: named(scene, call, place).owner),
         follows,
         lambda before, after: speaks_against(scene.frames, before, after, operands),
     )

@@ -96,7 +96,12 @@ def again(
 ) -> Pass | None:
     """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
     found = outermost(scene)
-    return repeated(*found, others, instead) if found is not None else None
+    if found is None or others or instead:
+        return repeated(*found, others, instead) if found is not None else None
+    if "pass" not in scene.known:
+        scene.known["pass"] = repeated(*found)
+    made: Pass | None = scene.known["pass"]
+    return made
 
 
 def fails_again(scene: Scene) -> bool:

@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import nn
@@ -29,6 +30,7 @@ class Scene:
     trail: Trail
     frames: list[Frame] = field(init=False)  # outermost first
     origins: Origins = field(init=False)
+    known: dict[str, Any] = field(default_factory=dict)  # what was computed of it, once
 
     def __post_init__(self) -> None:
         self.frames = list(frames_of(self.error.__traceback__))

@@ -126,6 +126,13 @@ class Call:
 
 def failing(scene: Scene) -> Call | None:
     """The call that fails again where it is made anew; None where that cannot be done."""
+    if "call" not in scene.known:
+        scene.known["call"] = _failing(scene)
+    found: Call | None = scene.known["call"]
+    return found
+
+
+def _failing(scene: Scene) -> Call | None:
     call = called(scene)
     if call is None:
         return None

@@ -22,7 +22,7 @@ from stablelint.runtime.tensors.measure import tensors_in
 
 _SETTINGS = {"output_padding": (0, 1), "padding": range(8), "stride": (1, 2)}
 _FACTORS = (2, 3, 4)
-_SECONDS = 5.0  # after which no further pass is begun
+_SECONDS = 3.0  # after which no further pass is begun
 _Called = tuple[nn.Module, Any, dict[str, Any]]
 
 

@@ -23,7 +23,7 @@ from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
-_SECONDS = 5.0  # after which no further pass is begun
+_SECONDS = 3.0  # after which no further pass is begun
 _TOLD = 2
 _FAR = 8  # from the number that was given, and up to its double
 

@@ -23,7 +23,7 @@ from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_te
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_TRIED = 600
-_SECONDS = 5.0
+_SECONDS = 3.0
 _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
 

@@ -22,7 +22,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_LAYERS = 6
-_SECONDS = 5.0  # after which no further pass is begun
+_SECONDS = 3.0  # after which no further pass is begun
 _PARTS = (2, 3, 4)  # into which the output of a layer is cut
 _NEAREST = 3  # layers before a view
 
