@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import torch
 
@@ -86,3 +87,16 @@ class Explanation:
         }
         message = str(error)[:_LONGEST_MESSAGE]
         return {**described, **place_json(self.location), "error": type(error).__name__, "message": message}
+
+
+class Advice(NamedTuple):
+    """What to do, why, and places that it speaks of."""
+
+    texts: tuple[str, ...]
+    because: tuple[str, ...] = ()
+    places: tuple[tuple[str, Location], ...] = ()
+
+    def onto(self, found: Explanation) -> Explanation:
+        """An explanation with this advice."""
+        because, other = (*found.because, *self.because), (*found.other, *self.places)
+        return replace(found, advice=self.texts, because=because, other=other)

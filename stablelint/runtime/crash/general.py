@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.described import described
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.frame import Frame
@@ -99,19 +99,6 @@ def _is_given(repair: Repair, node: ast.AST | None, user: Frame) -> bool:
     return not asked or any(str(one) == before for one in given)
 
 
-class Advice(NamedTuple):
-    """What to do, why, and places that it speaks of."""
-
-    texts: tuple[str, ...]
-    because: tuple[str, ...] = ()
-    places: tuple[tuple[str, Location], ...] = ()
-
-    def onto(self, found: Explanation) -> Explanation:
-        """An explanation with this advice."""
-        because, other = (*found.because, *self.because), (*found.other, *self.places)
-        return replace(found, advice=self.texts, because=because, other=other)
-
-
 def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
@@ -127,7 +114,7 @@ def advised(scene: Scene) -> Advice:
         return Advice(outer)
     if (not found or found[0].kind == "setting") and (sizes := fitting(scene)) is not None:
         others = (one.told for one in found if one.kind != "setting")
-        return Advice((sizes.advice, *others), sizes.because, sizes.places)
+        return sizes._replace(texts=(*sizes.texts, *others))
     if not found or found[0].resized is not None:
         if outer := tuple(turned(scene)) or _otherwise(scene, with_others):
             return Advice(outer)
@@ -139,9 +126,8 @@ def advised(scene: Scene) -> Advice:
         if found:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
-    if not texts and (anew := rebuilt(scene))[0]:
-        return Advice(tuple(anew[0]), (), tuple(anew[1]))
-    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+    anew = rebuilt(scene) if not texts else None
+    return anew or Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
 
 
 def _sums(scene: Scene) -> bool:

@@ -11,7 +11,7 @@ from itertools import combinations, islice
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.paddings import with_room
@@ -135,13 +135,12 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
+    found = _explained(scene, summary)
     if (sizes := fitting(scene)) is not None:
-        return replace(_explained(scene, summary, sizes.advice), other=sizes.places)
-    if flat := _flattened(scene, given, wanted):
-        return _explained(scene, summary, flat)
-    made, places = rebuilt(scene)
-    advice = made or list(islice(renumbered(scene), 2))
-    return replace(_explained(scene, summary, *advice), other=tuple(places))
+        return replace(found, advice=sizes.texts, other=sizes.places)
+    flat = _flattened(scene, given, wanted)
+    made = Advice((flat,)) if flat else rebuilt(scene) or Advice(tuple(islice(renumbered(scene), 2)))
+    return made.onto(found)
 
 
 def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:

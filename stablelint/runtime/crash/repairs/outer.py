@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced, without_hooks
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.layers import again, outermost
+from stablelint.runtime.crash.layers import again, fails_again
 from stablelint.runtime.crash.pure import only_computes
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.scene import Scene
@@ -159,19 +160,18 @@ def _whole(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]
 
 
 def through_unused(scene: Scene, call: Call) -> Iterator[str]:
-    """An operand through a layer that the model holds and that was not called, with which the call passes."""
-    made, user, whole = again(scene), scene.user, (outermost(scene) or (nn.Identity(),))[0]
+    """An operand through a layer that the model holds and none of its methods asks for, with which the call passes."""
+    user = scene.user
     owner = user.frame.f_locals.get("self") if user is not None else None
-    if made is None or made.error is None or not isinstance(owner, nn.Module):
+    if not isinstance(owner, nn.Module) or not fails_again(scene):
         return
-    seen = [path for path, _, _ in made.called]
+    methods = (
+        one for kind in type(owner).__mro__ for one in vars(kind).values() if isinstance(one, FunctionType)
+    )
+    asked = {name for one in methods if one.__name__ != "__init__" for name in one.__code__.co_names}
     for name, layer in owner.named_children():
-        path = next((path for path, one in whole.named_modules() if one is layer), name)
-        if any(one == path or one.startswith(f"{path}.") for one in seen) or not any(
-            True for _ in layer.parameters()
-        ):
-            continue
-        for place, value in enumerate(call.values):
+        held = name not in asked and any(True for _ in layer.parameters())
+        for place, value in enumerate(call.values) if held else ():
             text = call.texts.get(id(value), "")
             given = _result(layer, [value]) if isinstance(value, torch.Tensor) and text else _FAILED
             if isinstance(given, torch.Tensor) and _passes(call.given(place, given)):

@@ -15,20 +15,20 @@ from torch import nn
 
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced
+from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.layers import again, ends_well, fails_again, outermost
 from stablelint.runtime.crash.provenance.scopes import makes
 from stablelint.runtime.crash.pure import only_builds
 from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.location import Location
 
 _SECONDS = 3.0  # after which no further pass is begun
 _TOLD = 2
 _FAR = 8  # from the number that was given, and up to its double
 
 
-def rebuilt(scene: Scene) -> tuple[list[str], list[tuple[str, Location]]]:
+def rebuilt(scene: Scene) -> Advice | None:
     """The calls of the constructor that pass, the nearest first, of the innermost module for which there are some."""
     whole, until = outermost(scene) if fails_again(scene) else None, monotonic() + _SECONDS
     paths = {id(one): path for path, one in whole[0].named_modules()} if whole is not None else {}
@@ -41,8 +41,8 @@ def rebuilt(scene: Scene) -> tuple[list[str], list[tuple[str, Location]]]:
         given = _given(call, scope.names, type(owner))
         found = list(islice(_passing(scene, owner, paths[id(owner)], given, until), _TOLD))
         if found:
-            return found, [(f"{type(owner).__name__} is made here", scope.at(call))]
-    return [], []
+            return Advice(tuple(found), (), ((f"{type(owner).__name__} is made here", scope.at(call)),))
+    return None
 
 
 def _given(call: ast.Call, names: dict[str, Any], kind: type) -> dict[str, Any]:

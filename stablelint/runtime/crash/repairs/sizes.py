@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.layers import Instead, Pass, again, ends_well, outermost
 from stablelint.runtime.crash.repairs.failing import failing
 from stablelint.runtime.crash.repairs.layers import is_optional, remade, sizes_of
@@ -50,16 +51,7 @@ class Resized:
         return self.path or type(self.layer).__name__
 
 
-@dataclass(frozen=True, slots=True)
-class Fitting:
-    """What is to be changed, why, and where the sizes come from."""
-
-    advice: str
-    because: tuple[str, ...]
-    places: tuple[tuple[str, Location], ...]
-
-
-def fitting(scene: Scene) -> Fitting | None:
+def fitting(scene: Scene) -> Advice | None:
     """The sizes with which the pass goes on; None where the layer that failed is not one of another size."""
     first = again(scene)
     if first is None or first.error is None or not first.called:
@@ -74,7 +66,7 @@ def fitting(scene: Scene) -> Fitting | None:
     told = " and ".join(one.told for one in changes)
     advice = f"{told} {'pass' if len(changes) > 1 else 'passes'}"
     because = tuple(_because(first, fitted, changes[0])) if fitted is not None else ()
-    return Fitting(advice, because, tuple(_places(scene, changes)))
+    return Advice((advice,), because, tuple(_places(scene, changes)))
 
 
 def _fitted(made: Pass) -> Iterator[Resized]:
