@@ -23,6 +23,7 @@ from stablelint.syntax.writes import HOOKS, is_in_place, is_of_self, written_att
 IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
+_LAYERS = ("Linear", "Conv", "Embedding", "LSTM", "GRU")
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
@@ -297,12 +298,16 @@ def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:
 
 
 def _is_sized(node: ast.expr) -> bool:
-    """Whether one of the first two arguments of a class is written as a whole number, as sizes of layers are."""
+    """Whether one of the first two arguments of a class is a whole number, or a name, as sizes of layers are."""
     if type(node) is not ast.Call or not last_name(node.func)[:1].isupper():
         return False
     first = (*node.args[:2], *(keyword.value for keyword in node.keywords[:2]))
+    named = last_name(node.func).startswith(_LAYERS)
     return any(
-        type(value) is ast.Constant and type(value.value) is int and value.value > 1 for value in first
+        type(value) is ast.Name
+        if named and type(value) is not ast.Constant
+        else type(value) is ast.Constant and type(value.value) is int and value.value > 1
+        for value in first
     )
 
 

@@ -132,7 +132,10 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     for call in module.sights.calls():
         by_place = call.args if called(call)[:1].isupper() and called(call) != "Compose" else []
         for given in (one for one in (argument(call, "transform"), *by_place) if one is not None):
-            made = bound_anywhere(spelled(given), module.source.tree) or [given]
+            last = bound_to(spelled(given), call, module.source.tree)
+            made = (
+                [last] if last is not None else bound_anywhere(spelled(given), module.source.tree) or [given]
+            )
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()
     # What is called so, and the names that are bound to one.

@@ -67,6 +67,8 @@ class Shapes:
         if value.op in _ELEMENTWISE:
             tensors = [v for n, v in value.operands.items() if n not in ("layer", "dtype", "dim")]
             return broadcast([self.of(v) for v in tensors if v.kind in NUMERIC])
+        if value.op == "cat":
+            return self._joined(value)
         if value.op == "phi":
             paths = [self.of(v) for v in value.operands.values()]
             return paths[0] if paths and paths.count(paths[0]) == len(paths) else UNKNOWN
@@ -78,6 +80,13 @@ class Shapes:
             return _written(value, 0)
         rearranged = _OTHERS.get(value.op)
         return rearranged(value, given) if rearranged is not None else UNKNOWN
+
+    def _joined(self, value: Value) -> Shape:
+        """`torch.cat([a, b], dim=-1)`: as many features as they have together."""
+        sizes = [self.of(v).at(-1) for v in value.operands.values()]
+        known = [n for n in sizes if n is not None]
+        is_last = "tensor0" in value.operands and _number(value.data) == -1
+        return Shape((sum(known),)) if is_last and len(known) == len(sizes) else UNKNOWN
 
 
 def through(layer: Layer, given: Shape) -> Shape:
@@ -128,8 +137,10 @@ def _unpacked(value: Value, _given: Shape) -> Shape:
 
 
 def _size(layer: Layer, *names: str) -> Dim:
+    """A size that a layer is made with, be it by a default of the function that makes it."""
     found = next((layer.arguments[name] for name in names if name in layer.arguments), None)
-    return _number(found)
+    known = found.default() if found is not None else None
+    return known if type(known) is int else None
 
 
 def _number(value: Value | None) -> Dim:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.matching.sites import text_at
+from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (
     Kind,
     Observed,
@@ -15,6 +16,7 @@ from stablelint.matchers.common import (
     Sites,
     Value,
     computed,
+    made_from,
     make_site,
     observed,
     observes,
@@ -63,7 +65,14 @@ def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
                 continue
             seen.add(id(layer.node))
             anchor = layer.node if layer.module is review.module else applied.node
-            yield make_site(review, rule, (applied, frame), message=message, anchor=anchor)
+            shown = not _rests_on_defaults(applied)
+            yield make_site(review, rule, (applied, frame), message=message, anchor=anchor, shown=shown)
+
+
+def _rests_on_defaults(value: Value) -> bool:
+    """Whether a default of a parameter, which callers may override, is among what a value is made of."""
+    links = value.data.chain or () if value.op == "layer" else ()
+    return any(v.assumed for v in made_from([value, *links]))
 
 
 def _in_chain(sequence: Value) -> Iterator[tuple[Value, Shape]]:
@@ -115,7 +124,8 @@ def broadcast_loss(review: Review, rule: Rule) -> Sites:
             or (_is_narrowed(one) and second.at(-1) == 1)
             or (_is_narrowed(other) and first.at(-1) == 1)
         ):
-            yield make_site(review, rule, pair, {"a": one, "b": other}, shown=crossed)
+            shown = crossed and not _rests_on_defaults(value)
+            yield make_site(review, rule, pair, {"a": one, "b": other}, shown=shown)
 
 
 def _is_narrowed(value: Value) -> bool:
@@ -145,6 +155,7 @@ def _may_permute(seen: Glance) -> bool:
 
 
 _LENGTHENED = frozenset({"pad", "cat"})
+_COUNTED = having("grid")
 
 
 @observes("view size|shape", where=_may_permute)
@@ -152,7 +163,8 @@ _LENGTHENED = frozenset({"pad", "cat"})
 def view_for_transpose(review: Review, rule: Rule) -> Sites:
     """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order; `x.view(batch, heads, steps, -1)`.
 
-    A tensor that was padded before is skewed so, row by row (Shaw et al., 2018; Dai et al., 2019).
+    A tensor that was padded before is skewed so, row by row (Shaw et al., 2018; Dai et al., 2019). One that counts shows
+    what a view does.
     """
     shapes = Shapes()
     for pair in observed(review, "view"):
@@ -160,7 +172,7 @@ def view_for_transpose(review: Review, rule: Rule) -> Sites:
         sizes = [v for name, v in value.operands.items() if name != "input"]
         if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
             sizes = list(sizes[0].data)
-        if tensor is None or len(sizes) < 2 or tensor.op in _LENGTHENED:
+        if tensor is None or len(sizes) < 2 or tensor.op in _LENGTHENED or stripped(tensor).op in _COUNTED:
             continue
         if (places := _places_of_numbers(sizes, shapes.of(tensor))) is not None:
             yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))

@@ -361,8 +361,8 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Non
 def _class(node: ast.ClassDef, frame: Frame) -> None:
     if frame.reporting:
         _class_body(node, frame)
-    if frame.function is None and node.name in frame.module.classes:
-        return
+    if frame.function is None and node.name in frame.module.classes and node.name not in frame.module.several:
+        return  # a module-level class: found by its name, wherever it stands
     frame.state.names[node.name] = class_value(class_of(node, frame.module), frame)
 
 
