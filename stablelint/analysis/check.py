@@ -13,7 +13,14 @@ from types import MappingProxyType
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
-from stablelint.analysis.files.passing import CALLED, asking, critical_of, passes_of, target_of
+from stablelint.analysis.files.passing import (
+    CALLED,
+    asking,
+    critical_of,
+    of_some_object,
+    passes_of,
+    target_of,
+)
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.files.reading import names_handed_out
 from stablelint.analysis.findings import diagnose, finish, of_one_change, taker
@@ -305,8 +312,10 @@ class _Analysis:
         return known and not self._is_called_elsewhere(root.function)
 
     def _is_called_elsewhere(self, function: FunctionInfo) -> bool:
-        """Whether another file calls a private function."""
-        return bool(self._project.passed_to(target_of(function), CALLED))
+        """Whether another file calls a private function, or a method of that name of some object."""
+        passed, own = self._project.passed_to, str(self._module.path)
+        by_name = passed(of_some_object(function.name), CALLED) if function.owner is not None else ()
+        return bool(passed(target_of(function), CALLED)) or any(one.path != own for one in by_name)
 
     def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
         review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)

@@ -316,8 +316,8 @@ def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -
     top = origin(function, imports).partition(".")[0]
     if name == "__init__" or name == "partial":
         return True
-    if name[:1] == "_" and is_of_self(function):
-        return True
+    if name[:1] == "_" and type(function) is ast.Attribute:
+        return top not in FOREIGN
     return top not in FOREIGN if top else name[:1].isupper() and type(function) is ast.Name
 
 

@@ -378,3 +378,25 @@ def test_a_method_of_a_subclass_in_another_file_takes_the_bound_away(decorator: 
     )
     [found] = of_losses(run(project))
     assert "`least=0.0` is passed" in [step.text for step in found.derivation]
+
+
+FLAT = "import torch\n\nclass Base:\n    def _scaled(self, x, n):\n        return x / n\n\n"
+FLAT += "    def denominator(self, x):\n        return x.abs() + 1\n\n"
+FLAT += "    def forward(self, x):\n        return self._scaled(x, 2.0) / self.denominator(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "proofs"),
+    [
+        ("", 2),
+        ("from base import Base\n\nclass Sub(Base):\n    def other(self, x):\n        return x\n", 2),
+        ("from base import Base\n\nclass Sub(Base):\n    def denominator(self, x):\n        return x\n", 1),
+        ("from base import Base\n\nBase()._scaled(torch.ones(3), 0.0)\n", 1),
+    ],
+)
+def test_files_beside_each_other_need_no_package_to_override_and_call(
+    other: str, proofs: int, tmp_path: Path
+) -> None:
+    (tmp_path / "base.py").write_text(FLAT)
+    (tmp_path / "sub.py").write_text(f"import torch\n{other}")
+    assert len([d for d in run(tmp_path, use_cache=False).discharged if not d.assumes]) == proofs

@@ -23,7 +23,8 @@ from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import is_of_self
 
 CALLED = "()"
-"""What is passed to a private function that another file calls, whatever its arguments."""
+"""What is passed to a private function that another file calls, whatever its arguments, and, behind its name, to a method
+that a class of another file overrides."""
 
 CRITICAL = "/"
 """Before the name of a parameter: where the arguments lie that other files pass for it, which is critical in a function."""
@@ -42,6 +43,11 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
         return f"{thing[0].path}:{thing[1]}"
     owner = f"{thing.owner.name}." if isinstance(thing, FunctionInfo) and thing.owner is not None else ""
     return f"{thing.module.path}:{owner}{thing.name}"
+
+
+def of_some_object(method: str) -> str:
+    """How a method is known to files that call it on an object of which they do not tell the class."""
+    return f":{method}"
 
 
 def asking(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
@@ -86,6 +92,8 @@ def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator
     texts = {arg: text for arg in given if (text := _telling(arg, site, module, _DEPTH))}
     private = called_name(site.call).startswith("_")
     callee, skipped = _callee(site, module, project) if texts or private else (None, 0)
+    if private and callee is None and isinstance(site.call.func, ast.Attribute):  # of some object
+        yield (of_some_object(called_name(site.call)), CALLED), site.call.lineno, ""
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
     if isinstance(function, FunctionInfo):
         if function.name.startswith("_") and function.module is not module:
@@ -166,7 +174,7 @@ def _tables(function: FunctionInfo) -> set[str]:
 
 
 def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    """The numbers that a class gives to attributes or returns, as classes of other files that it inherits from see them."""
+    """What a class has otherwise than those of other files that it inherits from: methods, numbers of attributes."""
     given = [*info.fields.items()]
     for name, method in info.methods.items() if info.node.bases else ():
         for statement in statements_of(getattr(method.node, "body", [])):
@@ -175,10 +183,13 @@ def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int,
             elif isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
                 given.append((last_name(statement.targets[0]), statement.value))
     numbers = [(name, value) for name, value in given if value is not None and is_number(value)]
-    above = [base for base in _bases(info, project) if base.module is not info.module] if numbers else []
-    for name, value in numbers:
-        for base in above:
+    for base in _bases(info, project):
+        if base.module is info.module:
+            continue
+        for name, value in numbers:
             yield (target_of(base), name), value.lineno, ast.unparse(value)
+        for name in info.methods.keys() & base.methods.keys():
+            yield (target_of(base), name + CALLED), info.methods[name].node.lineno, ""
 
 
 def _telling(node: ast.expr | None, site: CallSite, module: ModuleInfo, depth: int) -> str:

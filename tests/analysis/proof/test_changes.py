@@ -466,6 +466,14 @@ def test_what_the_file_sets_otherwise_is_not_proved(line: str, operand: str) -> 
     assert "discharged" not in found
 
 
+def test_a_method_that_a_subclass_overrides_may_change_the_object() -> None:
+    code = (
+        "class A:\n    def f(self, x):\n        self.n = 1\n        self.hook()\n        return x / self.n\n"
+        "    def hook(self):\n        pass\n\nclass B(A):\n    def hook(self):\n        self.n = 0\n"
+    )
+    assert statuses(code) == {"unguarded"}
+
+
 CUT = {
     "an attribute is deleted": "def f(x, o):\n    o.n = 1\n    del o.n\n    return x / o.n",
     "a mapping of attributes is taken": 'def f(x, o):\n    o.n = 1\n    vars(o)["n"] = 0\n    return x / o.n',

@@ -11,6 +11,7 @@ from math import inf
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.counters import least_count
 from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo
+from stablelint.analysis.files.passing import CALLED, target_of
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
@@ -358,7 +359,7 @@ def of_any_class(
     others = [ask(self_of(below, frame)) for below in overriding(info, method.name, frame)]
     if others:
         return join(frame.graph, [result, *others])
-    if info.module.is_script:
+    if info.module.is_script and not frame.session.project.passed_to(target_of(info), method.name + CALLED):
         return result
     key, said = frame.graph.key("method", result.key), f"{info.name}.{method.name}"
     beyond = numbers_passed_elsewhere(info, method.name, frame)

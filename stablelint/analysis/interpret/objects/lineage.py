@@ -83,8 +83,9 @@ def is_tuple(info: ClassInfo) -> bool:
 
 
 def definitions(info: ClassInfo, name: str, frame: Frame) -> Iterator[FunctionInfo]:
-    """The method of that name, and those that it overrides and may call."""
-    return (c.methods[name] for c in ancestors(info, frame) if name in c.methods)
+    """The method of that name, those that it overrides and may call, and those of the file that override it."""
+    below = (c for c in info.subclasses if info in ancestors(c, frame))
+    return (c.methods[name] for c in (*ancestors(info, frame), *below) if name in c.methods)
 
 
 def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
