@@ -153,6 +153,7 @@ NOT_ASSUMED = {
     ),
     "two margins": "def f(x, a, b):\n    return torch.log(x.clamp(a, 1 - b))",
     "a margin added": "def f(x, eps):\n    m = 1.0 + eps\n    return x.clamp(-m, m).atanh()",
+    "margins that cross": "def f(x, n):\n    return torch.log(x.clamp(n, -n))",
     "a product of too many factors": (
         "def f(x, n=100000, low=1e-4, high=0.02):\n"
         "    return x / torch.cumprod(1 - torch.linspace(low, high, n), 0)"

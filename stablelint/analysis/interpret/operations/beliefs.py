@@ -69,6 +69,8 @@ def _within_margin(value: Value, low: Value, high: Value) -> Belief | None:
     margin, beside = _margin(low), _margin(high)
     if margin is None or beside is None or margin[1].key != beside[1].key or not margin[2] > 0 > beside[2]:
         return None
+    if margin[0] >= beside[0]:
+        return None
     interval = Interval(margin[0], beside[0], lo_open=True, hi_open=True)
     return _assumed(interval, value, f"{margin[1].name or 'the margin'} is positive")
 
