@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from stablelint.analysis.files.reading import FunctionNode, sources_of, with_sources
+from stablelint.analysis.files.reading import Binding, FunctionNode, sources_of, with_sources
 from stablelint.syntax.aliases import origin
 from stablelint.syntax.names import last_name
 from stablelint.syntax.sieve import FOREIGN
@@ -28,6 +28,10 @@ class Writer(Protocol):
     @property
     def changed(self) -> frozenset[str]:
         """The names of what its own text changes."""
+
+    @property
+    def bindings(self) -> list[Binding]:
+        """What its text binds to what."""
 
     @property
     def handed(self) -> list[Handed]:
@@ -67,7 +71,7 @@ def settle(function: Writer) -> None:
                 reached.append(callee)
     pending = [one for one in reached if not one.is_settled]
     written = {id(one.node): one.writes for one in reached if one.is_settled}
-    written |= {id(one.node): with_sources(one.changed | one.lent, one.node) for one in pending}
+    written |= {id(one.node): with_sources(one.changed | one.lent, one.bindings) for one in pending}
     open_ended = pending
     while open_ended:
         open_ended = [one for one in pending if _grows(one, written)]
@@ -86,7 +90,7 @@ def _grows(function: Writer, written: dict[int, frozenset[str]]) -> bool:
     known = written[id(function.node)]
     given = (a for call, callee in function.handed for a in _taken(call, callee, written[id(callee.node)]))
     names = frozenset(name for argument in given for name in sources_of(argument))
-    written[id(function.node)] = known | with_sources(names - known, function.node)
+    written[id(function.node)] = known | with_sources(names - known, function.bindings)
     return not names <= known
 
 

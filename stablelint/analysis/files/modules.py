@@ -23,10 +23,12 @@ from stablelint.analysis.files.handing import (
 )
 from stablelint.analysis.files.options import options_by_decorator, options_in, yields_options
 from stablelint.analysis.files.reading import (
+    Binding,
     FunctionNode,
     Outline,
     added_to_search_path,
     attributes_behind,
+    bindings_among,
     bound_again,
     critical_names,
     declared_names,
@@ -144,6 +146,11 @@ class FunctionInfo:
         return self._look().calls
 
     @cached_property
+    def bindings(self) -> list[Binding]:
+        """What its text binds to what."""
+        return self._look().bindings
+
+    @cached_property
     def handed(self) -> list[Handed]:
         """The calls of functions of the file, or with them, see `handed_on`."""
         calls = self.calls  # first: to look for them tells whether anything is nested
@@ -180,7 +187,7 @@ class FunctionInfo:
     @cached_property
     def lent_to_names(self) -> frozenset[str]:
         """The attributes of `self` that it writes into by other names."""
-        return attributes_behind(self.writes, self.node) if "self" in self.writes else frozenset()
+        return attributes_behind(self.writes, self.bindings) if "self" in self.writes else frozenset()
 
     @property
     def is_altering(self) -> bool:
@@ -274,13 +281,14 @@ class FunctionInfo:
         self.touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
         self.changed = frozenset(seen.changed - {""})
         self.calls = [call for calls in seen.calls.values() for call in calls]
+        self.bindings = bindings_among(seen.nodes)
         self.nests = bool(seen.nested)
 
     def outlive(self) -> None:
         """Keeps what its body writes into, and what must be above 0, for when that is dropped."""
         _ = self.critical, self.changed, self.touches, self.lends
         _ = self.writes, self.passes_on, self.receivers, self.yields_options, self.lent_to_names
-        self.part("calls", "handed", "nested")
+        self.part("calls", "bindings", "handed", "nested")
 
     def part(self, *attributes: str) -> None:
         """Lets go of what was found of its body, which holds that, or of others, which may hold it; so do those within."""
@@ -297,6 +305,7 @@ class FunctionInfo:
             "changed": names_written(nodes),
             "touches": touched(nodes),
             "calls": [node for node in nodes if type(node) is ast.Call],
+            "bindings": bindings_among(nodes),
             "lends": frozenset(getattr(n, "attr", "") for n in handed_of_self(nodes)),
         }
         vars(self).update(told | vars(self))

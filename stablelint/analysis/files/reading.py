@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -38,42 +38,44 @@ class Outline:
     checks: bool = False  # it raises where something does not hold, and returns nothing
 
 
-def with_sources(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
+Binding = tuple[Sequence[ast.expr], ast.expr]
+"""What something is bound to, and the value: of a loop, what it is over."""
+
+
+def bindings_among(nodes: Iterable[Any]) -> list[Binding]:
+    """What is bound by assignments, loops, `with`, and within expressions."""
+    binding = ((_BINDING[kind], node) for node in nodes if (kind := type(node)) in _BINDING)
+    return [pair for bound_by, node in binding if (pair := bound_by(node))[1] is not None and pair[0]]
+
+
+_BINDING: Mapping[type[ast.AST], Callable[[Any], Binding]] = {
+    ast.Assign: lambda node: (node.targets, node.value),
+    **dict.fromkeys((ast.AnnAssign, ast.NamedExpr), lambda node: ([node.target], node.value)),
+    **dict.fromkeys((ast.For, ast.comprehension), lambda node: ([node.target], node.iter)),
+    ast.withitem: lambda node: ([node.optional_vars] * (node.optional_vars is not None), node.context_expr),
+}
+
+
+def with_sources(names: frozenset[str], bindings: Iterable[Binding]) -> frozenset[str]:
     """`names`, and the names of what they may stand for, or be views of: `w = z.view(-1)`, `for row in z`."""
-    if not names or isinstance(node, ast.Lambda):
+    if not names:
         return names
-    assigned: dict[str, list[ast.expr]] = {}
-    for bound, given in _bindings(node):
-        for name in bound:
-            assigned.setdefault(name, []).append(given)
+    given: dict[str, list[ast.expr]] = {}
+    for targets, value in bindings:
+        for name in {name for target in targets for name in sources_of(target)}:
+            given.setdefault(name, []).append(value)
     found, new = set(names), set(names)
     while new:
-        values = (value for name in new for value in assigned.get(name, ()))
+        values = (value for name in new for value in given.get(name, ()))
         new = {name for value in values for name in sources_of(value)} - found
         found |= new
     return frozenset(found)
 
 
-def _bindings(node: FunctionNode) -> Iterator[tuple[set[str], ast.expr]]:
-    """What names of a body are bound to: by assignments, loops, `with`, and within expressions."""
-    for one in descendants(node):
-        if isinstance(one, ast.Assign):
-            targets, given = one.targets, one.value
-        elif isinstance(one, ast.AnnAssign | ast.NamedExpr) and one.value is not None:
-            targets, given = [one.target], one.value
-        elif isinstance(one, ast.For | ast.comprehension):
-            targets, given = [one.target], one.iter
-        elif isinstance(one, ast.withitem) and one.optional_vars is not None:
-            targets, given = [one.optional_vars], one.context_expr
-        else:
-            continue
-        yield {name for target in targets for name in sources_of(target)}, given
-
-
-def attributes_behind(names: frozenset[str], node: FunctionNode) -> frozenset[str]:
+def attributes_behind(names: frozenset[str], bindings: Iterable[Binding]) -> frozenset[str]:
     """The attributes of `self` that `names` may stand for, or for elements of: `w = self.w`, `for w in self.ws`."""
-    given = [value for bound, value in _bindings(node) if not names.isdisjoint(bound)]
-    read = (n for value in given for n in descendants(value) if isinstance(n, ast.Attribute))
+    met = (v for targets, v in bindings if any(n in names for target in targets for n in sources_of(target)))
+    read = (n for value in met for n in descendants(value) if isinstance(n, ast.Attribute))
     return frozenset(n.attr for n in read if is_of_self(n))
 
 

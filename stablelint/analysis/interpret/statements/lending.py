@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stablelint.analysis.interpret.paths.narrowing import opened
-from stablelint.analysis.interpret.statements.writing import STORED, held_in, unread, written_into
+from stablelint.analysis.interpret.statements.writing import (
+    STORED,
+    held_in,
+    kept_by_objects,
+    unread,
+    written_into,
+)
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.interval import TOP
@@ -35,9 +41,9 @@ def handed(given: Value, name: str) -> str:
 def _within(values: Iterable[Value], frame: Frame) -> Iterable[Value]:
     """The values, and what those hold that are containers, objects, or made by a call that is not followed."""
     found = {id(value): value for value in values}
-    pending = list(found.values())
+    pending, kept = list(found.values()), kept_by_objects(frame)
     for value in pending:  # grows while it is walked
-        new = {id(one): one for one in held_in(value, frame) if id(one) not in found}
+        new = {id(one): one for one in held_in(value, kept) if id(one) not in found}
         found |= new
         pending += new.values()
     return pending

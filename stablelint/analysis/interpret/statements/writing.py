@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -60,11 +61,14 @@ class _Writes:
     anywhere: list[tuple[Value, Value]] = field(default_factory=list)
     held: set[int] = field(default_factory=set)
 
-    def into(self, storage: set[int]) -> dict[int, tuple[Value, Value]]:
-        """The writes that may change elements which lie there, by their result."""
+    def into(self, value: Value) -> dict[int, tuple[Value, Value]]:
+        """The writes that may change elements of a value, by their result."""
+        storage = _storage(value)
+        held = bool(self.anywhere) and not self.held.isdisjoint(storage)
+        if not held and self.at.keys().isdisjoint(storage):
+            return {}
         found = [pair for key in self.at.keys() & storage for pair in self.at[key]]
-        if self.anywhere and not self.held.isdisjoint(storage):
-            found += self.anywhere
+        found += self.anywhere if held else []
         return {id(pair[1]): pair for pair in found}
 
 
@@ -72,15 +76,14 @@ def _overwritten(value: Value, writes: _Writes, frame: Frame) -> Value | None:
     """What a value has become, into whose elements something may be written; None where nothing is."""
     if value.kind not in STORED:
         return None
-    storage = _storage(value)
-    met = writes.into(storage)
+    met = writes.into(value)
     if not met or any(value is result or value.key == result.key for _, result in met.values()):
         return None
     target, result = next(iter(met.values()))
     if len(met) == 1 and value.key == target.key:
         computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
         return join(frame.graph, [value, result]) if computed_apart else result
-    return replace(unread(value, frame), origin=frozenset(storage))
+    return replace(unread(value, frame), origin=frozenset(_storage(value)))
 
 
 def _forget_other_arguments(own: set[int], frame: Frame) -> None:
@@ -174,8 +177,9 @@ def _lose(roots: Set[int], frame: Frame) -> None:
     """Forgets what is known of all that shares elements with one of `roots`; two of them need not be the same."""
 
     def become(value: Value) -> Value | None:
-        storage = _storage(value) if value.kind in STORED else set[int]()
-        return None if roots.isdisjoint(storage) else replace(unread(value, frame), origin=frozenset(storage))
+        if value.kind not in STORED or not _lies_in(value, roots):
+            return None
+        return replace(unread(value, frame), origin=frozenset(_storage(value)))
 
     _rewrite(become, frame)
 
@@ -185,7 +189,7 @@ def _replace(roots: Set[int], result: Value, frame: Frame) -> None:
 
     def become(value: Value) -> Value | None:
         shares = value.kind in STORED and value is not result and value.key != result.key
-        return result if shares and not roots.isdisjoint(_storage(value)) else None
+        return result if shares and _lies_in(value, roots) else None
 
     _rewrite(become, frame)
 
@@ -234,12 +238,13 @@ def _held_by(holders: Iterable[Value], frame: Frame) -> set[int]:
     pending, keys = list(holders), set[int]()
     seen: set[int] = set()
     told: set[int] = set()  # identities: equal values can have their elements in two places
+    kept = kept_by_objects(frame) if pending else {}
     while pending:
         holder = pending.pop()
         if holder.key in seen:
             continue
         seen.add(holder.key)
-        held = held_in(holder, frame)
+        held = held_in(holder, kept)
         pending += held
         for one in held:
             if id(one) not in told:
@@ -258,15 +263,26 @@ def _is_opaque(value: Value) -> bool:
     return value.op == "unknown" or "." in value.op
 
 
-def held_in(value: Value, frame: Frame) -> list[Value]:
-    """What a container, an object, or a call that nobody has followed has been given to hold."""
-    held = [v for (key, _), v in frame.state.attributes.items() if key == value.key]
+def kept_by_objects(frame: Frame) -> Mapping[int, list[Value]]:
+    """What has been assigned to attributes, by the key of the object that has them."""
+    kept = defaultdict[int, list[Value]](list)
+    for (key, _), value in frame.state.attributes.items():
+        kept[key].append(value)
+    return kept
+
+
+def held_in(value: Value, kept: Mapping[int, list[Value]]) -> list[Value]:
+    """What a container, an object, or a call that nobody has followed has been given to hold, or keeps in attributes."""
+    held = kept.get(value.key, [])
     if value.kind is Kind.INSTANCE:
         # What nobody has asked for yet is made anew when it is, endlessly where objects refer to each other.
         known = value.data[1].values() if value.data[1].fill is None else ()
         return [*held, *known, *value.operands.values()]
-    held += [*lists.held_by(value).values(), *(lists.elements_of(value) if lists.is_list(value) else [])]
-    return [*held, *value.operands.values()] if _is_opaque(value) or value.kind is Kind.MAPPING else held
+    if value.kind is Kind.MAPPING:
+        return [*held, *lists.held_by(value).values(), *value.operands.values()]
+    if lists.is_list(value):
+        held = [*held, *lists.elements_of(value)]
+    return [*held, *value.operands.values()] if _is_opaque(value) else held
 
 
 def _sources(value: Value) -> list[Value]:
@@ -297,3 +313,8 @@ def _storage(value: Value) -> set[int]:
     if not _shown(value):
         return {value.key, *value.origin}
     return {key for one in _sources(value) for key in (one.key, *one.origin)}
+
+
+def _lies_in(value: Value, places: Set[int]) -> bool:
+    """Whether elements of a value may lie in one of some tensors, given by their keys."""
+    return not places.isdisjoint(_storage(value))
