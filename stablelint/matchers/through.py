@@ -47,7 +47,7 @@ def calls_through(root: ast.AST, module: ModuleInfo, *names: str, depth: int = _
         if called(call) in names:
             yield Through(call, root, call)
         for helper in defined(call, module) if depth else ():
-            words = {**_given(call, helper), **_returned(call, helper, root)}
+            words = {**given_to(call, helper), **_returned(call, helper, root)}
             for made in calls_through(helper, module, *names, depth=depth - 1):
                 inner = {local: _called(text, words) for local, text in made.names.items()}
                 yield Through(made.node, made.root, call, words if made.root is helper else inner)
@@ -59,7 +59,7 @@ def _called(text: str, words: Mapping[str, str]) -> str:
     return words.get(text) or words.get(head, head) + dot + rest
 
 
-def _given(call: ast.Call, helper: Function) -> dict[str, str]:
+def given_to(call: ast.Call, helper: Function) -> dict[str, str]:
     """What the parameters of a function are called where it is called."""
     names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args) if a.arg not in ("self", "cls")]
     by_name = {name: given for name in names if (given := argument(call, name)) is not None}

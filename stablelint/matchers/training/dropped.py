@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
+    bound_anywhere,
     bound_to,
     functions_naming,
     functions_of,
@@ -15,7 +16,7 @@ from stablelint.matchers.names import (
     made_by,
     operation_of,
     parameters_of,
-    qualified,
+    unpacked_from,
 )
 from stablelint.matchers.tree import (
     argument,
@@ -28,6 +29,7 @@ from stablelint.matchers.tree import (
     contexts,
     is_given,
     mentions,
+    parents,
     receiver,
     subject,
 )
@@ -46,10 +48,9 @@ _MAKING = having(
     "elementwise", "along", "layout", "copy", "cast", "device", "join", "into", "whole", "floating"
 )
 _MOVES = having("device")
-_ATTRIBUTES = frozenset(
-    "data grad shape dtype device requires_grad is_cuda T mT H ndim dim size numel item numpy tolist backward new "
-    "grad_fn retain_grad requires_grad_ register_hook data_ptr storage share_memory_ pin_memory is_leaf stride".split()
-)
+_OF_GRAPHS = ("grad", "grad_fn", "backward", "requires_grad", "requires_grad_", "detach", "retain_grad")
+_LEARNED = ("weight", "bias", "grad")
+_SHARED = having("of-arrays")  # methods that arrays have as well
 _VARIABLES = ("torch.autograd.Variable", "torch.autograd.variable.Variable")
 _WRITING = ("out", "inplace", "copy")
 _PACKAGES = ("torch", "torch.nn.functional")
@@ -156,21 +157,35 @@ def _variables(review: Review) -> Iterator[tuple[ast.Call, ast.AST]]:
 
 @observes()
 def data_attribute(review: Review, rule: Rule) -> Sites:
-    """`x.data`, read or written through, of what is neither a module nor `self`, nor an object with other attributes."""
-    module = review.module
+    """`x.data`, read or written through, of a tensor."""
     for root in functions_naming(review, "data"):
         for node in nodes_in(root, ast.Attribute):
-            if node.attr == "data" and spelled(node.value) not in module.imports.keys() | {"self"}:
-                if not qualified(node.value, module).startswith("torch.") and not _is_object(
-                    node.value, root
-                ):
-                    yield site_at(review, rule, node, shown=False)
+            if node.attr == "data" and _is_of_tensor(node, root, review.module):
+                yield site_at(review, rule, node, shown=False)
 
 
-def _is_object(owner: ast.expr, root: ast.AST) -> bool:
-    """Whether a function reads of something what no tensor has: `args.epochs` beside `args.data`."""
-    foreign = (
-        n for n in nodes_in(root, ast.Attribute) if n.attr not in _ATTRIBUTES and method(n.attr) is None
-    )
-    text = spelled(owner)
-    return any(spelled(n.value) == text for n in foreign)
+def _is_of_tensor(data: ast.Attribute, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether `.data` is one of a tensor: a part of a layer, a parameter, a result, or what is taken for one elsewhere."""
+    owner, above = data.value, parents(root).get(data)
+    text, tree = spelled(owner), module.source.tree
+    made = owner if isinstance(owner, ast.Call) else bound_to(text, data, root)
+    if made is None and (taken := unpacked_from(text, data, root)) is not None:
+        made = taken[1]
+    makers = [made] if made is not None else bound_anywhere(text, tree)
+    if any(called(one)[:1].isupper() and not made_by(one, module).endswith("nn.Parameter") for one in makers):
+        return False
+    asked = any(n.attr in _OF_GRAPHS and spelled(n.value) == text for n in nodes_in(root, ast.Attribute))
+    loops = (n.iter for n in nodes_in(root, ast.For) if mentions(n.target, text))
+    trained = any(mentions(over, "parameters", "named_parameters") for over in loops)
+    if asked or trained or (isinstance(owner, ast.Attribute) and owner.attr in _LEARNED):
+        return True
+    known = method(above.attr) if isinstance(above, ast.Attribute) else None
+    computed = known is not None and known[0].name not in _SHARED and text not in module.imports
+    return computed or any(isinstance(one, ast.BinOp) or _is_result(one, module) for one in makers)
+
+
+def _is_result(made: ast.expr, module: ModuleInfo) -> bool:
+    """Whether an expression is what torch computes, or what an object of the function gave when it was called."""
+    name = made_by(made, module)
+    of_torch = name.startswith("torch.") and not name.startswith(("torch.nn.utils.", "torch.utils."))
+    return isinstance(made, ast.Call) and (of_torch or "." not in name.removeprefix("self."))

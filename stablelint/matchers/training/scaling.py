@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.names import assigned_in, bound_anywhere, bound_to, functions_naming, made_by
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_anywhere,
+    bound_to,
+    defined,
+    functions_naming,
+    made_by,
+)
+from stablelint.matchers.through import given_to, listed
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -40,10 +48,11 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    for root in functions_naming(review, "fit_transform", "fit", "scale", "std"):
+    helpers = (f.name for f in module.sights.functions_naming("std"))
+    for root in functions_naming(review, "fit_transform", "fit", "scale", "std", *helpers):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
-        yield from (site_at(review, rule, n, message=_OWN_MOMENTS) for n in _standardised(root))
+        yield from (site_at(review, rule, n, message=_OWN_MOMENTS) for n in _standardised(root, module))
         for fit in fits if late else ():
             name = made_by(_scaler_of(fit, root), module)
             if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
@@ -65,27 +74,52 @@ def _fits(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     return called(call) == "fit_transform" or scales or made.startswith("sklearn.preprocessing")
 
 
-def _standardised(root: ast.AST) -> Iterator[ast.expr]:
-    """Test data that are brought to scale by moments of their own: `(x_test - x_test.mean(0)) / x_test.std(0)`."""
-    scaled = dict[str, ast.expr]()
-    for node in sorted(nodes_in(root, ast.BinOp), key=start):
-        match node:
-            case ast.BinOp(
-                left=ast.BinOp(left=ast.Name(id=name), op=ast.Sub(), right=mean), op=ast.Div(), right=spread
-            ) if {subject(n) for n in calls_below(mean, "mean")} == {name}:
-                if name in {subject(n) for n in calls_below(spread, "std")}:
-                    scaled[name] = node
-    names = {n.id for n in nodes_in(root, ast.Name)} if scaled else set()
+def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
+    """Test data that are brought to scale by moments of their own: `(x_test - x_test.mean(0)) / x_test.std(0)`, there or in
+    a function of the file that is given them."""
+    scaled = dict(_by_own_moments(root))
+    for call in calls_in(root):
+        for helper in defined(call, module):
+            inner = dict(_by_own_moments(helper))
+            scaled |= {name: call for local, name in given_to(call, helper).items() if local in inner}
+    names = {spelled(n) for n in nodes_in(root, ast.Name, ast.Attribute, ast.Subscript)} if scaled else set()
     for name, computed in scaled.items():
         if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in names):
             yield computed
 
 
+def _by_own_moments(root: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """What a function scales by its own mean and deviation, over all its rows, and where."""
+    for node in sorted(nodes_in(root, ast.BinOp), key=start):
+        match node:
+            case ast.BinOp(left=ast.BinOp(left=data, op=ast.Sub(), right=mean), op=ast.Div(), right=spread):
+                moments = [_moment(mean, "mean", node, root), _moment(spread, "std", node, root)]
+                if moments == [spelled(data)] * 2:
+                    yield spelled(data), node
+
+
+def _moment(node: ast.expr, name: str, at: ast.AST, root: ast.AST) -> str:
+    """Of what an expression, or what its name is bound to, is a moment over the rows; empty where it is none."""
+    made = bound_to(spelled(node), at, root) or node
+    found = calls_below(made, name)
+    by_row = any(
+        is_given(n, "keepdim", "keepdims") or [spelled(a) for a in arguments(n)] in (["1"], ["-1"])
+        for n in found
+    )
+    return "" if by_row else next((subject(n) for n in found), "")
+
+
 def _refitted(fits: list[ast.Call], root: ast.AST) -> Iterator[ast.Call]:
-    """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split."""
+    """The second `fit_transform` in a function: of one scaler with other data, or of the other half of a split; or one in a
+    loop over the two halves."""
     halves = _halves(root)
-    kept = [fit for fit in fits if fit.args and not loop_around(fit, root)]
-    kept = [fit for fit in kept if called(_scaler_of(fit, root)) not in _ROW_BY_ROW]
+    fits = [fit for fit in fits if fit.args and called(_scaler_of(fit, root)) not in _ROW_BY_ROW]
+    for fit in fits:
+        loop = loop_around(fit, root)
+        over = list(map(spelled, listed(loop.iter))) if isinstance(loop, ast.For) else []
+        if any((one, other) in halves or _are_called_halves(one, other) for one in over for other in over):
+            yield fit
+    kept = [fit for fit in fits if not loop_around(fit, root)]
     for i, fit in enumerate(kept):
         for before in kept[:i]:
             if exclusive(before, fit, root) or ast.dump(before) == ast.dump(fit):
@@ -103,9 +137,10 @@ def _is_renewed(name: str, first: ast.Call, second: ast.Call, root: ast.AST) -> 
 
 
 def _data_of(fit: ast.Call) -> str:
-    """The name of what a scaler is fitted to: `X` of `X[:, 1:]` and of `X.values`."""
-    names = (n.id for n in descendants(fit.args[0]) if isinstance(n, ast.Name))
-    return next(names, "")
+    """The name of what a scaler is fitted to: `X` of `X[:, 1:]` and of `X.values`, `self.x` of `self.x`."""
+    parts = list(descendants(fit.args[0]))
+    own = (spelled(n) for n in parts if isinstance(n, ast.Attribute) and spelled(n.value) == "self")
+    return next(own, next((n.id for n in parts if isinstance(n, ast.Name)), ""))
 
 
 def _are_called_halves(one: str, other: str) -> bool:
@@ -138,6 +173,9 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
             )
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()
+    for function in module.sights.functions:  # one for each part of the data
+        returned = (n.value for n in nodes_in(function, ast.Return) if n.value is not None)
+        of_sets[f"{function.name}()"] = [c for c in returned if _is_pipeline(c, module)]
     # What is called so, and the names that are bound to one.
     scales = (
         "Normalize",
