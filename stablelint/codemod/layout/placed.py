@@ -120,7 +120,11 @@ def _variants(
     if opened is not None and closed is not None:
         around = source.text[opened.start() : start] + closed.group()
         operand = value.operand if isinstance(value, ast.UnaryOp) else value
-        is_closed = isinstance(value, ast.Call | ast.Name | ast.Attribute | ast.Subscript)
+        ahead = source.text[: opened.start()].rstrip()[-1:]
+        begins = isinstance(value, ast.UnaryOp) and tree.link(node).field == "left" and ahead not in "+-*/%@"
+        is_closed = isinstance(
+            operand if begins else value, ast.Call | ast.Name | ast.Attribute | ast.Subscript
+        )
         if is_closed and around == "()":
             yield (start - 1, end + 1, text), value
         before = opened.start(), closed.end(), f"({opened[1]}{source.text[start:end]})"

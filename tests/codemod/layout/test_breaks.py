@@ -375,3 +375,18 @@ def test_a_comment_that_cannot_keep_its_column_stands_two_spaces_behind_the_code
     assert "    a = x.std(0, unbiased=x.shape[0] > 1)  # first\n    b = y           # second\n" in rewritten(
         source, change
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("(1 - x.exp()) / y", "-torch.expm1(x) / y"),
+        ("(1 - x.exp()) ** 2", "(-torch.expm1(x)) ** 2"),
+        ("y * (1 - x.exp())", "y * (-torch.expm1(x))"),
+        ("y - (1 - x.exp()) / y", "y - (-torch.expm1(x)) / y"),
+    ],
+)
+def test_brackets_stay_around_a_sign_behind_an_operator_alone(before: str, after: str) -> None:
+    source = f"{HEAD}def f(x, y):\n    return {before}\n"
+    change = proposal(source, "1 - x.exp()", "-torch.expm1($x)", x="x")
+    assert f"    return {after}\n" in rewritten(source, change)
