@@ -53,6 +53,8 @@ def double_into_float(review: Review, rule: Rule) -> Sites:
         made = _doubles_in(given) if given is not None else None
         if made is None or id(made.node) in told or not isinstance(made.node, ast.expr):
             continue
+        if isinstance(made.node, ast.Call) and is_given(made.node, "requires_grad"):
+            continue  # a gradient is asked for, which the cast of a tensor does not keep
         # Who writes a type of doubles knows of it: only of weights that are made here is the type known.
         if known or made.op == "tensor":
             told.add(id(made.node))
