@@ -22,6 +22,7 @@ from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 
+_REASON = re.compile(r"[ \t]*,?[ \t]*#")
 _COMMENT = re.compile(r"[ \t]*#")
 
 
@@ -53,6 +54,8 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
             old = given[name]
             if effect(old.value) is Effect.ACTS:
                 raise Withheld(f"`{file.tree.text(old.value)}` would no longer be evaluated")
+            if _REASON.match(file.tree.source.text, file.tree.end(old.value)):
+                raise Withheld(f"the comment beside `{file.tree.text(old.value)}` tells why it is so")
             changes.append((file.tree.start(old.value), file.tree.end(old.value), text))
             call.keywords[node.keywords.index(old)] = ast.keyword(name, value)
         else:

@@ -1,3 +1,5 @@
+import pytest
+
 from stablelint.diagnostic import Binding
 from tests.codemod.support import proposal, rewritten, withheld
 
@@ -169,3 +171,21 @@ def test_when_one_part_cannot_be_made_none_is() -> None:
     twice = proposal(MODEL, "torch.sigmoid(self.body(x))", "$z", z="self.body(x)")
     change = proposal(MODEL, "self.body(x)", "torch.relu($z)", z="x", also=(twice,))
     assert "same code" in withheld(MODEL, change, finding=LOSS)
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reasoned"),
+    [
+        ("x.std(\n        dim=0,  # rows\n        correction=1,  # of a sample\n    )", True),
+        ("x.std(\n        dim=0,  # rows\n        correction=1,\n    )", False),
+        ("x.std(dim=0, correction=1)  # of a sample", False),
+    ],
+)
+def test_an_argument_with_a_comment_of_its_own_stays(call: str, is_reasoned: bool) -> None:
+    source = f"def f(x):\n    return {call}\n"
+    at = call.partition("  # of")[0] if not is_reasoned else call
+    change = proposal(source, at, "correction=0", kind="set-keywords")
+    if is_reasoned:
+        assert "tells why" in withheld(source, change)
+    else:
+        assert "correction=0" in rewritten(source, change)
