@@ -12,6 +12,7 @@ from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
+from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -67,7 +68,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             raise Withheld(
                 f"`{ast.unparse(node)}` is called the logarithm of a scale: the scale is its exponential"
             )
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_offset(tree, node.right):
+        if (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Add)
+            and is_offset(tree, node.right)
+            and _is_near_zero(proposal.template)
+        ):
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
@@ -91,6 +97,13 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _is_near_zero(template: str) -> bool:
+    """Whether a template bounds its operand by hardly more than 0, and not by 1 as for `acosh`."""
+    clamp = parse_template(template)
+    bound = number(clamp.args[0]) if isinstance(clamp, ast.Call) and clamp.args else None
+    return bound is None or bound < 1
 
 
 def limits_of(exponent: ast.expr) -> str:

@@ -478,3 +478,9 @@ def test_what_is_multiplied_with_is_not_bounded_with_its_exponential() -> None:
     assert "    return z * torch.exp(z + torch.exp(z.clamp(max=80.0)))\n" in rewritten(
         source, last(source, "z", EXP)
     )
+
+
+def test_an_offset_that_a_bound_of_1_does_not_see_to_is_bounded_with_the_value() -> None:
+    source = f"{HEAD}def f(y):\n    return torch.acosh(1 + y + 1e-8)\n"
+    change = proposal(source, "1 + y + 1e-8", "$x.clamp_min(1 + torch.finfo($x.dtype).eps)", x="1 + y + 1e-8")
+    assert "(1 + y + 1e-8).clamp_min(1 + torch.finfo(y.dtype).eps)" in rewritten(source, change)
