@@ -89,7 +89,7 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
         later = [one for one in later if one.lineno <= (site.end_lineno or 0)]
     region = draft.whole_lines(tree, statement)
     is_read = later or any(binds(one, name) for one in between) or looks_names_up(function)
-    if not is_read and not comments(tree.source.text[region.start : region.end]):
+    if not is_read:
         return name, [draft.removal(tree, region)]
     wish = _wish(tree, origin)
     if wish is None or effect(statement.value) is Effect.ACTS:

@@ -42,7 +42,7 @@ def test_a_name_that_two_paths_give_is_read_where_its_statement_gives_it_anew() 
 
 
 def test_a_name_that_was_given_another_value_keeps_its_own_again() -> None:
-    source = f"{HEAD}def f(x):\n    x = x.exp()\n    x = x / x.sum()\n    return x\n"
+    source = f"{HEAD}def f(x):\n    x = x.exp()  # of logits\n    x = x / x.sum()\n    return x\n"
     fixed = rewritten(
         source,
         unnamed(
