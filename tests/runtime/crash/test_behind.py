@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 from stablelint.runtime.crash.pure import only_computes
 from tests.runtime.crash.crashes import HEAD, TRAIN
-from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+from tests.runtime.crash.running import explained
 
 NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
 CASES = (

@@ -2,52 +2,20 @@
 
 import json
 import os
-import runpy
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from stablelint.runtime.crash import arm as armed  # noqa: E402
-from stablelint.runtime.crash.explanation import Explanation, Operand  # noqa: E402
+from stablelint.runtime.crash.explanation import Operand  # noqa: E402
 from stablelint.runtime.crash.trail import Trail  # noqa: E402
 from stablelint.runtime.tracing import hooks  # noqa: E402
 from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def sample_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.utils.data._utils.fetch._MapDatasetFetcher, "fetch", armed_fetch())
-
-
-def armed_fetch() -> Any:
-    fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
-    before = fetcher.fetch
-    armed._tell_samples()
-    after, fetcher.fetch = fetcher.fetch, before
-    return after
-
-
-def explained(path: Path) -> tuple[Explanation | None, BaseException]:
-    """Run a program to its end, and ask for the explanation of what ended it."""
-    trail = Trail()
-    trail.start()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            runpy.run_path(str(path), run_name="__main__")
-    except Exception as error:
-        return armed.explain(error, trail), error
-    finally:
-        hooks.detach(trail)
-        torch.autograd.set_detect_anomaly(False)
-    raise AssertionError("the program ended well")
+from tests.runtime.crash.running import explained  # noqa: E402
 
 
 @pytest.mark.parametrize("crash", CRASHES, ids=lambda one: one.name)

@@ -11,7 +11,7 @@ from stablelint.runtime.crash import explainers
 from stablelint.runtime.crash.explainers import Explainer
 from stablelint.runtime.crash.explanation import Explanation
 from tests.runtime.crash.crashes import HEAD, TRAIN
-from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+from tests.runtime.crash.running import explained
 
 X = HEAD + "x = torch.randn(4, 3)\n"
 ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\n"

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.runtime.crash.crashes import HEAD
-from tests.runtime.crash.test_crashes import explained, sample_notes  # noqa: F401
+from tests.runtime.crash.running import explained
 
 DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset\n"
 NET = "class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"

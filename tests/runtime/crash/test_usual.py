@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.runtime.crash.crashes import HEAD, TRAIN
-from tests.runtime.crash.test_crashes import explained
+from tests.runtime.crash.running import explained
 
 LSTM = HEAD + "rnn = nn.LSTM(4, 8)\n"
 X = HEAD + "x = torch.randn(4, 3)\n"
