@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import replace
 from itertools import combinations, islice
 
 from torch import nn
@@ -135,12 +134,9 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
-    found = _explained(scene, summary)
-    if (sizes := fitting(scene)) is not None:
-        return replace(found, advice=sizes.texts, other=sizes.places)
     flat = _flattened(scene, given, wanted)
-    made = Advice((flat,)) if flat else rebuilt(scene) or Advice(tuple(islice(renumbered(scene), 2)))
-    return made.onto(found)
+    made = Advice((flat,)) if flat else rebuilt(scene) or fitting(scene)
+    return (made or Advice(tuple(islice(renumbered(scene), 2)))).onto(_explained(scene, summary))
 
 
 def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:

@@ -152,6 +152,10 @@ class Origins:
                 )
                 for step in (one for one in reversed(steps) if one.value is not None):
                     return innermost(step.value, step.scope, type(module)) if step.value is not None else None
+        for frame in (one for one in self.frames if one.mine):
+            match node_at(frame.site):  # one that is called where it is made
+                case ast.Call(ast.Call() as call) if makes(call, self._scope(frame), type(module)):
+                    return call, self._scope(frame)
         return None
 
     def _on_path(self, owner: nn.Module, steps: list[str]) -> tuple[ast.expr, Scope] | None:
