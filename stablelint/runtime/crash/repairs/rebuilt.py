@@ -17,10 +17,10 @@ from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import deduced, silenced
 from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
-from stablelint.runtime.crash.layers import again, ends_well, fails_again, outermost
+from stablelint.runtime.crash.layers import again, fails_again, outermost
 from stablelint.runtime.crash.provenance.scopes import makes
 from stablelint.runtime.crash.pure import only_builds
-from stablelint.runtime.crash.repairs.replay import goes_on
+from stablelint.runtime.crash.repairs.replay import fits, goes_on
 from stablelint.runtime.crash.scene import Scene
 
 _SECONDS = 3.0  # after which no further pass is begun
@@ -70,7 +70,7 @@ def _passing(scene: Scene, owner: nn.Module, path: str, given: dict[str, Any], u
                 made = type(owner)(**{**given, name: other}).train(owner.training)
         except Exception:  # whatever it says of such a number
             continue
-        if ends_well(again(scene, {path: made})):
+        if fits(scene, again(scene, {path: made})):
             yield f"{type(owner).__name__}(…, {name}={other}) passes"
 
 

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import value_without_elements
 from stablelint.runtime.crash.expression import UNKNOWN, node_at
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.layers import Pass, ends_well
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import parse_file, raw_position
 from stablelint.runtime.program.nodes import blocks_around, owner_of
@@ -31,13 +33,24 @@ def goes_on(scene: Scene, result: Any, changed: dict[str, Any]) -> bool | None:
     """
     if scene.user is None or not isinstance(result, torch.Tensor):
         return None
-    first = _goes_on(scene, result, {})
-    return _goes_on(scene, result, changed) if first is False and changed else first
+    place = scene.frames.index(scene.user)
+    first = _goes_on(scene, place, result, {})
+    return _goes_on(scene, place, result, changed) if first is False and changed else first
 
 
-def _goes_on(scene: Scene, result: Any, changed: dict[str, Any]) -> bool | None:
+def fits(scene: Scene, made: Pass | None) -> bool:
+    """Whether a pass ends well, and what follows the call of its model takes what it gives, as far as that can be told."""
+    frames = [one.site.code.co_name for one in scene.frames]
+    place = frames.index("_wrapped_call_impl") - 1 if "_wrapped_call_impl" in frames else -1
+    if made is None or not ends_well(made):
+        return False
+    result = tree_map_only(torch.Tensor, lambda one: one.to("meta"), made.result)
+    return place < 0 or _goes_on(scene, place, result, {}) is not False
+
+
+def _goes_on(scene: Scene, place: int, result: Any, changed: dict[str, Any]) -> bool | None:
     passed: bool | None = None
-    for frame in _callers(scene):
+    for frame in _callers(scene, place):
         run = _Run({**frame.names, **changed, _RESULT: result})
         with undisturbed(), torch.no_grad():
             run.through(_from(frame))
@@ -48,12 +61,10 @@ def _goes_on(scene: Scene, result: Any, changed: dict[str, Any]) -> bool | None:
     return passed
 
 
-def _callers(scene: Scene) -> Iterator[Frame]:
-    """The failing frame, and those around it as long as each called the one before, itself or as a module."""
+def _callers(scene: Scene, place: int) -> Iterator[Frame]:
+    """The frame at a place, and those around it as long as each called the one before, itself or as a module."""
     inner: Frame | None = None
-    for frame in reversed(
-        scene.frames[: scene.frames.index(scene.user) + 1] if scene.user is not None else []
-    ):
+    for frame in reversed(scene.frames[: place + 1]):
         if frame.mine and (inner is None or isinstance(node_at(frame.site), ast.Call)):
             yield frame
             inner = frame

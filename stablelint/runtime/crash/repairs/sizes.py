@@ -15,9 +15,10 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Advice
-from stablelint.runtime.crash.layers import Instead, Pass, again, ends_well, outermost
+from stablelint.runtime.crash.layers import Instead, Pass, again, outermost
 from stablelint.runtime.crash.repairs.failing import failing
 from stablelint.runtime.crash.repairs.layers import is_optional, remade, sizes_of
+from stablelint.runtime.crash.repairs.replay import fits
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -98,7 +99,7 @@ def carried(scene: Scene, first: Resized | None, instead: Instead | None = None)
     while monotonic() < until and len(changes) < _MOST_LAYERS:
         made = again(scene, {path: one.layer for path, one in changes.items()}, instead)
         if made is None or not made.called or made.error is None:
-            return list(changes.values()) if ends_well(made) else None
+            return list(changes.values()) if fits(scene, made) else None
         following = (one for one in _fitted(made) if one.path not in changes)
         found = next(following, None) if made.rows[-1][-1] == "fails" else None
         if found is None:
@@ -122,8 +123,9 @@ def _of_elements(scene: Scene, made: Pass) -> list[Resized]:
     call = failing(scene)
     given = call.arguments[0] if call is not None else ()
     tensor, sizes = (given[0], [one for one in given[1:] if type(one) is int]) if given else (None, [])
-    if isinstance(tensor, torch.Tensor) and len(sizes) > 1 and min(sizes) > 0 and tensor.numel():
-        return _widened(scene, made.called[-_NEAREST:], Fraction(math.prod(sizes), tensor.numel()))
+    if isinstance(tensor, torch.Tensor) and len(sizes) > 1 and sizes.count(-1) < 2 and tensor.numel():
+        whole = tensor.numel() if min(sizes) > 0 else tensor.numel() // tensor.shape[0]
+        return _widened(scene, made.called[-_NEAREST:], Fraction(abs(math.prod(sizes)), whole))
     told = {int(one) for one in re.findall(r"\d+", str(scene.message))} - {0}
     factors = (Fraction(one, other) for one, other in permutations(sorted(told), 2))
     likely = [one for one in factors if one in _PARTS or 1 / one in _PARTS]
@@ -140,7 +142,7 @@ def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fra
         for name, size in sizes_of(layer).items():
             wider = size * factor if type(size) is int else Fraction(1, 2)
             other = remade(layer, {name: int(wider)}) if wider.denominator == 1 and wider != size else None
-            if other is not None and _takes(other, given) and ends_well(again(scene, {path: other})):
+            if other is not None and _takes(other, given) and fits(scene, again(scene, {path: other})):
                 return [Resized(path, other, name, size, int(wider))]
     return []
 
