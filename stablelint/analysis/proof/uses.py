@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
+from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.lists import leaves
@@ -12,24 +13,13 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import bound_by
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
-from stablelint.syntax.walk import descendants, nodes_below
+from stablelint.syntax.walk import children, descendants
 
 _TESTS = CONDITIONS | FINITE_TESTS
 _PLACES = frozenset({"argmax", "argmin", "argsort"})
 _READ_OUT = CUT | _TESTS | _PLACES | {"item", "shape"}
 _BEARING = having("compare") | _PLACES | frozenset("exp exp2 softmax logsumexp logaddexp sigmoid".split())
 _SHIFTED = VIEWS | SELECTIONS | {"add", "index"}
-# What keeps a value, or hands it on, out of sight of the operations.
-_HOLDERS = (
-    ast.Dict,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.Lambda,
-    ast.Yield,
-    ast.FunctionDef,
-)
 Users = Mapping[int, Sequence[Value]]
 """The operations by the key of what they are given."""
 
@@ -90,13 +80,14 @@ def _all_end(
 ) -> bool:
     """Whether each use of a result, and of what `passes` it on, `ends` it; what is kept or left unread has other uses."""
     kept = set(keys_within((*frame.returns, *frame.state.attributes.values())))
-    carried = {result.key: result}
+    carried, followed = {result.key: result}, set[int]()
     pending = [result]
     while pending:
         value = pending.pop()
         used = users.get(value.key, ())
         if value.key in kept or not used:
             return False
+        followed.update(id(user.node) for user in used)
         for user in used:
             if user.key in carried or ends(user):
                 continue
@@ -104,16 +95,33 @@ def _all_end(
                 return False
             carried[user.key] = user
             pending.append(user)
-    return not _is_held([value.node for value in carried.values()], frame)
+    return frame.function is not None and _is_seen_whole(
+        frame.function, {id(value.node) for value in carried.values()}, followed
+    )
 
 
-def _is_held(nodes: Collection[ast.AST | None], frame: Frame) -> bool:
-    """Whether a name that is given one of the values is read where its reader is no operation that was followed."""
-    if frame.function is None:
-        return True
-    body, found = frame.function.node, {id(node) for node in nodes}
-    given = (one for one in nodes_below(body, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr))
-    giving = (one for one in given if any(id(part) in found for part in descendants(one)))
-    names = {name for one in giving for part in descendants(one) for name in bound_by(part)}
-    inside = (part for one in nodes_below(body, *_HOLDERS) for part in descendants(one))
-    return any(id(part) in found or (isinstance(part, ast.Name) and part.id in names) for part in inside)
+def _is_seen_whole(function: FunctionInfo, carried: Set[int], followed: Set[int]) -> bool:
+    """Whether every place that reads one of the values, by a name or not, is an operand of an operation that was followed.
+
+    What else takes it, a list or a call of which nothing is known, may keep it.
+    """
+    nodes = descendants(function.node)
+    parents = {id(child): node for node in nodes for child in children(node)}
+    given = [one for one in nodes if isinstance(one, ast.Assign)]
+    names, known = set[str](), -1
+    while len(names) != known:
+        known = len(names)
+        own = (one for one in given if id(one.value) in carried or getattr(one.value, "id", None) in names)
+        names.update(name for one in own for target in one.targets for name in bound_by(target))
+    read = (n for n in nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load))
+    places = [*read, *(node for node in nodes if id(node) in carried)]
+    return names.isdisjoint(function.declared) and all(_is_operand(one, parents, followed) for one in places)
+
+
+def _is_operand(node: ast.AST, parents: Mapping[int, ast.AST], followed: Set[int]) -> bool:
+    """Whether an operation that was followed takes what a node gives, or a name does."""
+    above = parents.get(id(node))
+    while isinstance(above, ast.Attribute | ast.keyword) and id(above) not in followed:
+        above = parents.get(id(above))
+    is_named = isinstance(above, ast.Assign) and all(isinstance(one, ast.Name) for one in above.targets)
+    return id(above) in followed or is_named
