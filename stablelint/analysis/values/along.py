@@ -52,8 +52,15 @@ class Along:
             Assumption(f"what is selected has more than {_NUMERALS.get(self.rank - 1, 'a few dimensions')}"),
         )
 
-    def reduced(self, operands: Mapping[str, Value]) -> Along:
-        """Where it stands in what a reduction along other dimensions leaves."""
+    def reduced(self, operands: Mapping[str, Value]) -> Along | None:
+        """Where it stands in what a reduction leaves; None where that has one element of it, if not of others."""
+        named = operands.get("dim")
+        if named is None or named.kind is Kind.NONE:
+            return None
+        if any(dim == (self.front if dim >= 0 else self.back) for dim in _numbers(named)):
+            return None
+        if self.spared_by(operands) is None:
+            return UNKNOWN
         keeps = operands.get("keepdim")
         if keeps is not None and keeps.constant() is not False:
             return self if keeps.constant() is True else UNKNOWN

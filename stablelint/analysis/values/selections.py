@@ -157,9 +157,8 @@ def _found_in(
         return _selected(whole, picks, depth - 1, known)
     if value.op in _BY_ROW and value.first is not None:
         found = _selected(value.first, picks, depth - 1, known)
-        if found is None or found[1].spared_by(value.operands) is None:
-            return None
-        return found[0], found[1].reduced(value.operands)
+        left = found[1].reduced(value.operands) if found is not None else None
+        return (found[0], left) if found is not None and left is not None else None
     if value.op not in _PASSING | _JOINS and not _is_unreduced(value):
         return None
     parts = [v for v in _elements(value) if v.kind in _TENSORS]

@@ -87,6 +87,16 @@ class State:
             gradient=self.gradient,
         )
 
+    def take(self, around: State) -> None:
+        """Takes over what a body knows that runs where `around` holds."""
+        self.facts, self.attributes = dict(around.facts), dict(around.attributes)
+        self.nonempty, self.selecting = around.nonempty, around.selecting
+
+    def shared(self) -> tuple[Hashable, ...]:
+        """What `take` takes over, in a form that can be compared."""
+        attributes = frozenset((place, value.key) for place, value in self.attributes.items())
+        return frozenset(self.facts.items()), attributes, self.nonempty, self.selecting
+
     def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
         """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
         if not self.facts and not self.gaps:
@@ -285,7 +295,7 @@ class Session:
     callers: dict[int, list[Caller]] = field(default_factory=dict)  # what held there, by the same id
     # What calls of functions in other files pass for parameters that those divide by.
     passed: dict[Place, set[Passed]] = field(default_factory=dict)
-    memo: dict[tuple[int, ...], Value] = field(default_factory=dict)
+    memo: dict[tuple[Hashable, ...], Value] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)

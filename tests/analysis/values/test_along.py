@@ -32,6 +32,9 @@ OVER_NONE = {
     "of a layer": "return 1 / (F.linear(x[m > 0], w).sigmoid() + 1).sum(0)",
     "of a list": "return 1 / (torch.cat([a[a > 0] for a in x]).abs() + 1).sum()",
     "places": "return 1 / (torch.nonzero(x > 0) + 1).sum()",
+    "what a reduction along some dimension leaves": (
+        "v = (x[..., m > 0].abs() + 1).flatten(1).sum(0)\nreturn 1 / (v.abs() + 1).sum()"
+    ),
     "an outer product": "return 1 / torch.outer(v, v).sum(1)",
 }
 KEPT = {

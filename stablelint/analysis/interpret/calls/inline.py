@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 from stablelint.analysis.files.callsites import numbers_passed
@@ -79,10 +79,16 @@ def call_function(
             else f"what {function.name}() yields"
         )
         result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
-    if function.module.sights.writes(function.name):
+    if function.module.sights.writes(function.name) and not _is_set_by_code(function):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN
         result = frame.graph.unknown(node=node, kind=kind)  # another function has taken its place
     return result
+
+
+def _is_set_by_code(function: FunctionInfo) -> bool:
+    """Whether a property has a setter, which runs where objects are given the attribute; the class is not given another."""
+    owner, sights = function.owner, function.module.sights
+    return owner is not None and function.name in owner.setters and not sights.changes(owner.name)
 
 
 def _further(
@@ -154,9 +160,14 @@ def _result_of(
     frame: Frame,
 ) -> Value:
     """What a call yields, as it is remembered or interpreted; what it may write into is `given`."""
-    memo = (id(function.node), receiver.key if receiver else 0, *(v.key for v in bound.values()))
+    memo: tuple[Hashable, ...] = (
+        id(function.node),
+        receiver.key if receiver else 0,
+        *(v.key for v in bound.values()),
+    )
     if isinstance(function.closure, Frame):
         memo = (*memo, *(v.key for v in function.closure.state.names.values()))
+    memo = (*memo, *frame.state.shared())
     known = frame.session.memo.get(memo)
     if known is not None:
         return known
@@ -271,10 +282,7 @@ def run_function(
         arguments = settings(function, frame)
     inner = enter(function, arguments, receiver, frame)
     inner.state.gradient = function.records(frame.state.gradient)
-    inner.state.facts = dict(frame.state.facts)
-    inner.state.attributes = dict(frame.state.attributes)
-    inner.state.nonempty = frame.state.nonempty
-    inner.state.selecting = frame.state.selecting
+    inner.state.take(frame.state)
     if function.name == "__init__":
         inner.idle = _idle_in_constructor(function, frame)
     session.running.append(id(function.node))
