@@ -9,8 +9,16 @@ from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
-from stablelint.matchers.names import bound_to, defined, made_by, qualified, unpacked_from
-from stablelint.matchers.tree import arguments, assigned, backs_in, receiver, start, subject
+from stablelint.matchers.names import (
+    bound_to,
+    defined,
+    made_by,
+    parameters_of,
+    qualified,
+    unpacked_from,
+    values_in,
+)
+from stablelint.matchers.tree import Function, arguments, assigned, backs_in, receiver, start, subject
 from stablelint.syntax.names import normalise, spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
@@ -27,13 +35,26 @@ def modules_in(review: Review) -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _modules_in(module: ModuleInfo) -> frozenset[str]:
     """What is asked for its parameters, or put into a mode; called, and moved or cleared, which no function is; bound to
-    what a class of modules makes; or called like a model on the way to a loss."""
+    what a class of modules makes; given to one; or called like a model on the way to a loss."""
     calls = module.sights.calls
     asked = set(map(subject, calls(*_OF_MODULES)))
     moved = set(map(subject, calls(*_OF_MODULES_AND_TENSORS))) - asked
     run = {spelled(n.func) for n in calls()} if moved else set()
     itself = {"self"} if _classes_of_modules(module) else set[str]()
-    return frozenset(asked | (moved & run) | modules_made_in(module) | itself | trained_in(module)) - {""}
+    known = asked | (moved & run) | itself | modules_made_in(module) | handed_to_modules(module)
+    return frozenset(known | trained_in(module)) - {""}
+
+
+@lru_cache(maxsize=1)
+def handed_to_modules(module: ModuleInfo) -> frozenset[str]:
+    """What modules of a file are given when they are made, and call with one thing: `self.net` of `self.net(x)`."""
+    found = set[str]()
+    for info in (info for info in module.sights.classes if is_module_class(info, module)):
+        called = {spelled(n.func) for n in nodes_below(info, ast.Call) if len(arguments(n)) == 1}
+        for init in (s for s in info.body if isinstance(s, Function) and s.name == "__init__"):
+            given = parameters_of(init)
+            found |= {text for text in called if any(spelled(v) in given for v in values_in(text, init))}
+    return frozenset(found)
 
 
 @lru_cache(maxsize=1)
@@ -115,8 +136,10 @@ def calls_behind(
             made, taken = bound_to(part.id, at, root), unpacked_from(part.id, at, root)
             if taken is not None and (made is None or start(made) < start(taken[1])):
                 made = taken[1]
-            if made is not None:
-                yield from calls_behind(made, made, root, module, depth - 1)
+            filled = isinstance(made, ast.List) and not made.elts
+            puts = (n for n in nodes_in(root, ast.Call) if filled and spelled(n.func) == f"{part.id}.append")
+            for held in [made] if made is not None and not filled else [n.args[0] for n in puts if n.args]:
+                yield from calls_behind(held, held, root, module, depth - 1)
 
 
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:

@@ -76,6 +76,12 @@ def classes_of(review: Review) -> list[ast.ClassDef]:
     return review.module.sights.classes if review.of_body else []
 
 
+def function_around(node: ast.AST | None, module: ModuleInfo) -> ast.AST:
+    """The function of a file in which a node stands; the file's body where it stands in none."""
+    tree = module.source.tree
+    return next((n for n in ancestors(node, tree) if isinstance(n, Function)), tree)
+
+
 def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
     """The functions of the file that a call by name, or of a method of `self`, may run."""
     own = subject(call) in ("", "self")

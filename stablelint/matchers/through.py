@@ -10,6 +10,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.names import defined
 from stablelint.matchers.tree import Function, argument, called, calls_in, end, parents, receiver
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, nodes_in
 
 _DEPTH = 2  # calls within one another
@@ -61,7 +62,7 @@ def _called(text: str, words: Mapping[str, str]) -> str:
 
 def given_to(call: ast.Call, helper: Function) -> dict[str, str]:
     """What the parameters of a function are called where it is called."""
-    names = [a.arg for a in (*helper.args.posonlyargs, *helper.args.args) if a.arg not in ("self", "cls")]
+    names = [a.arg for a in parameters(helper.args) if a.arg not in ("self", "cls")]
     by_name = {name: given for name in names if (given := argument(call, name)) is not None}
     return {
         name: spelled(given)

@@ -19,10 +19,9 @@ from stablelint.matchers.common import (
     make_site,
     observed,
     observes,
-    scope_of,
 )
 from stablelint.matchers.models import is_module_class, modules_in, runs_module
-from stablelint.matchers.names import graph_is_off, made_by
+from stablelint.matchers.names import function_around, graph_is_off, made_by
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
@@ -36,6 +35,7 @@ _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 
 
 @observes(f"{_LEAVES} backward", f"{_LEAVES} {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
+@observes("backward", anywhere=_LEAVES)
 @observes(_LEAVES, anywhere="Module")
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `model(x).detach().requires_grad_()` on the way to a loss, or given back as one."""
@@ -47,7 +47,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     scored = set(map(id, made_from(taken)))
     modules = modules_in(review) if leaves else frozenset[str]()
     for (value, frame), source in leaves:
-        root, comes = scope_of(frame), _comes_from(value, source, modules)
+        root, comes = function_around(value.node, review.module), _comes_from(value, source, modules)
         if _is_weight(value, root) or _is_meant(value, root, review.module):
             continue
         asks = value.op == "parameter"
@@ -141,7 +141,12 @@ def _comes_from(leaf: Value, value: Value, modules: frozenset[str]) -> bool:
         of if read is not value else value
     )  # whoever reads numbers out has to detach what they are read from
     asks = leaf.op == "parameter"
-    parts = behind(source, lambda v: not asks and (v.op in WITHOUT_GRAPH or v.op == VARIABLE))
+    held = elements_of(source) if is_list(source) else [source]
+    parts = (
+        p
+        for one in held
+        for p in behind(one, lambda v: not asks and (v.op in WITHOUT_GRAPH or v.op == VARIABLE))
+    )
     return any(
         (v.op in TRAINED and v is not value) or v.op in _RUN or runs_module(v.node, modules) for v in parts
     )

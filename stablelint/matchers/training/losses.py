@@ -7,6 +7,7 @@ import builtins
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import (
+    Kind,
     Review,
     Rule,
     Sites,
@@ -58,6 +59,7 @@ _ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_e
 _MOVED = having("device", "cast", "layout", "copy")
 _WRITTEN_OUT = having("filled") | {"tensor"}
 _UNCOMPUTED = _WRITTEN_OUT | {"argument", "unknown", "index", "batch", "part"}
+_MIXING = ("add", "sub", "mul", "div")
 _NO_TARGETS = ("linear_module", "log_softmax")  # scores of any size, of which no loss is taken
 _SCORED = frozenset("linear_module layer_output sigmoid softmax log_softmax".split())
 _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
@@ -175,6 +177,9 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
     """Whether a value is what a loop, a loader or a batch gave and nothing computed, or is written out as 0 to 1: or what a
     function is given that itself goes backward from the loss."""
     value = _without_moves(value)
+    if value.op in _MIXING:  # `onehot * 0.9 + 0.1 / n`
+        parts = [v for v in value.operands.values() if v.kind is not Kind.NUMBER]
+        return bool(parts) and all(_is_label(v, root, is_trained=is_trained) for v in parts)
     if value.op == "one_hot":
         return True
     if value.op in _WRITTEN_OUT:
@@ -194,6 +199,8 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
         )
     if taken is not None:
         name = spelled(taken[1])
+    elif is_trained and isinstance(of, ast.Name) and isinstance(root, ast.Module):
+        return not bound_anywhere(name, root)  # of a notebook's other cells
     targets = [part for loop in nodes_in(root, ast.For) for part in ast.walk(loop.target)]
     return name in parameters_of(root) or any(getattr(part, "id", None) == name for part in targets)
 
@@ -211,7 +218,7 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
             continue
         counted = _counted(step, turn)
         count = counted[0] if counted else _parts_of_batch(backs[0], turn)
-        if count is not None and _is_whole(backs[0], review):
+        if count is not None and _is_whole(backs[0].differentiated, review):
             clears = [s.node for s in steps if s.kind == "zero_grad" and turn in ancestors(s.node, s.root)]
             if _gathers(backs[0], clears, counted[1] if counted else None, turn):
                 yield make_site(review, rule, backs[0].at, message=_ADDED.format(count))
@@ -270,9 +277,8 @@ def _is_adaptive(step: Step) -> bool:
     return optimizer is not None and "Ada" in optimizer.op
 
 
-def _is_whole(back: Step, review: Review) -> bool:
+def _is_whole(loss: Value | None, review: Review) -> bool:
     """Whether a loss is that of its batch, as a loss function gives it, and nothing scales it down."""
-    loss = back.differentiated
     while loss is not None and loss.op in ("scale", "method.scale", *_MOVED):
         loss = loss.operands.get("argument0") or loss.first
     if loss is None:
@@ -280,8 +286,8 @@ def _is_whole(back: Step, review: Review) -> bool:
     modules = modules_in(review)
     if loss.op in ("attribute", "mean") and "dim" not in loss.operands and loss.first is not None:
         return runs_module(loss.first.node, modules)  # `model(**batch).loss`, `model(batch).mean()`
-    if loss.op == "add":  # of a loss and what regularises it
-        return any(part.op in having("loss") for part in loss.operands.values())
+    if loss.op == "add":  # of several, or of one and what regularises it
+        return any(_is_whole(part, review) for part in loss.operands.values())
     if not isinstance(loss.node, ast.Call):
         return False
     defined = [f.name for f in functions_below(review.module.source.tree)]

@@ -106,8 +106,8 @@ def _is_double(value: Value, depth: int = _DEPTH) -> bool:
         return first.op.startswith("sklearn.preprocessing.") and first.op.endswith("Scaler")
     if value.op == "div" and first.op == _IMAGE:
         return True
-    if value.op == "part" and first.op.startswith("sklearn.datasets."):
-        return bool(value.data == 0)
+    if value.op == "unknown" and first.op.startswith("sklearn.datasets."):
+        return True  # a part of what is unpacked
     if value.op in _COMPUTING or name in _KEEPING:
         return any(_is_double(v, depth - 1) for v in value.operands.values() if v.kind is not Kind.NUMBER)
     return False

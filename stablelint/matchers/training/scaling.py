@@ -48,8 +48,8 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    helpers = (f.name for f in module.sights.functions_naming("std"))
-    for root in functions_naming(review, "fit_transform", "fit", "scale", "std", *helpers):
+    helpers = (f.name for f in module.sights.functions_naming("std", "max", "fit_transform"))
+    for root in functions_naming(review, "fit_transform", "fit", "scale", "std", "max", *helpers):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
         yield from (site_at(review, rule, n, message=_OWN_MOMENTS) for n in _standardised(root, module))
@@ -80,7 +80,11 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
     scaled = dict(_by_own_moments(root))
     for call in calls_in(root):
         for helper in defined(call, module):
-            inner = dict(_by_own_moments(helper))
+            fits = ((_data_of(n), n) for n in calls_in(helper) if n.args and _fits(n, helper, module))
+            inner = {
+                **dict(_by_own_moments(helper)),
+                **{name: n for name, n in fits if _scaler_of(n, helper) is not None},
+            }
             scaled |= {name: call for local, name in given_to(call, helper).items() if local in inner}
     names = {spelled(n) for n in nodes_in(root, ast.Name, ast.Attribute, ast.Subscript)} if scaled else set()
     for name, computed in scaled.items():
@@ -93,15 +97,18 @@ def _by_own_moments(root: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     for node in sorted(nodes_in(root, ast.BinOp), key=start):
         match node:
             case ast.BinOp(left=ast.BinOp(left=data, op=ast.Sub(), right=mean), op=ast.Div(), right=spread):
-                moments = [_moment(mean, "mean", node, root), _moment(spread, "std", node, root)]
+                moments = [
+                    _moment(mean, ("mean", "min"), node, root),
+                    _moment(spread, ("std", "max"), node, root),
+                ]
                 if moments == [spelled(data)] * 2:
                     yield spelled(data), node
 
 
-def _moment(node: ast.expr, name: str, at: ast.AST, root: ast.AST) -> str:
+def _moment(node: ast.expr, names: tuple[str, ...], at: ast.AST, root: ast.AST) -> str:
     """Of what an expression, or what its name is bound to, is a moment over the rows; empty where it is none."""
     made = bound_to(spelled(node), at, root) or node
-    found = calls_below(made, name)
+    found = calls_below(made, *names)
     by_row = any(
         is_given(n, "keepdim", "keepdims") or [spelled(a) for a in arguments(n)] in (["1"], ["-1"])
         for n in found
@@ -173,21 +180,26 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
             )
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()
-    for function in module.sights.functions:  # one for each part of the data
-        returned = (n.value for n in nodes_in(function, ast.Return) if n.value is not None)
-        of_sets[f"{function.name}()"] = [c for c in returned if _is_pipeline(c, module)]
+    functions = module.sights.functions  # one for each part of the data, or with a branch for each
+    returned = (n.value for function in functions for n in nodes_in(function, ast.Return))
+    of_sets[""] += [c for c in returned if c is not None and _is_pipeline(c, module)]
+    every, alike = [c for pipelines in of_sets.values() for c in pipelines], set(of_sets)
+    for function in functions:
+        for node in nodes_in(function, ast.Assign):
+            if _is_pipeline(node.value, module):
+                of_sets.setdefault(f"{function.name}.{spelled(node.targets[0])}", []).append(node.value)
     # What is called so, and the names that are bound to one.
     scales = (
         "Normalize",
         *(text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0]),
     )
-    every, found = [c for pipelines in of_sets.values() for c in pipelines], list[ast.expr]()
+    found = list[ast.expr]()
     for name, pipelines in of_sets.items():
         scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
         for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
             # A transform by itself is compared with those of the same data set alone.
-            others = every if called(plain) == "Compose" else pipelines
+            others = every if called(plain) == "Compose" and name in alike else pipelines
             found += [plain] if any(mentions(c, *scales) for c in others) else []
     return list(dict.fromkeys(found))
 

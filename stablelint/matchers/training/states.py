@@ -13,6 +13,7 @@ from stablelint.matchers.names import (
     bound_anywhere,
     bound_to,
     functions_naming,
+    functions_of,
     made_by,
     parameters_of,
 )
@@ -115,7 +116,8 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
 def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
     module = review.module
-    for root in functions_naming(review, "to", "cuda") if module.mentions("load_state_dict") else ():
+    told = set[ast.Call]()
+    for root in functions_of(review, "load_state_dict") if module.mentions("to", "cuda") else ():
         models, moved, restored = set[str](), set[str](), list[Through]()
         for made in calls_through(root, module, "load_state_dict", "to", "cuda"):
             if called(made.node) != "load_state_dict":
@@ -123,7 +125,10 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                 if late and not all(
                     exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
                 ):
-                    yield site_at(review, rule, made.at, shown=False)
+                    yield from (
+                        [site_at(review, rule, made.node, shown=False)] if made.node not in told else []
+                    )
+                    told.add(made.node)
                     break
                 moved |= _moved(made)
             elif _is_optimizer(made, module):
@@ -244,7 +249,7 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
     if loop is None or not compared or leaves or assigned_in(text, loop):
         return False
     read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))
-    return _trains(loop, text) and any(spelled(n) == best for n in read)
+    return _trains(loop, text) and any(spelled(n) in (best, best.partition("[")[0]) for n in read)
 
 
 def _trains(loop: ast.AST, model: str) -> bool:

@@ -11,7 +11,7 @@ from stablelint.analysis.interpret.operations.apply import apply, element_type
 from stablelint.analysis.interpret.operations.sizes import counted, size_of
 from stablelint.analysis.interpret.paths.narrowing import kept_by
 from stablelint.analysis.interpret.statements.assignment import masked
-from stablelint.analysis.interpret.statements.writing import trainable
+from stablelint.analysis.interpret.statements.writing import trainable, trained
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import CONDITIONS, SETTINGS
 from stablelint.analysis.values.paths import Assumption
@@ -294,6 +294,7 @@ def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     if "input" not in operands or (asked is not None and asked.constant() is False):
         return None
     value = replace(trainable(operands["input"], frame), node=node)
+    trained([operands["input"]], frame)
     if frame.reporting:
         frame.session.observe(value, frame)
     return value
