@@ -19,6 +19,7 @@ from stablelint.syntax.operations import VIEWING, having
 _SHARING = having("alias", "may-alias")
 _CHOOSING = frozenset({"phi", "list_of", "python.or", "python.and"})
 _CONTAINERS = (Kind.SEQUENCE, Kind.MAPPING)
+_LISTS = frozenset({"phi", "list_of"})  # what may be a list of unknown length
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 
 
@@ -32,7 +33,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
 def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     """`written_into` for several targets and their results at once."""
-    writes = _Writes()
+    writes, kept = _Writes(), kept_by_objects(frame)
     for target, result in pairs:
         own = _storage(target)
         result.origin |= own
@@ -40,12 +41,12 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
             frame.graph.written.setdefault(key, frame.graph.youngest)
         if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
             _forget_other_arguments(own, frame)
-        for root in own.union(_held_by(_holders_of(target, frame), frame)):
+        for root in own.union(_held_by(_holders_of(target, frame), kept)):
             writes.at.setdefault(root, []).append((target, result))
         if _is_anything(target):
             writes.anywhere.append((target, result))
     if writes.anywhere:
-        writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], frame)
+        writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], kept)
     _rewrite(lambda value: _overwritten(value, writes, frame), frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
@@ -233,25 +234,24 @@ def _holders_of(value: Value, frame: Frame) -> Iterator[Value]:
             yield frame.graph.sequence([kept]) if kept is not None else source.first
 
 
-def _held_by(holders: Iterable[Value], frame: Frame) -> set[int]:
+def _held_by(holders: Iterable[Value], kept: Mapping[int, list[Value]]) -> set[int]:
     """Keys of the tensors that objects hold, at whatever depth."""
     pending, keys = list(holders), set[int]()
     seen: set[int] = set()
     told: set[int] = set()  # identities: equal values can have their elements in two places
-    kept = kept_by_objects(frame) if pending else {}
     while pending:
         holder = pending.pop()
         if holder.key in seen:
             continue
         seen.add(holder.key)
-        held = held_in(holder, kept)
-        pending += held
-        for one in held:
-            if id(one) not in told:
-                told.add(id(one))
-                for part in lists.leaves(one):
-                    if part.kind in STORED:
-                        keys |= _storage(part)
+        for one in held_in(holder, kept):
+            if id(one) in told:
+                continue
+            told.add(id(one))
+            pending.append(one)
+            for part in lists.leaves(one) if one.op == "phi" else (one,):
+                if part.kind in STORED:
+                    keys |= _storage(part)
     return keys
 
 
@@ -280,7 +280,7 @@ def held_in(value: Value, kept: Mapping[int, list[Value]]) -> list[Value]:
         return [*held, *known, *value.operands.values()]
     if value.kind is Kind.MAPPING:
         return [*held, *lists.held_by(value).values(), *value.operands.values()]
-    if lists.is_list(value):
+    if value.kind is Kind.SEQUENCE or (value.op in _LISTS and lists.is_list(value)):
         held = [*held, *lists.elements_of(value)]
     return [*held, *value.operands.values()] if _is_opaque(value) else held
 
