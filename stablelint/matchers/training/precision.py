@@ -10,6 +10,7 @@ from stablelint.matchers.common import Review, Rule, Sites, computed, make_site,
 from stablelint.matchers.models import makes_module, modules_in, modules_made_in, runs_module
 from stablelint.matchers.tree import arguments, called, is_given, mentions, receiver, subject
 from stablelint.syntax.operations import having
+from stablelint.syntax.sieve import Glance
 
 _DRAWN = ("normal", "uniform", "random", "standard_normal")  # methods of NumPy's generators
 _IMAGE = "cv2.imread"  # of bytes
@@ -30,8 +31,14 @@ _DEPTH = 12  # operations between an array and what made it
 _WIDTH = 40  # values looked at
 
 
-@observes(f"{_COPYING}|double|float64")
-@observes("linear_module|layer_output", anywhere=f"{_COPYING}|double|float64")
+def _imports_arrays(seen: Glance) -> bool:
+    return any(name.partition(".")[0] in _OF_ARRAYS for name in seen.imports.values())
+
+
+@observes(_COPYING, where=_imports_arrays)
+@observes("double|float64")
+@observes("linear_module|layer_output", anywhere=_COPYING, where=_imports_arrays)
+@observes("linear_module|layer_output", anywhere="double|float64")
 def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
     module = review.module
