@@ -77,8 +77,6 @@ def _late_masks(review: Review) -> Iterator[tuple[Observed, Value]]:
 def _is_bare_maximum(value: Value, whole: Value, depth: int) -> bool:
     """Whether a value is the maximum of another, over one dimension after the other, and was not made finite."""
     value = stripped(value)
-    while value.op == "detach" and value.first is not None:
-        value = stripped(value.first)
     if depth == 0 or not value.operands:
         return False
     if value.op == "phi":

@@ -22,11 +22,12 @@ from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Review, Rule, Sites, Value, observes
 from stablelint.syntax.names import spelled
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.walk import children, descendants, nodes_below
 
 _PRODUCTS = frozenset({"mul", "div"})
 _CONJUNCTIONS = frozenset({"mul", "logical_and"})
+_NEGATED = VIEWS | {"logical_not"}
 _SIZES = frozenset("abs neg square".split())
 _SHIFTS = frozenset("add sub mul div".split())
 _TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
@@ -101,21 +102,14 @@ def _is_of_nan(later: Replacement, site: Site, operand: Value) -> bool:
 
 def _finds_nan(test: Value, site: Site) -> bool:
     """Whether a test asks of the site's result if it is NaN, or finite."""
-    test = _without_not(test)
+    test = stripped(test, _NEGATED)
     asked = test.first if test.op in ("isnan", "isfinite") else None
     return asked is not None and stripped(asked).key == stripped(site.value).key
 
 
-def _without_not(test: Value) -> Value:
-    test = stripped(test)
-    while test.op == "logical_not" and test.first is not None:
-        test = stripped(test.first)
-    return test
-
-
 def _compares(test: Value, operand: Value, grows: bool) -> bool:
     """Whether a test compares the operand, or what it is measured by, with a number: its author expects what fails."""
-    test = _without_not(test)
+    test = stripped(test, _NEGATED)
     parts = list(test.operands.values())
     if test.op in _CONJUNCTIONS:
         return any(_compares(part, operand, grows) for part in parts)

@@ -103,8 +103,7 @@ def _reached(value: Value, comparison: str, bound: Value) -> Hashable:
         if not 0 < (1 / number if inner.op == "div" and number else number) <= 1:
             return None
         inner = recast(inner.operands["input"])
-    while inner.op == "part" and inner.first is not None:
-        inner = inner.first
+    inner = stripped(inner, ("part",))
     found = (extreme_of(op, inner) for op in _REACHED[comparison])
     return next(
         (one.attained for one in found if one is not None and one.lies.is_shown and one.is_of(value)), None

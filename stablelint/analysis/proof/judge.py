@@ -160,9 +160,7 @@ def differentiable(value: Value, gradient: bool) -> bool:
     """Whether a gradient flows back through the value."""
     if not gradient or value.kind in (Kind.NUMBER, Kind.ARRAY) or value.dtype in NOT_DIFFERENTIABLE:
         return False
-    seen = value
-    while seen.first is not None and seen.op in _REARRANGING:
-        seen = seen.first
+    seen = stripped(value, _REARRANGING)
     if seen.op in CUT:
         return False
     return seen.dtype not in NOT_DIFFERENTIABLE and _may_carry_gradient(value)

@@ -212,8 +212,7 @@ def is_empty_group(site: Obligation) -> bool:
 
 def _groups(value: Value, depth: int) -> list[Value] | None:
     """The grouped sums that a value is, on any path, if only a group without an element makes it 0."""
-    while value.op in _ELEMENTWISE and value.first is not None:
-        value = value.first
+    value = stripped(value, _ELEMENTWISE)
     if value.op == "phi" and depth:
         parts = [v for v in value.operands.values() if v.zero >= Attained.SATURATION]
         found = [_groups(part, depth - 1) for part in parts]

@@ -7,9 +7,10 @@ import math
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.operations import SELECTIONS, having
+from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 DRAWN = having("draw")
+_CASTS, _PICKED = VIEWS | {"bool"}, VIEWS | SELECTIONS
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
     "isinf": frozenset({math.inf, -math.inf}),
@@ -21,17 +22,12 @@ _FOUND: dict[str, frozenset[object]] = {
 
 def truth_of(value: Value) -> Value:
     """The value without casts, to truth values too, and rearrangements around it: where it is not 0, they are not."""
-    value = stripped(value)
-    while value.op == "bool" and value.first is not None:
-        value = stripped(value.first)
-    return value
+    return stripped(value, _CASTS)
 
 
 def holds_truth(value: Value) -> bool:
     """Whether a value holds truth values, or numbers made of them, or some of either."""
-    value = stripped(value)
-    while value.op in SELECTIONS and value.first is not None:
-        value = stripped(value.first)
+    value = stripped(value, _PICKED)
     return value.op in CONDITIONS or value.dtype == "bool"
 
 

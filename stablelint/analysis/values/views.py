@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.numerics.formats import INTEGERS
 from stablelint.syntax.operations import VIEWS, having
 
 COPIES = having("copy", "device", "cast")
+TAKEN = VIEWS | {"index"}  # also parts of a value
 _LAYOUT = having("layout")
 _CASTS = having("cast")
 _NARROW = frozenset({"float16", "bfloat16"})
@@ -77,9 +78,9 @@ def is_opaque(value: Value) -> bool:
     return value.op.startswith(("method.", "call."))
 
 
-def stripped(value: Value) -> Value:
-    """The value without rearrangements and casts around it."""
-    while value.op in VIEWS and value.first is not None:
+def stripped(value: Value, through: Container[str] = VIEWS) -> Value:
+    """The value without rearrangements and casts around it, or without what else it is to be seen `through`."""
+    while value.op in through and value.first is not None:
         value = value.first
     return value
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.values.views import behind
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.matchers.common import (
     Kind,
     Observed,
@@ -119,9 +119,7 @@ def _storage(target: Value, change: Value) -> tuple[Value, bool]:
 
 def _is_detached(target: Value) -> bool:
     """Whether `detach` is among the views through which a tensor is written."""
-    while target.op in _VIEWS and target.op != "detach" and target.first is not None:
-        target = target.first
-    return target.op == "detach"
+    return stripped(target, _VIEWS - {"detach"}).op == "detach"
 
 
 def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
@@ -237,8 +235,7 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
 
 def _is_given(target: Value) -> bool:
     """Whether a target is one of the data, as they come or moved: `batch["label"].to(device)`."""
-    while target.op in _MOVED and target.first is not None:
-        target = target.first
+    target = stripped(target, _MOVED)
     return target.op in _GIVEN or isinstance(target.node, ast.Subscript)
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (
     Kind,
     Review,
@@ -162,21 +163,15 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
         is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
         parts = made_from([target], stops=("detach",))
         scored = any(v.op in _SCORED or runs_module(v.node, models) for v in parts)
-        if (is_label and scored) or (_without_moves(target).op in _NO_TARGETS and given.op in _UNCOMPUTED):
+        if (is_label and scored) or (stripped(target, _MOVED).op in _NO_TARGETS and given.op in _UNCOMPUTED):
             anchor = call_into(value.node, scope_of(frame), review.module)
             yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
-
-
-def _without_moves(value: Value) -> Value:
-    while value.op in _MOVED and value.first is not None:
-        value = value.first
-    return value
 
 
 def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
     """Whether a value is what a loop, a loader or a batch gave and nothing computed, or is written out as 0 to 1: or what a
     function is given that itself goes backward from the loss."""
-    value = _without_moves(value)
+    value = stripped(value, _MOVED)
     if value.op in _MIXING:  # `onehot * 0.9 + 0.1 / n`
         parts = [v for v in value.operands.values() if v.kind is not Kind.NUMBER]
         return bool(parts) and all(_is_label(v, root, is_trained=is_trained) for v in parts)

@@ -142,8 +142,7 @@ def _crossed(column: Shape, row: Shape) -> bool:
 
 def _is_unit(value: Value) -> bool:
     """Whether a layer with one output yields a value: a difference of it and something is no outer difference."""
-    while value.op in ("to", "cuda", "float", "sigmoid", "relu", "tanh") and value.first is not None:
-        value = value.first
+    value = stripped(value, ("to", "cuda", "float", "sigmoid", "relu", "tanh"))
     layer = value.operands.get("layer") if value.op == "linear_module" else None
     return layer is not None and last_size(layer.data) == 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import TAKEN, stripped
 from stablelint.syntax.operations import having
 
 _SUMS = frozenset({"add", "sub"})
@@ -37,9 +37,7 @@ def log_scales(observed: Iterable[Value]) -> frozenset[int]:
 
 def is_yielded(value: Value) -> bool:
     """Whether a value is handed over or a network yields it: no object keeps it, and no arithmetic has made it."""
-    inner = stripped(value)
-    while inner.op == "index" and inner.first is not None:
-        inner = stripped(inner.first)
+    inner = stripped(value, TAKEN)
     return inner.op in _YIELDED or inner.op.startswith(("call.", "method."))
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 
 _JOINS = having("join")
 _GATHERS = _JOINS | {"phi", "clamp", "add"}
 _SAMPLES = frozenset({"method.sample", "method.rsample"})
 SPREADS = having("spread")
+_PARTS = VIEWS | {"index", "part"}
 _DEPTH = 4
 
 
@@ -50,9 +51,7 @@ def _statistics(value: Value, depth: int) -> Iterator[Value]:
 
 def _is_drawn(reduction: Value) -> bool:
     """Whether a reduction is one of random numbers."""
-    source = stripped(reduction.operands["input"])
-    while source.op in ("index", "part") and source.first is not None:
-        source = stripped(source.first)
+    source = stripped(reduction.operands["input"], _PARTS)
     return source.op in DRAWN or source.op in _SAMPLES
 
 

@@ -170,8 +170,7 @@ def _is_count_of_truths(value: Value) -> bool:
 
 def _counted(count: Value, learned: Interval, state: State) -> None:
     """A count that is positive: there is something that was counted."""
-    while count.op == "item" and count.first is not None:
-        count = count.first
+    count = stripped(count, ("item",))
     if count.op in _SMALLER:  # the smaller one is positive: so are both
         for part in count.operands.values():
             _counted(part, learned, state)

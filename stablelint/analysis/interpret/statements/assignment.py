@@ -27,7 +27,7 @@ from stablelint.analysis.values.selections import FILLED, can_be_empty, selector
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import TAKEN, stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import VIEWING
@@ -226,10 +226,7 @@ def _may_be_mask(index: Value) -> bool:
 
 def _is_blank(base: Value) -> bool:
     """Whether nothing was written into a tensor, or into the part of it that is meant, but its first zeros."""
-    base = stripped(base)
-    while base.op == "index" and base.first is not None:
-        base = stripped(base.first)
-    return base.op in BLANK
+    return stripped(base, TAKEN).op in BLANK
 
 
 def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: Frame) -> Value:

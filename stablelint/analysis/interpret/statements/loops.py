@@ -19,6 +19,7 @@ from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.paths import NEITHER, Assumption, Paths, Usual
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import NUMERIC, Kind, Value, belief_in, believed, join
+from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import written_name
@@ -52,8 +53,7 @@ def run_for(node: ast.For | ast.AsyncFor, frame: Frame, execute: Execute) -> Non
 
 def _turn_of(iterable: Value) -> Usual | None:
     """What is believed of a loop over it: that there is a turn; None where there is one for sure."""
-    while iterable.op in ("python.enumerate", "python.zip", "progress") and iterable.first is not None:
-        iterable = iterable.first
+    iterable = stripped(iterable, ("python.enumerate", "python.zip", "progress"))
     if iterable.op != "python.range":
         named = iterable.name if "." not in iterable.op else ""  # of a call, the name is the function's
         return _believed_turn(f"{named or 'what is looped over'} is not empty")

@@ -90,9 +90,7 @@ def _integral(predicate: Predicate, context: Context) -> bool:
 
 def _is_tensor(value: Value) -> bool:
     """Whether a value, or what it was taken out of, is a tensor; of what nothing is known, a part may be a number."""
-    while value.op in ("index", "part") and value.first is not None:
-        value = value.first
-    return value.kind is Kind.TENSOR
+    return stripped(value, ("index", "part")).kind is Kind.TENSOR
 
 
 def _shifted(predicate: Predicate, context: Context) -> bool:

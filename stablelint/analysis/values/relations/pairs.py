@@ -6,9 +6,10 @@ from stablelint.analysis.values.families import PICKING
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 
 _SIZES = having("norm", "total") | {"abs", "pow", "square", "sqrt"}
+_PICKED = VIEWS | PICKING
 _DEPTH = 8  # operations looked through
 
 
@@ -35,10 +36,7 @@ def is_displacement(value: Value, depth: int = _DEPTH) -> bool:
 
 def _source(rows: Value) -> int:
     """The key of the tensor whose rows a value is."""
-    rows = stripped(rows)
-    while rows.op in PICKING and rows.first is not None:
-        rows = stripped(rows.first)
-    return rows.key
+    return stripped(rows, _PICKED).key
 
 
 def are_all_pairs(one: Value, other: Value) -> bool:

@@ -33,19 +33,13 @@ def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 
 def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
     """The diagonal of a Cholesky factor is positive."""
-    return POSITIVE if "offset" not in operands and _turned(operands["input"]).op == "cholesky" else None
-
-
-def _turned(matrix: Value) -> Value:
-    """A matrix without what leaves its diagonal where it is."""
-    while matrix.op in _TURNING and matrix.first is not None:
-        matrix = matrix.first
-    return matrix
+    factor = stripped(operands["input"], _TURNING)
+    return POSITIVE if factor.op == "cholesky" and "offset" not in operands else None
 
 
 def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
     """The matrix whose diagonal is taken of one of its triangles, which keeps it."""
-    triangle = _turned(operands["input"])
+    triangle = stripped(operands["input"], _TURNING)
     if triangle.op not in ("tril", "triu") or "offset" in operands or "diagonal" in triangle.operands:
         return None
     return triangle.first
@@ -102,7 +96,7 @@ def _is_square_identity(value: Value) -> bool:
     """Whether a value is an identity, along the last two dimensions."""
     while value.first is not None and (value.op in COPIES or value.op == "expand" or _adds_first(value)):
         value = value.first
-    value = _turned(value)
+    value = stripped(value, _TURNING)
     return value.op == "eye" and "m" not in value.operands
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
+from stablelint.syntax.operations import VIEWS
 
 
 def unscaled(value: Value) -> Value:
@@ -29,7 +30,4 @@ def root_of(square: Value) -> Value | None:
 
 def dividend_of(value: Value) -> Value:
     """What a value is a part of, whatever it is divided by."""
-    inner = stripped(value)
-    while inner.op == "div" and inner.first is not None:
-        inner = stripped(inner.first)
-    return inner
+    return stripped(value, VIEWS | {"div"})
