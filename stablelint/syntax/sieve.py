@@ -17,6 +17,7 @@ from typing import Any
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name, spelled
+from stablelint.syntax.signatures import defaults_in, parameters
 from stablelint.syntax.walk import FIELDS, GAPPY
 from stablelint.syntax.writes import HOOKS, is_in_place, is_of_self, written_attribute, written_name
 
@@ -24,6 +25,7 @@ IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 _LAYERS = ("Linear", "Conv", "Embedding", "LSTM", "GRU")
+_READ = frozenset({ast.Attribute, ast.Call, ast.Subscript})  # what yields something that stands elsewhere
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
@@ -122,6 +124,8 @@ class Glance:
     written: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)  # attributes of `self` assigned, or changed in place
     called: set[str] = field(default_factory=set)  # and those that are called
+    # Names that stand for no number of the file: parameters without one as default, and what is read elsewhere.
+    variable: set[str] = field(default_factory=set)
     # Names of what may be changed in place, see `written_name`.
     changed: set[str] = field(default_factory=set)
 
@@ -265,7 +269,7 @@ def _look_at_call(node: ast.Call, seen: Glance) -> None:
     seen.calls.setdefault(name, []).append(node)
     if (node.args or node.keywords) and _may_leave_file(node.func, name, seen.imports):
         seen.passing.append(node)
-    if _is_sized(node):
+    if _is_sized(node, seen.variable):
         seen.words.add(SIZED)
     if is_in_place(name):
         seen.changed.add(written_name(node))
@@ -297,14 +301,14 @@ def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:
         seen.words.add(TINY)
 
 
-def _is_sized(node: ast.expr) -> bool:
-    """Whether one of the first two arguments of a class is a whole number, or a name, as sizes of layers are."""
+def _is_sized(node: ast.expr, variable: Container[str]) -> bool:
+    """Whether one of the first two arguments of a class is a whole number, or a name of one, as sizes of layers are."""
     if type(node) is not ast.Call or not last_name(node.func)[:1].isupper():
         return False
     first = (*node.args[:2], *(keyword.value for keyword in node.keywords[:2]))
     named = last_name(node.func).startswith(_LAYERS)
     return any(
-        type(value) is ast.Name
+        type(value) is ast.Name and value.id not in variable
         if named and type(value) is not ast.Constant
         else type(value) is ast.Constant and type(value.value) is int and value.value > 1
         for value in first
@@ -359,6 +363,14 @@ def _look_at_lambda(node: ast.Lambda, seen: Glance) -> None:
         seen.nested.append(node)
 
 
+def _look_at_parameters(node: ast.arguments, seen: Glance) -> None:
+    if seen.nested:
+        return  # those of a function within
+    given = {parameter.arg for parameter in parameters(node)}
+    numbers = (p.arg for p, default in defaults_in(node) if type(_constant(default)) is int)
+    seen.variable.update(given.difference(numbers))
+
+
 def _look_at_import(node: ast.ImportFrom, seen: Glance) -> None:
     seen.words.update(word_of_name(f"{node.module}.{alias.name}") for alias in node.names)
 
@@ -367,8 +379,12 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
     words = [word for value in values if (word := assigned_word(value, seen.imports))]
-    if words and any(map(_is_sized, values)):
+    if words and any(_is_sized(value, seen.variable) for value in values):
         words.append(SIZED)
+    if type(node.value) in _READ:
+        for target in node.targets:
+            names = target.elts if type(target) is ast.Tuple else [target]
+            seen.variable.update(name.id for name in names if type(name) is ast.Name)
     for target in node.targets if words else ():
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
             if isinstance(part, ast.Name | ast.Attribute):
@@ -389,6 +405,7 @@ _LOOKS: dict[type[ast.AST], Callable[[Any, Glance], None]] = {
     ast.AsyncFunctionDef: lambda node, seen: seen.nested.append(node),
     ast.ClassDef: lambda node, seen: seen.classes.append(node),
     ast.Lambda: _look_at_lambda,
+    ast.arguments: _look_at_parameters,
     ast.ImportFrom: _look_at_import,
     ast.Assign: _look_at_assignment,
 }

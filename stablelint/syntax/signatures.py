@@ -19,8 +19,12 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
 def defaults_of(
     function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
 ) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters of a function that have a default, with it."""
+    return defaults_in(function.args)
+
+
+def defaults_in(signature: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
     """The parameters that have a default, with it."""
-    signature = function.args
     yield from zip(reversed(placed(signature)), reversed(signature.defaults), strict=False)
     for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
         if default is not None:
