@@ -19,6 +19,7 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_val
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.lending import let_write
 from stablelint.analysis.interpret.subscripts import subscript
+from stablelint.analysis.values import lists
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.outcomes import outcome
 from stablelint.analysis.values.paths import Paths
@@ -76,6 +77,8 @@ def binary(op: type[ast.operator], left: Value, right: Value, node: ast.AST, fra
         return frame.graph.unknown(node=node, among=[left, right])
     if Kind.STRING in (left.kind, right.kind):
         return frame.graph.foreign(node)
+    if name == "mul" and left.kind is Kind.SEQUENCE and right.kind is Kind.NUMBER:
+        return lists.repeated(left, right, node, frame)
     if name in ("add", "mul") and Kind.SEQUENCE in (left.kind, right.kind):
         return frame.graph.unknown(node=node, among=[left, right])
     if (

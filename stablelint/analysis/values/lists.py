@@ -83,6 +83,15 @@ def _last(leaf: Value) -> Value | None:
     return leaf.data if isinstance(leaf.data, Value) else None
 
 
+def repeated(value: Value, times: Value, node: ast.AST, frame: Frame) -> Value:
+    """`value * times`: a list, or tuple, of the same elements again and again."""
+    number = times.constant()
+    if not isinstance(number, int) or number * len(value.data) > _LONGEST:
+        return list_of(list(value.data), None, node, frame)
+    made = frame.graph.sequence(list(value.data) * max(number, 0), node)
+    return replace(made, key=frame.graph.fresh(), name=value.name)
+
+
 def grown(receiver: Value, method: str, arguments: list[Value], node: ast.AST, frame: Frame) -> Value:
     """The list after `receiver.method(arguments)`."""
     if method in SHRINKING:

@@ -77,12 +77,12 @@ ceil            input                     torch.ceil .ceil
 round           input                     torch.round .round +of-arrays
 trunc           input                     torch.trunc .trunc torch.fix
 frac            input                     torch.frac .frac
-clamp           input,min,max             torch.clamp torch.clip .clamp .clip +bound +raise +keep-sort +saves-operand
-clamp_min       input,min                 torch.clamp_min .clamp_min +bound +raise +keep-sort +saves-operand
-clamp_max       input,max                 torch.clamp_max .clamp_max +bound +keep-sort +saves-operand
+clamp           input,min,max             torch.clamp torch.clip .clamp .clip +promote +bound +raise +keep-sort +saves-operand
+clamp_min       input,min                 torch.clamp_min .clamp_min +promote +bound +raise +keep-sort +saves-operand
+clamp_max       input,max                 torch.clamp_max .clamp_max +promote +bound +keep-sort +saves-operand
 maximum         input,other               torch.maximum torch.fmax .maximum .fmax +commute +bound +raise +keep-sort +saves-operand
 minimum         input,other               torch.minimum torch.fmin .minimum .fmin +commute +bound +keep-sort +saves-operand
-where           condition,input,other     torch.where +replace +keep-sort
+where           condition,input,other     torch.where +promote +replace +keep-sort
 masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort +into
 masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter +into
 nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand

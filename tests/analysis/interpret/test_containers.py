@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import assumed, open_, unmet, violated
+from tests.analysis.support import assumed, open_, proved, unmet, violated
 
 # `{}` is the last layer: a softmax, or one that is none.
 CONTAINERS = {
@@ -275,3 +275,14 @@ def test_numbers_of_a_container_are_assumed_once_it_is_handed_to_what_is_not_see
     """
     assert assumed(program) == [(5, "SL102")]
     assert unmet(program) == []
+
+
+@pytest.mark.parametrize("times", ["0", "n", "m[0]"])
+def test_a_list_that_is_repeated_so_often_may_be_empty(times: str) -> None:
+    assert not proved(f"def f(x, n: int, m):\n    return x / len([1] * {times})")
+
+
+def test_what_is_stacked_of_a_repeated_list_is_what_the_list_holds() -> None:
+    code = "def f(x: torch.Tensor, m):\n    v = torch.stack([x[m > 0]] * {})\n    return 1 / (v.abs() + 1).sum(1)\n"
+    assert unmet(code.format(2))
+    assert unmet(code.format(2).replace("[m > 0]", "")) == []

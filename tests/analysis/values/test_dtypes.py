@@ -176,3 +176,17 @@ def test_a_default_that_some_function_sets_holds_for_the_whole_program(dtype: st
     program = f"def setup(kind):\n    torch.set_default_dtype({dtype})\n\n"
     program += "def f():\n    return torch.log(torch.tensor(1e-9))\n"
     assert (unmet(program) == []) is not is_half
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.where(m, m.T, 0.5)",
+        "torch.where(m, m, x)",
+        "x.bool().clamp(min=0.5)",
+        "x.long().clamp(0.5, 2.5) - 1",
+    ],
+)
+def test_truth_values_and_integers_beside_fractions_become_fractions(made: str) -> None:
+    code = f"def f(x: torch.Tensor):\n    m = x > 0\n    v = {made}\n    v += x.sigmoid() - 0.7\n    return torch.log(v)\n"
+    assert (5, "SL101") in unmet(code)
