@@ -17,7 +17,7 @@ def power(base: Interval, exponent: Interval, fmt: FloatFormat) -> Interval:
     As for products, numbers below an open infinity have finite powers and positive numbers positive ones;
     an exponent without bounds overflows and underflows as exp does.
     """
-    if exponent.is_point and not base.nan and math.isfinite(exponent.lo):
+    if exponent.is_point and math.isfinite(exponent.lo):
         return _power_to(base, exponent.lo, fmt)
     if base.is_point and base.lo == 1:
         return Interval.point(1.0)

@@ -13,6 +13,7 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
 from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph, Value, believed, sized
 from stablelint.diagnostic import Passed, Place
+from stablelint.numerics.arithmetic import neg
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import VIEWS, having
 
@@ -168,6 +169,10 @@ class State:
     def learn(self, value: Value, interval: Interval) -> None:
         """Records that `value` lies in `interval` from here on."""
         self.learn_of(value.key, interval)
+        if value.op == "sub" and value.operands.keys() == {"input", "other"}:
+            left, right = map(identity, value.operands.values())
+            self.relate(left, right, interval)
+            self.relate(right, left, neg(interval))
 
     def learn_of(self, key: int, interval: Interval) -> None:
         """Records that the value with that key lies in `interval` from here on."""

@@ -52,6 +52,8 @@ class Attained(IntEnum):
 
 # What may be, or hold, a number.
 NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.UNKNOWN})
+_OF_ARRAYS = frozenset({Kind.ARRAY, Kind.NUMBER, Kind.UNKNOWN})
+_WIDEST = (Kind.TENSOR, Kind.ARRAY)  # what is one of these on some path is taken to be on all
 _ALIKE = frozenset({Kind.STRING, Kind.FOREIGN, Kind.MAPPING})  # of which one can stand for another
 NONEMPTY = "nonempty"  # the guard of a selection that a test has shown to hold an element
 
@@ -303,7 +305,7 @@ def join(graph: Graph, values: list[Value], paths: Paths | None = None) -> Value
     if len(distinct) == 1:
         return distinct[0]
     kinds = {v.kind for v in distinct}
-    if kinds <= NUMERIC:
+    if kinds <= NUMERIC or kinds <= _OF_ARRAYS:
         return _one_of_numbers(graph, distinct, kinds, paths)
     if kinds == {Kind.SEQUENCE} and len({len(v.data) for v in distinct}) == 1:
         columns = zip(*(v.data for v in distinct), strict=True)
@@ -338,7 +340,7 @@ def _one_of_numbers(graph: Graph, distinct: list[Value], kinds: set[Kind], paths
     value = Value(
         "phi",
         _key_of_paths(graph, distinct, paths),
-        Kind.TENSOR if Kind.TENSOR in kinds else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN,
+        kinds.pop() if len(kinds) == 1 else next((k for k in _WIDEST if k in kinds), Kind.UNKNOWN),
         _operands(distinct),
         interval,
         zero=max(_zero_on(path, distinct, paths) for path in computed),

@@ -32,7 +32,7 @@ from stablelint.syntax import operations
 from stablelint.syntax.operations import having
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
-         "floor", "ceil", "fabs", "sinh", "cosh", "erf", "factorial", "gamma"}  # fmt: skip
+         "floor", "ceil", "fabs", "sinh", "cosh", "erf", "factorial", "gamma", "ulp"}  # fmt: skip
 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
@@ -249,6 +249,8 @@ def _call_numpy(
             node=node,
         )
     first = positional[0] if positional else None
+    if name == "spacing" and first is not None and first.interval.lo >= 0:
+        name = "ulp"
     set_to = first is not None and first.kind is Kind.UNKNOWN and first.op in SETTINGS and name == "sqrt"
     numeric = set_to or (first is not None and first.kind is Kind.NUMBER)
     if numeric and name in _MATH:
