@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stablelint.analysis.interpret.calls.dispatch import evaluate_call
@@ -250,7 +251,9 @@ def _ifexp(node: ast.IfExp, frame: Frame) -> Value:
     frame.state.tests.update(paths.tests[1])
     orelse = narrowed(evaluate(node.orelse, frame), frame)
     frame.state = merge(frame.graph, after_body, frame.state, paths.where, usual)
-    return join(frame.graph, [body, orelse], paths)
+    either = join(frame.graph, [body, orelse], paths)
+    made = either.op == "phi" and either not in (body, orelse)
+    return replace(either, node=node, module=frame.module) if made else either
 
 
 def _subscript(node: ast.Subscript, frame: Frame) -> Value:

@@ -150,7 +150,8 @@ def describe(value: Value) -> str | None:
 def _label(value: Value) -> str:
     """How a value is called: as it is written, or by its name where several paths meet or the text is long."""
     node, module = value.node, value.module
-    if value.op != "phi" and isinstance(node, ast.expr) and module is not None:
+    met = value.op == "phi" and not isinstance(node, ast.IfExp)
+    if not met and isinstance(node, ast.expr) and module is not None:
         text = module.source.segment(node)
         if 0 < len(text) <= 48 and node.lineno == node.end_lineno:
             return f"`{text}`"
@@ -162,12 +163,17 @@ def _cause(value: Value) -> Value | None:
     if value.op in _REASONS and value.op not in ("std", "norm", "var", "exp"):
         return None
     operands = [v for name, v in value.operands.items() if name not in SELECTORS and _may_cause(v)]
-    if value.op == "phi" and not value.interval.is_bounded:  # a path that is bounded does not lead there
-        operands = [v for v in operands if not v.interval.is_bounded] or operands
+    if value.op == "phi":
+        operands = [v for v in operands if _leads_as_far(v, value)] or operands
     best = max(operands, key=lambda v: max(v.zero, v.ends), default=None)
     if best is None or len(operands) == 1:
         return best
     return best if max(best.zero, best.ends) > Attained.NONE else None
+
+
+def _leads_as_far(path: Value, value: Value) -> bool:
+    """Whether what one path gives can lie as far out as what either gives."""
+    return path.interval.lo <= value.interval.lo and path.interval.hi >= value.interval.hi
 
 
 def _may_cause(value: Value) -> bool:

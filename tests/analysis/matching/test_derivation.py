@@ -1,5 +1,7 @@
 """The chain that a finding prints: from where its operand is born, by what brings it to the critical point."""
 
+import pytest
+
 from tests.analysis.support import findings
 
 
@@ -44,6 +46,13 @@ def test_tells_of_the_path_that_has_no_bound() -> None:
     steps = _chain("s = torch.tanh(x)\nif flag:\n    s = torch.randn(3)\nreturn torch.exp(100 * s)")
     assert "a normal sample is unbounded" in steps
     assert not any(step.startswith("tanh") for step in steps)
+
+
+@pytest.mark.parametrize("size", ["x.sum(-1) if flag else y.shape[-1]", "y.shape[-1] if flag else x.sum(-1)"])
+def test_tells_of_the_path_that_can_be_any_number(size: str) -> None:
+    (found,) = findings(f"def f(x, y, flag):\n    return y / ({size})\n")
+    assert [step.text for step in found.derivation] == ["`x` is an argument of unknown range"]
+    assert found.message.endswith(f"`{size}` lies in (-inf, inf)")
 
 
 def test_tells_what_the_message_tells_where_a_setting_keeps_its_default() -> None:
