@@ -30,7 +30,7 @@ from stablelint.syntax.walk import descendants, nodes_in
 
 _READING = ("tolist", "numpy", "item")
 _TOTALS = ("mean", "sum", "dot")
-_LEAVES = "Variable|tensor|from_numpy|FloatTensor|requires_grad_|requires_grad|parameter"
+_LEAVES = "Variable|tensor|from_numpy|FloatTensor|requires_grad_|requires_grad|Parameter"
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
 
 
