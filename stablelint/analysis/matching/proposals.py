@@ -149,7 +149,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
     """The proposal. Raises _WithheldError."""
     if site.match.through and fix.target is None:
         raise _WithheldError("a reshape or cast stands between the operations")
-    if site.match.branches and (fix.target is None or fix.constructor or fix.reader or _takes_away(fix)):
+    if site.match.branches and (fix.target is None or fix.constructor or fix.reader):
         raise _WithheldError("only one of the paths that meet here goes through all of the operations")
     value = site.match.bindings[fix.target] if fix.target is not None else site.value
     template = parse_template(fix.replace or "...")
