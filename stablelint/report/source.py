@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import tokenize
 from collections.abc import Mapping, Sequence
 
 from stablelint.diagnostic import Edit, Span
-from stablelint.syntax.source import lines_of
+from stablelint.syntax.source import encoding_of, lines_of
 from stablelint.workspace.notebooks import cell_of, lines_of_cell
 
 
@@ -33,8 +31,7 @@ class Sources:
             if data is None:
                 with open(filename, "rb") as file:
                     data = file.read()
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            return lines_of(data.decode(encoding, "replace"))
+            return lines_of(data.decode(encoding_of(data), "replace"))
         except (OSError, SyntaxError, LookupError):
             return []
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,8 +12,7 @@ from pygls.workspace import PositionCodec
 
 from stablelint.diagnostic import Edit, Position, Span
 from stablelint.syntax.notebook import without_magic
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
+from stablelint.syntax.source import encoding_of, lines_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Text:
     @classmethod
     def of_file(cls, path: str, uri: str, text: str, codec: PositionCodec, version: int | None) -> Text:
         """The text of one document."""
-        return cls(path, (Part(uri, 0, _lines(text)),), codec, version)
+        return cls(path, (Part(uri, 0, lines_of(text)),), codec, version)
 
     @classmethod
     def of_cells(
@@ -50,7 +46,7 @@ class Text:
         parts: list[Part] = []
         row = 0
         for uri, text in cells:
-            parts.append(Part(uri, row, _lines(text)))
+            parts.append(Part(uri, row, lines_of(text)))
             row += len(parts[-1].lines)
         return cls(path, tuple(parts), codec, version)
 
@@ -66,7 +62,7 @@ class Text:
         """The text as a file would hold it, in the encoding that it declares."""
         data = "\n".join(self.lines).encode("utf-8", "surrogatepass")
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            encoding = encoding_of(data)
             return data if encoding.startswith("utf-8") else data.decode().encode(encoding)
         except (SyntaxError, UnicodeError):
             return data
@@ -104,8 +100,7 @@ class Text:
 
     def edits_to(self, after: bytes) -> Iterator[Edit]:
         """What has to be changed, in whole lines, to get `after`."""
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(after).readline)
-        new = _lines(after.decode(encoding))
+        new = lines_of(after.decode(encoding_of(after)))
         for tag, start, end, first, last in SequenceMatcher(
             None, self.lines, new, autojunk=False
         ).get_opcodes():
@@ -129,8 +124,3 @@ class Text:
             column = min(place.column - 1, len(part.lines[line]))
         units = self.codec.position_to_client_units([part.lines[line]], types.Position(0, column)).character
         return types.Position(line, units)
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as the editor counts them: a form feed does not end one."""
-    return _LINE_END.split(text)

@@ -38,7 +38,7 @@ def decode(data: bytes, filename: str) -> str:
         hint = "a text in UTF-16 holds them, too: save it as UTF-8"
         raise SourceError(Problem("cannot parse: null bytes, as in a binary file", filename, place, hint))
     try:
-        return data.decode(_encoding(data))
+        return data.decode(encoding_of(data))
     except SyntaxError as error:
         raise SourceError(Problem(f"cannot decode: {error}", filename, Position(1, 1))) from None
     except UnicodeDecodeError as error:
@@ -49,7 +49,7 @@ def decode(data: bytes, filename: str) -> str:
         ) from None
 
 
-def _encoding(data: bytes) -> str:
+def encoding_of(data: bytes) -> str:
     """What a file declares, UTF-8 where it declares nothing. Raises SyntaxError."""
     try:
         return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
