@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
+from torch.utils.data import TensorDataset
 
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
@@ -26,6 +27,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
 }  # fmt: skip
+_NUMBERS = (abs, float, int, len, max, min, round, sum)
+_PLAIN: dict[str, Callable[..., Any]] = {one.__name__: one for one in _NUMBERS}
 _HOLLOW: WeakKeyDictionary[nn.Module, nn.Module | None] = WeakKeyDictionary()  # the copies without elements
 _MOST_ELEMENTS = 1 << 26  # of the parameters of a module that is copied
 _HOMES = ("torch.nn.functional", "torch.functional")
@@ -110,6 +113,8 @@ def value_without_elements(node: ast.expr, scope: dict[str, Any]) -> Any:
             if isinstance(owner, torch.Tensor) or type(owner).__module__ == "torch.return_types":
                 return getattr(owner, name)
             raise LookupError
+        case ast.Call(ast.Name(name), arguments, []) if name in _PLAIN and name not in scope:
+            return _PLAIN[name](*(value_without_elements(one, scope) for one in arguments))
         case ast.Call(function, arguments, keywords):
             given = [value_without_elements(one, scope) for one in arguments]
             return _called(
@@ -134,6 +139,8 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
     called = value_of(function, scope)
     if isinstance(called, nn.Module) or only_computes(called):
         return _on_meta(called, given, named)
+    if called is TensorDataset:
+        return called(*given)
     home, name = getattr(called, "__module__", ""), getattr(called, "__name__", "_")
     if name.startswith("set_") or name.endswith("_") or not (home in _HOMES or is_builtin(called)):
         raise LookupError

@@ -26,7 +26,13 @@ from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.otherwise import Parts, along_others, made_otherwise, with_others
+from stablelint.runtime.crash.repairs.otherwise import (
+    Parts,
+    along_others,
+    made_otherwise,
+    of_sizes,
+    with_others,
+)
 from stablelint.runtime.crash.repairs.outer import batched, rearranged, through_unused, turned
 from stablelint.runtime.crash.repairs.paddings import padded
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt
@@ -116,7 +122,11 @@ def advised(scene: Scene) -> Advice:
         others = (one.told for one in found if one.kind != "setting")
         return sizes._replace(texts=(*sizes.texts, *others))
     if not found or found[0].resized is not None:
-        if outer := tuple(turned(scene)) or _otherwise(scene, with_others):
+        if (
+            outer := tuple(turned(scene))
+            or _otherwise(scene, with_others)
+            or _otherwise(scene, of_sizes(_sizes(call)))
+        ):
             return Advice(outer)
         meets = found and (found[0].kind == "shape" or _sums(scene))
         if meets and (outer := tuple(padded(scene))):
@@ -128,6 +138,12 @@ def advised(scene: Scene) -> Advice:
     texts = tuple(one.told for one in found) or tuple(padded(scene))
     anew = rebuilt(scene) if not texts else None
     return anew or Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _sizes(call: Call | None) -> set[int]:
+    """The sizes of the tensors of a call."""
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    return {size for one in tensors for size in one.shape}
 
 
 def _sums(scene: Scene) -> bool:
@@ -247,7 +263,7 @@ def _shown(scene: Scene) -> tuple[Operand, ...]:
     """The operands of what failed, or of the call around it where the program has no names for those."""
     found, call = scene.operands(), failing(scene)
     inner = call is not None and isinstance(call.function, nn.Module) and call.function is not scene.module
-    unknown = any(one.name[:1] == "`" for one in found)
+    unknown = any(one.name[:1] == "`" for one in found) or (call is not None and call.is_written)
     return (operands_of_call(scene) or found) if inner or unknown else found
 
 

@@ -40,8 +40,8 @@ CASES = {
         "def pairs(series, wide=6, step=2):\n    x = series.unfold(0, wide, step)\n    y = series[wide - 1 :: wide]\n"
         "    return torch.utils.data.TensorDataset(x, y)\npairs(torch.ones(40))\n",
         (
-            "x = series.unfold(0, wide, wide) passes, and gives (6, 6)",
             "y = series[wide - 1::step] passes, and gives (18,)",
+            "x = series.unfold(0, wide, wide) passes, and gives (6, 6)",
         ),
         "",
     ),
@@ -271,6 +271,24 @@ MORE = {
         "net = nn.Linear(3, 1)\nlosses = [net(torch.ones(2, 3)).mean() for _ in range(2)]\n"
         "total = torch.tensor(losses).sum()\ntotal.backward()\n",
         ("torch.stack(losses), which keeps the graphs of what it joins",),
+    ),
+    "two views that are joined along features": (
+        "def loss(a, b):\n    z = torch.cat([a, b], 1)\n    near = z @ z.T\n    n = len(a)\n"
+        "    return near.masked_fill(torch.eye(2 * n).bool(), 0.0).sum()\nloss(torch.ones(3, 4), torch.ones(3, 4))\n",
+        ("z = torch.cat([a, b], 0) passes, and gives (6, 4)",),
+    ),
+    "a table that is filled": (
+        "table, row = torch.zeros(2, 3), torch.ones(2, 6)\n"
+        "outs = torch.zeros(2, 5, 3)\nfor t in range(2):\n    outs[:, t] = row\n",
+        ("outs = torch.zeros(2, 5, 6) passes, and gives (2, 5, 6)",),
+    ),
+    "a mask of floats": (
+        "mask = torch.tensor([1.0, 0.0])\n~mask\n",
+        ("mask.bool() passes, and gives (2,)",),
+    ),
+    "names in place of numbers": (
+        "names = ['a', 'b']\nnn.CrossEntropyLoss()(torch.ones(2, 3), names)\n",
+        ("make numbers of them, and a tensor of these",),
     ),
     "probabilities that are scores": (
         "scores = torch.tensor([[1.0, -2.0]])\ntorch.distributions.Categorical(probs=scores)\n",

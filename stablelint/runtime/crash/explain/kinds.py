@@ -15,7 +15,7 @@ from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import same_dtype, tried
-from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.layers import outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
@@ -80,13 +80,23 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     own = {one.dtype for one in operands if one.held}
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
     odd = next((one for one in operands if one.dtype in given - own), None) if own else None
-    chain = tuple(same_dtype(scene, odd)) if odd is not None else ()
+    chain = (*same_dtype(scene, odd), *_holders(scene, odd.dtype)) if odd is not None else ()
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
     moved = (f"{owner}.to(torch.{first.dtype})",) * weighs
     found = Explanation("dtype", summary, tuple(because), moved, operands, layers, other=chain)
     return _with_left(found, left, scene)
+
+
+def _holders(scene: Scene, dtype: str) -> Iterator[tuple[str, Location]]:
+    """The layers of the model whose weights are of a dtype, where others are of another, and where they are made."""
+    model = (outermost(scene) or (torch.nn.Identity(),))[0]
+    for path, layer in model.named_modules():
+        if any(dtype_name(one.dtype) == dtype for one in layer.parameters(recurse=False)):
+            yield from (
+                (f"the weights of {path} are {dtype}", at) for at in scene.origins.of_module(layer)[:1]
+            )
 
 
 @explains(r"source and destination dtypes match, got (\w+) for the destination and (\w+) for the source")

@@ -65,27 +65,21 @@ def _is_made_of_nothing(made: type) -> bool:
     return True
 
 
-@explains(r"(?:must be Tensor, not |^')(tuple|NoneType)(?:$|' object has no attribute 'size')")
+@explains(r"(?:must be Tensor, not |^')(tuple|list|NoneType)(?:$|' object has no attribute 'size')")
 def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """The result of a recurrent layer, or of a `forward` that returns nothing, where a tensor is wanted."""
     if scene.user is scene.frames[-1]:
         return None  # said of the program's own name
-    layers = shapes_through_layers(scene)
-    source = _source(scene) or (layers[-2][0] if len(layers) > 1 else None)
+    named, layers = _source(scene), shapes_through_layers(scene)
+    source = named or (layers[-2][0] if len(layers) > 1 else None)
     if source is None:
         return None
-    given = (
-        value_of(ast.parse(source, mode="eval").body, scene.user.names)
-        if scene.user is not None and not layers
-        else None
-    )
-    if isinstance(given, tuple) and not any(isinstance(one, torch.Tensor) for one in given):
+    names = scene.user.names if scene.user is not None else {}
+    given = value_of(ast.parse(named, mode="eval").body, names) if named is not None else None
+    if isinstance(given, tuple | list) and not any(isinstance(one, torch.Tensor) for one in given):
         kind = type(given[0]).__name__ if given else "nothing"
-        return Explanation(
-            "module",
-            f"{source} is a tuple of {kind}, and a tensor is taken",
-            advice=("make numbers of them",),
-        )
+        summary = f"{source} is a {type(given).__name__} of {kind}, and a tensor is taken"
+        return Explanation("module", summary, advice=("make numbers of them, and a tensor of these",))
     if match[1] == "tuple":
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"
@@ -99,7 +93,7 @@ def _source(scene: Scene) -> str | None:
     call, names = _call(scene), scene.user.names if scene.user is not None else {}
     for one in call.args if call is not None else ():
         value = value_of(one, names)
-        if value is None or isinstance(value, tuple):
+        if value is None or isinstance(value, tuple | list):
             return ast.unparse(one)
     missing = scene.frames[-1].frame.f_locals.get("input", ...) is None  # of a function of torch
     return ast.unparse(call.args[0]) if missing and call is not None and call.args else None

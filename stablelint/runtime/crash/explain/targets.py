@@ -176,8 +176,12 @@ def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
     ours, theirs = scores.name, labels.name
     summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
     advice = []
-    if target.shape == given.shape[:-1] and given.shape[-1] > 1 and not target.is_floating_point():
-        advice = ["cross_entropy takes class numbers", f"F.one_hot({theirs}, {given.shape[-1]}).float()"]
+    whole = bool((target == target.round()).all()) and bool((target >= 0).all())
+    if target.shape == given.shape[:-1] and whole and int(target.max()) < given.shape[-1] > 1:
+        advice = [
+            "cross_entropy takes class numbers",
+            f"F.one_hot({theirs.removesuffix('.float()')}, {given.shape[-1]}).float()",
+        ]
     return loss.explained("target", summary, *advice)
 
 

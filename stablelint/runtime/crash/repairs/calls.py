@@ -64,7 +64,7 @@ def _gathered(call: Call) -> Iterator[Change]:
 _JOINS = (torch.stack, torch.cat)
 _KIN: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
     **dict.fromkeys(PRODUCTS, PRODUCTS),
-    **dict.fromkeys((*_JOINS, torch.tensor, torch.as_tensor), _JOINS),
+    **dict.fromkeys((*_JOINS, torch.tensor, torch.as_tensor), (*_JOINS, torch.tensor)),
 }
 
 

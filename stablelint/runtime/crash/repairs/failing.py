@@ -79,6 +79,11 @@ class Call:
         return self.function in _IN_PLACE.values()
 
     @property
+    def is_written(self) -> bool:
+        """Whether it writes a part of its first operand."""
+        return self.function is operator.setitem
+
+    @property
     def is_loss(self) -> bool:
         """Whether it makes one number of what its operands give."""
         return self.unreduced() is not self
@@ -185,7 +190,9 @@ def called(scene: Scene) -> Call | None:
                 made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, tuple(texts.values()))
                 return made if plain else None
     try:
-        return _Reader(user, below).call(node_at(user.site))
+        node = node_at(user.site)
+        written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return _Reader(user, below).call(scene.statement if written else node)
     except LookupError:
         return None
 

@@ -1,4 +1,4 @@
-"""The statement that made an operand, written otherwise: along another dimension, or with another number of its function."""
+"""A statement before the failing one written otherwise: along another dimension, or with another number."""
 
 from __future__ import annotations
 
@@ -13,28 +13,38 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.replay import goes_on
+from stablelint.runtime.crash.repairs.replay import led_to, rerun
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene
-from stablelint.syntax.operations import method
+from stablelint.runtime.program.carried import carried_names
+from stablelint.syntax.operations import function, method
 
 Parts = Iterator[tuple[ast.expr, ast.expr]]  # of an expression, and what may stand in the place of each
 
 
 def made_otherwise(scene: Scene, call: Call, parts: Callable[[ast.expr, Frame], Parts]) -> Iterator[str]:
-    """The changes of statements that made operands of a call, with which it passes and what follows goes on."""
-    for place, operand in enumerate(call.values):
-        name = call.texts.get(id(operand), "") if isinstance(operand, torch.Tensor) else ""
-        at = scene.made(ast.Name(name, ast.Load())) if name.isidentifier() else None
-        match at.parsed().body if at is not None else []:
-            case [ast.Assign([ast.Name(target)], value)] if target == name and scene.user is not None:
-                now = deduced(value, scene.user.names)
-                known = isinstance(now, torch.Tensor) and now.shape == operand.shape
-                for part, other in parts(value, scene.user) if known else ():
+    """The changes of statements before the failing one, the nearest first, with which it passes and what follows goes on."""
+    user = scene.user
+    led = led_to(user) if user is not None else []
+    for place, statement in reversed(list(enumerate(led))):
+        between = led[place + 1 :]
+        match statement:
+            case ast.Assign([ast.Name(target)], value) if user is not None:
+                overwritten = carried_names(led[place:])  # what was read is no longer there
+                if overwritten or rerun(scene, statement, between) is not False:
+                    continue
+                for part, other in parts(value, user):
                     changed = copy.deepcopy(value, {id(part): other})
-                    made = deduced(changed, scene.user.names)
-                    if isinstance(made, torch.Tensor) and _passes(scene, call, place, made):
-                        yield f"{name} = {ast.unparse(changed)} passes, and gives {tuple(made.shape)}"
+                    made = deduced(changed, user.names)
+                    keeps = isinstance(made, torch.Tensor) and not _is_spread(call, made)
+                    if keeps and rerun(scene, ast.Assign([ast.Name(target)], changed), between):
+                        yield f"{target} = {ast.unparse(changed)} passes, and gives {tuple(made.shape)}"
+
+
+def _is_spread(call: Call, made: torch.Tensor) -> bool:
+    """Whether arithmetic would spread what was made over another operand."""
+    most = max((one.dim() for one in call.values if isinstance(one, torch.Tensor)), default=0)
+    return is_elementwise(call) and made.dim() < most
 
 
 def along_others(whole: ast.expr, user: Frame) -> Parts:
@@ -43,13 +53,17 @@ def along_others(whole: ast.expr, user: Frame) -> Parts:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         is_function = inspect.ismodule(value_of(node.func.value, user.names))
-        found, given = method(node.func.attr), node.args if is_function else [node.func.value, *node.args]
+        given = node.args if is_function else [node.func.value, *node.args]
+        named = function(f"torch.{node.func.attr}") if is_function else (method(node.func.attr) or (None,))[0]
         placed: dict[str | None, ast.expr] = {one.arg: one.value for one in node.keywords}
-        if found is not None:
-            placed.update(zip(found[0].parameters, given, strict=False))
+        if named is not None:
+            placed.update(zip(named.parameters, given, strict=False))
         dim = placed.get("dim")
         now = value_of(dim, user.names) if dim is not None else None
-        operand = deduced(given[0], user.names) if given and isinstance(now, int) else None
+        first = [one for part in given[:1] for one in (part.elts if isinstance(part, ast.List) else [part])][
+            :1
+        ]
+        operand = deduced(first[0], user.names) if first and isinstance(now, int) else None
         if dim is not None and isinstance(operand, torch.Tensor) and isinstance(now, int):
             others = (one for one in range(operand.dim()) if one != now % operand.dim())
             yield from ((dim, ast.Constant(one)) for one in others)
@@ -64,13 +78,12 @@ def with_others(whole: ast.expr, user: Frame) -> Parts:
             yield from ((node, ast.Name(one, ast.Load())) for one in others)
 
 
-def _passes(scene: Scene, call: Call, place: int, made: torch.Tensor) -> bool:
-    """Whether a call, unless it broadcasts, takes a tensor in a place, and what follows takes the result."""
-    most = max(one.dim() for one in call.values if isinstance(one, torch.Tensor))
-    if is_elementwise(call) and made.dim() < most:
-        return False
-    try:
-        result = call.given(place, made).result()
-    except Exception:  # whatever torch says
-        return False
-    return goes_on(scene, result, {call.texts[id(call.values[place])]: made}) is not False
+def of_sizes(sizes: set[int]) -> Callable[[ast.expr, Frame], Parts]:
+    """A number that is written out, and sizes in its place."""
+
+    def parts(whole: ast.expr, _: Frame) -> Parts:
+        for node in ast.walk(whole):
+            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1:
+                yield from ((node, ast.Constant(one)) for one in sizes if one not in (0, 1, node.value))
+
+    return parts

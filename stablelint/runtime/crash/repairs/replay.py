@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,14 +52,35 @@ def fits(scene: Scene, made: Pass | None) -> bool:
 def _goes_on(scene: Scene, place: int, result: Any, changed: dict[str, Any]) -> bool | None:
     passed: bool | None = None
     for frame in _callers(scene, place):
-        run = _Run({**frame.names, **changed, _RESULT: result})
-        with undisturbed(), torch.no_grad():
-            run.through(_from(frame))
+        node = node_at(frame.site)
+        run = _Run({**frame.names, **changed, _RESULT: result}, {_RESULT})
+        known = {id(node): ast.Name(_RESULT, ast.Load())}
+        run.through([copy.deepcopy(one, known) for one in _from(frame)])
         passed = run.passed if run.passed is not None else passed
         if passed is False or run.returned is UNKNOWN:
             return passed
         result, changed = run.returned, {}
     return passed
+
+
+def rerun(scene: Scene, changed: ast.stmt, between: list[ast.stmt]) -> bool | None:
+    """Whether the failing statement, and what follows, passes after another one and those between; None if none can tell."""
+    assert scene.user is not None
+    found, run = _from(scene.user), _Run(scene.user.names, set())
+    if not found or not run.through([changed], anew=True):
+        return None
+    if run.through([*between, found[0]]):
+        run.through(found[1:])
+        return run.passed
+    if run.returned is not UNKNOWN:
+        return _returned(scene, run.returned)
+    return False if run.passed is False else None
+
+
+def _returned(scene: Scene, result: Any) -> bool:
+    """Whether the callers of the failing function take what it returns, as far as that can be told."""
+    place = scene.frames.index(scene.user) - 1 if scene.user is not None else -1
+    return _goes_on(scene, place, result, {}) is not False
 
 
 def _callers(scene: Scene, place: int) -> Iterator[Frame]:
@@ -73,33 +95,33 @@ def _callers(scene: Scene, place: int) -> Iterator[Frame]:
 
 
 class _Run:
-    """Follows statements, with the values of their names."""
+    """Follows statements, with the values of their names; `using` are those that depend on what was changed."""
 
-    def __init__(self, names: dict[str, Any]) -> None:
-        self._names, self._using = names, {_RESULT}
+    def __init__(self, names: dict[str, Any], using: set[str]) -> None:
+        self._names, self._using = dict(names), using
         self.passed: bool | None = None  # whether what uses the result takes it
         self.returned: Any = UNKNOWN
 
-    def through(self, statements: Iterator[ast.stmt]) -> None:
-        """Follow statements up to one that cannot be told."""
-        for one in statements:
-            used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)} & self._using
-            if isinstance(one, ast.Expr) and not used:
-                continue  # done for its effects on others
-            if isinstance(one, ast.AugAssign):
-                one = ast.Assign([one.target], ast.BinOp(one.target, one.op, one.value))
-            value = getattr(one, "value", None)
-            if (
-                not isinstance(one, ast.Assign | ast.Return)
-                or value is None
-                or not self._takes(one, value, used)
-            ):
-                return
+    def through(self, statements: list[ast.stmt], anew: bool = False) -> bool:
+        """Follow statements up to one that cannot be told, `anew` as if they used the result; whether all were followed."""
+        with undisturbed(), torch.no_grad():
+            return all(self._follows(one, anew) for one in statements)
 
-    def _takes(self, statement: ast.stmt, value: ast.expr, used: set[str]) -> bool:
+    def _follows(self, one: ast.stmt, anew: bool) -> bool:
+        used = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)} & self._using
+        if isinstance(one, ast.Expr) and not used:
+            return True  # done for its effects on others
+        if isinstance(one, ast.AugAssign):
+            one = ast.Assign([one.target], ast.BinOp(one.target, one.op, one.value))
+        value = getattr(one, "value", None)
+        known = isinstance(one, ast.Assign | ast.Return) and value is not None
+        return known and value is not None and self._takes(one, value, bool(used) or anew)
+
+    def _takes(self, statement: ast.stmt, value: ast.expr, used: bool) -> bool:
         """Whether a statement was followed, and others behind it may be."""
         try:
             found = value_without_elements(value, self._names)
+            bound = set(_bound(statement, found, self._names))
         except LookupError:
             return False
         except Exception:  # whatever torch says: it does not take it
@@ -107,28 +129,34 @@ class _Run:
             return False
         if used and not (isinstance(value, ast.Name) and value.id == _RESULT):
             self.passed = True
-        bound = set(_bound(statement, found, self._names))
         self._using = self._using | bound if used else self._using - bound
         if isinstance(statement, ast.Return):
             self.returned = found if used else UNKNOWN
         return not isinstance(statement, ast.Return)
 
 
-def _from(frame: Frame) -> Iterator[ast.stmt]:
-    """The failing statement, with its failing expression replaced by a name, and those behind it up to the end of a loop."""
-    code, node, tree = frame.site.code, node_at(frame.site), parse_file(frame.site.code.co_filename)
+def _from(frame: Frame) -> list[ast.stmt]:
+    """The failing statement, and those behind it up to the end of a loop."""
+    found = list[ast.stmt]()
+    for block, place in _blocks(frame)[::-1]:
+        if found and not isinstance(block[place], ast.If | ast.With):
+            break
+        found += block[place + bool(found) :]
+    return found[:_STATEMENTS]
+
+
+def led_to(frame: Frame) -> list[ast.stmt]:
+    """The statements before the failing one, in its block and those around it."""
+    return [one for block, place in _blocks(frame) for one in block[:place]][-_STATEMENTS:]
+
+
+def _blocks(frame: Frame) -> list[tuple[list[ast.stmt], int]]:
+    code, tree = frame.site.code, parse_file(frame.site.code.co_filename)
     owner = owner_of(tree, code) if tree is not None else None
     row, _, column, _ = raw_position(code, frame.site.offset)
-    if owner is None or node is None or row is None or column is None:
-        return
-    left, blocks = _STATEMENTS, blocks_around(owner[0], row, column)[::-1]
-    for depth, (block, place) in enumerate(blocks):
-        if depth and not isinstance(block[place], ast.If | ast.With):
-            return
-        if not depth:
-            yield copy.deepcopy(block[place], {id(node): ast.Name(_RESULT, ast.Load())})
-        yield from block[place + 1 : place + 1 + left]
-        left = max(0, left - len(block[place + 1 :]))
+    if owner is None or row is None or column is None:
+        return []
+    return blocks_around(owner[0], row, column)
 
 
 def _bound(statement: ast.stmt, found: Any, names: dict[str, Any]) -> Iterator[str]:
@@ -136,6 +164,10 @@ def _bound(statement: ast.stmt, found: Any, names: dict[str, Any]) -> Iterator[s
     match statement:
         case ast.Assign([ast.Name(name)]):
             names[name] = found
+            yield name
+        case ast.Assign([ast.Subscript(ast.Name(name) as whole, index)]):
+            written = value_without_elements(whole, names)
+            operator.setitem(written, value_without_elements(index, names), found)
             yield name
         case ast.Assign([ast.Tuple(parts)]) if isinstance(found, tuple) and len(found) == len(parts):
             for part, one in zip(parts, found, strict=True):

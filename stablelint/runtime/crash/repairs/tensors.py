@@ -95,11 +95,18 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
         if value.dtype != torch.bool or dtype.is_floating_point:
             yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
-    for dtype, text in _CASTS.items():
+    casts = reversed(_CASTS.items()) if _is_mask(value, call) else _CASTS.items()
+    for dtype, text in casts:
         if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
             yield f"x.{text}"
     if value.is_floating_point() and not value.requires_grad:
         yield "x.requires_grad_()"
+
+
+def _is_mask(value: torch.Tensor, call: Call) -> bool:
+    """Whether all numbers are 0 and 1, as far as they are known."""
+    known = not value.is_meta and 0 not in value.stride() and call.small
+    return known and bool(((value == 0) | (value == 1)).all())
 
 
 _CASTS = {torch.float32: "float()", torch.int64: "long()", torch.bool: "bool()"}
