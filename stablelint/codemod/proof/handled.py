@@ -52,6 +52,11 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
         names, tests = _known_as(name, later)
+        seen_to = next((one for one in later if isinstance(one, ast.If) and _sees_to(one, name)), None)
+        if seen_to is not None:
+            raise Withheld(
+                f"`{ast.unparse(seen_to.test)}` on line {seen_to.lineno} sees to what is not finite"
+            )
         if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
@@ -214,6 +219,12 @@ def _asks(test: ast.AST, name: str) -> bool:
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
+
+
+def _sees_to(choice: ast.If, name: str) -> bool:
+    """Whether a branch for what is not finite goes on with something else, and does not only tell of it."""
+    goes_on = (ast.Assign, ast.AugAssign, ast.Return, ast.Continue, ast.Break)
+    return _asks(choice.test, name) and any(isinstance(one, goes_on) for one in choice.body)
 
 
 def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare]:

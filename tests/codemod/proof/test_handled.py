@@ -35,8 +35,23 @@ def test_no_bound_takes_away_an_infinity_that_is_replaced(replaced: str) -> None
 
 
 @pytest.mark.parametrize(
+    "choice",
+    ["if torch.isnan(y).any():\n        return x", "if not y.isfinite().all():\n        y = x"],
+)
+def test_no_bound_hides_what_a_branch_goes_on_without(choice: str) -> None:
+    source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {choice}\n    return y\n"
+    assert "sees to what is not finite" in withheld(source, bounded(source))
+
+
+@pytest.mark.parametrize(
     "other",
-    ["y[y == 0] = 1", "x[x == float('inf')] = 0", "assert y.isfinite().all()", "i = x.argmax(); y[i] = 0"],
+    [
+        "if y.isnan().any():\n        raise ValueError(y)",
+        "y[y == 0] = 1",
+        "x[x == float('inf')] = 0",
+        "assert y.isfinite().all()",
+        "i = x.argmax(); y[i] = 0",
+    ],
 )
 def test_other_replacements_leave_the_bound(other: str) -> None:
     source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {other}\n    return y\n"
