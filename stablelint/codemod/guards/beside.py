@@ -15,7 +15,6 @@ from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of
 from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.guards.scales import (
     exponent_of,
-    halved,
     is_product,
     limits_of,
     makes_scale,
@@ -80,7 +79,7 @@ def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     if not is_widest or operand is None or not isinstance(inner, ast.Attribute) or function is None:
         return None
     sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _sets(one, inner)]
-    is_log = words.names_a_log_scale(inner.attr) or halved(node) is not None or makes_scale(tree, node)
+    is_log = words.names_a_log_scale(inner.attr) or makes_scale(tree, node)
     if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
         return None
     value = sets[0].value
@@ -101,11 +100,7 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
         return node, []
     names = [] if any(map(words.names_a_log_share, _logarithms(exponent))) else _logarithms(exponent)
     read = [one for name in names for one in readers(function, name)]
-    is_log = (
-        any(map(words.names_a_log_scale, names))
-        or halved(exponent) is not None
-        or makes_scale(tree, exponent)
-    )
+    is_log = any(map(words.names_a_log_scale, names)) or makes_scale(tree, exponent)
     within = set(ast.walk(exponent))
     # What is multiplied with as well is no logarithm: ``x * torch.exp(x + y)`` would have another x.
     is_beside = [_is_beside(tree, one, exponent) for one in read if is_log or one not in within]
@@ -187,8 +182,7 @@ def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.s
 
 def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:
     """Whether a reader has another use for a logarithm than an exponential, which must agree with that."""
-    is_log = words.names_a_log_scale(last_name(reader)) or halved(exponent) is not None
-    if not is_log and not makes_scale(tree, exponent):
+    if not words.names_a_log_scale(last_name(reader)) and not makes_scale(tree, exponent):
         # Elsewhere it may be a score, of which another measure takes the exponential.
         is_near = tree.statement(reader) is tree.statement(exponent)
         return _is_added_up(tree, reader) or (is_near and _is_addend(tree, reader, exponent))

@@ -45,7 +45,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         return None
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
-        is_shown = makes_scale(tree, node) or halved(node) is not None
+        is_shown = makes_scale(tree, node)
         if is_shown or (words.names_a_log_scale(ast.unparse(node)) and not _is_difference(node)):
             limits = _OF_RATIO if _is_bounded_below(tree, inner) else limits_of(node)
             made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
@@ -290,8 +290,10 @@ def _is_squared(tree: Tree, node: ast.expr) -> bool:
 
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:
     above = tree.link(node).parent
-    factors = ast.iter_child_nodes(above) if is_product(above) else ()
-    return any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in factors)
+    factors = list(ast.iter_child_nodes(above)) if is_product(above) else []
+    made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in factors)
+    drawn = (*factors, *(one.value for one in made if one is not None))
+    return any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in drawn)
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:

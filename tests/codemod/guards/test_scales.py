@@ -55,12 +55,12 @@ def test_a_parameter_beside_its_exponential_is_bounded_for_both() -> None:
 
 
 def test_a_logarithm_that_two_branches_exponentiate_is_bounded_once_behind_what_gives_it() -> None:
-    given = "    for u in x:\n        m, lv = net(u)\n"
-    scale = "s = torch.exp(0.5 * lv)"
+    given = "    for u in x:\n        m, logvar = net(u)\n"
+    scale = "s = torch.exp(0.5 * logvar)"
     read = f"        if s is None:\n            {scale}\n        else:\n            {scale}\n"
     source = f"{HEAD}def f(net, x, s):\n{given}{read}    return s\n"
-    fixed = rewritten(source, last(source, "0.5 * lv", EXP))
-    assert f"{given}        lv = lv.clamp(-30.0, 20.0)\n{read}" in fixed
+    fixed = rewritten(source, last(source, "0.5 * logvar", EXP))
+    assert f"{given}        logvar = logvar.clamp(-30.0, 20.0)\n{read}" in fixed
 
 
 def test_an_attribute_with_a_name_is_bounded_where_it_gets_it() -> None:
@@ -70,9 +70,10 @@ def test_an_attribute_with_a_name_is_bounded_where_it_gets_it() -> None:
 
 
 def test_the_parameter_of_a_lambda_is_bounded_within_it() -> None:
-    source = f"{HEAD}def f(kind):\n    if kind:\n        return lambda q: q * 3\n    return lambda q: torch.exp(0.5 * q)\n"
-    fixed = rewritten(source, last(source, "0.5 * q", EXP))
-    assert body(fixed) == body(source).replace("0.5 * q", "0.5 * q.clamp(-30.0, 20.0)")
+    other = "    if kind:\n        return lambda logvar: logvar * 3\n"
+    source = f"{HEAD}def f(kind):\n{other}    return lambda logvar: torch.exp(0.5 * logvar)\n"
+    fixed = rewritten(source, last(source, "0.5 * logvar", EXP))
+    assert body(fixed) == body(source).replace("0.5 * logvar", "0.5 * logvar.clamp(-30.0, 20.0)")
 
 
 def test_a_local_beside_its_exponential_is_bounded_where_it_is_made() -> None:
@@ -387,8 +388,8 @@ def test_what_divides_by_an_exponential_bounds_the_logarithm_on_both_sides() -> 
 
 
 def test_what_is_exponentiated_by_halves_is_bounded_where_it_is_made_if_others_read_it() -> None:
-    source = f"{HEAD}def f(net, x):\n    q = net(x)\n    return q.mul(0.5).exp(), q\n"
-    fixed = rewritten(source, proposal(source, "q.mul(0.5)", EXP, x="q.mul(0.5)"))
+    source = f"{HEAD}def f(net, x):\n    logvar = net(x)\n    return logvar.mul(0.5).exp(), logvar\n"
+    fixed = rewritten(source, proposal(source, "logvar.mul(0.5)", EXP, x="logvar.mul(0.5)"))
     assert fixed == source.replace("net(x)", "net(x).clamp(-30.0, 20.0)")
 
 
@@ -484,3 +485,19 @@ def test_an_offset_that_a_bound_of_1_does_not_see_to_is_bounded_with_the_value()
     source = f"{HEAD}def f(y):\n    return torch.acosh(1 + y + 1e-8)\n"
     change = proposal(source, "1 + y + 1e-8", "$x.clamp_min(1 + torch.finfo($x.dtype).eps)", x="1 + y + 1e-8")
     assert "(1 + y + 1e-8).clamp_min(1 + torch.finfo(y.dtype).eps)" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "use", "bounds"),
+    [
+        ("0.5 * q", "m + s * torch.randn_like(s)", ".clamp(-30.0, 20.0)"),
+        ("0.5 * q", "m + s * noise", ".clamp(-30.0, 20.0)"),
+        ("0.5 * q", "m * s", ".clamp(max=80.0)"),
+        ("-0.5 * q**2", "s", ".clamp(max=80.0)"),
+    ],
+)
+def test_half_of_something_is_the_logarithm_of_a_scale_by_name_or_use_alone(
+    exponent: str, use: str, bounds: str
+) -> None:
+    source = f"{HEAD}def f(m, q):\n    s = torch.exp({exponent})\n    noise = torch.randn_like(s)\n    return {use}\n"
+    assert bounds in rewritten(source, proposal(source, exponent, EXP, x=exponent))
