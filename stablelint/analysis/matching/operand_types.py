@@ -59,6 +59,8 @@ _DIMENSION = re.compile(
     r"(?P<op>softmax|cosine_similarity|logsumexp)\(.*?\bdim=\$(?P<dim>\w+)|\.shape\[\$(?P<of>\w+)\]"
 )
 _TOTALS = having("total")
+_DISTRIBUTIONS = "torch.distributions."
+_DEPTH = 6  # operations looked through
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
 _RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
@@ -144,11 +146,23 @@ def _offset(value: Value, site: Site) -> str | None:
 
 def _number(name: str, site: Site) -> str | None:
     """That an operand is, or may be, a number of Python's; None where nothing shows that."""
-    numbers = [one.kind is Kind.NUMBER for one in leaves(site.match.bindings[name])]
+    value = site.match.bindings[name]
+    numbers = [_can_be_number(one) for one in leaves(value)]
     if any(numbers) or _is_annotated_number(site.texts.get(name) or "", site):
-        verb = "can be" if numbers and not all(numbers) else "is"
+        verb = "is" if value.kind is Kind.NUMBER else "can be"
         return f"{_named(name, site)} {verb} a Python number, and the rewrite is one for tensors"
     return None
+
+
+def _can_be_number(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is a number, or array, on some path: itself, or what operators make of nothing but such."""
+    if value.kind in (Kind.NUMBER, Kind.ARRAY):
+        return True
+    if not depth or not _is_spelled_for_numbers(value) or not value.operands:
+        return False
+    return all(
+        any(_can_be_number(leaf, depth - 1) for leaf in leaves(one)) for one in value.operands.values()
+    )
 
 
 def _named(name: str, site: Site) -> str:
@@ -333,6 +347,8 @@ def is_tensor(value: Value, site: Site) -> bool:
     taking = [root] if root.kind in (Kind.TENSOR, Kind.UNKNOWN) else []
     for operation in (*taking, *site.match.covered):  # `torch.log(x)` and `x.log()` take tensors only
         called = isinstance(operation.node, ast.Call) and _is_operand(value, operation)
+        if operation.op.startswith(_DISTRIBUTIONS):
+            continue  # which take numbers as well
         if called and not _may_be_of_object(operation, own, used):
             return True
     if function is not None and id(value.node) in _receivers(function.node, own):

@@ -695,3 +695,24 @@ def test_a_loss_of_what_is_a_probability_on_one_path_alone_stays(loss: str) -> N
             return {loss}
         """)
     assert not any(isinstance(one, tuple) for one in written.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "rule", "is_written"),
+    [
+        (
+            "s = x.sqrt() if isinstance(x, torch.Tensor) else math.sqrt(x)\n    return 1 / (s * s * s)",
+            "SL102",
+            False,
+        ),
+        ("s = x.sqrt()\n    return 1 / (s * s * s)", "SL102", True),
+        ("return torch.distributions.Normal(0.0, x)", "SL108", False),
+        ("return torch.distributions.Normal(0.0, x.squeeze(-1).float())", "SL108", True),
+        ("return [torch.distributions.Normal(0.0, one) for one in x]", "SL108", False),
+    ],
+)
+def test_what_may_be_a_number_on_one_path_has_no_methods_of_tensors(
+    code: str, rule: str, is_written: bool
+) -> None:
+    written = fixes(f"import math\n\ndef f(x):\n    {code}\n")
+    assert isinstance(written.get(rule), tuple) is is_written

@@ -132,6 +132,11 @@ def canonical(op: str, operands: dict[str, Value], frame: Frame) -> tuple[str, d
     if op == "mul" and "other" in operands and operands["input"].kind is not Kind.NUMBER:
         if is_same(operands["input"], operands["other"]):
             return "pow", {"input": operands["input"], "exponent": one(2)}
+        sides = operands["input"], operands["other"]
+        for signed, bare in (sides, sides[::-1]):
+            if signed.op == "neg" and signed.first is not None and is_same(signed.first, bare):
+                squared = apply("pow", {"input": bare, "exponent": one(2)}, None, frame)
+                return "neg", {"input": squared}
     if op == "reciprocal" and "input" in operands:
         return "div", {"input": one(1), "other": operands["input"]}
     if op == "randint" and "size" not in operands and "high" in operands:
