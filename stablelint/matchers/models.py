@@ -10,6 +10,7 @@ from functools import lru_cache
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import (
+    bound_anywhere,
     bound_to,
     defined,
     made_by,
@@ -145,11 +146,16 @@ def calls_behind(
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
     """Whether a call is one of a name or an attribute of `self`, of a tensor, that no definition or import explains."""
     func, text = call.func, spelled(call.func).removeprefix("self.")
-    if (
-        not arguments(call)
-        or "." in text
-        or not isinstance(func, ast.Name | ast.Attribute)
-        or defined(call, module)
+    if not arguments(call) or "." in text or not isinstance(func, ast.Name | ast.Attribute):
+        return False
+    if defined(call, module) or any(
+        _is_of_torch(n, module) for n in bound_anywhere(text, module.source.tree)
     ):
         return False
     return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
+
+
+def _is_of_torch(bound: ast.expr, module: ModuleInfo) -> bool:
+    """Whether a name stands for something of torch as it is: `torch.cuda.FloatTensor if gpu else torch.FloatTensor`."""
+    of = (bound.body, bound.orelse) if isinstance(bound, ast.IfExp) else (bound,)
+    return any(qualified(one, module).startswith("torch.") for one in of)

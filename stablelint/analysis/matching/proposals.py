@@ -274,7 +274,10 @@ def _of_layer(fix: FixTemplate, site: Site, layer: Value, module: ModuleInfo) ->
     also = _of_object(fix, site, module)
     if _takes_away(fix):
         span = made.source.span(place)
-        return Proposal("", fix.applicability, span, {}, fix.message, "delete", None, also, filename=filename)
+        program = _program(fix, site, module)[0]
+        return Proposal(
+            "", fix.applicability, span, {}, fix.message, "delete", None, also, program, filename=filename
+        )
     called = ast.parse(fix.replace.replace("$", ""), mode="eval").body
     name = ast.unparse(called.func) if isinstance(called, ast.Call) else ""
     cls = operations.applying(name)

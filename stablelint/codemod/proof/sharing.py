@@ -95,10 +95,11 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
 
 
 def takers_elsewhere(tree: Tree, proposal: Proposal) -> list[Span]:
-    """The operations of other functions that a change of what its own function returns is made for."""
+    """The operations of other functions that a change of what its own function returns is made for; all of them where a
+    layer of a model goes."""
     function = _function_at(tree, proposal.span)
     outermost = [one for one in (*proposal.program[-1:], *proposal.takers) if one is not None]
-    return [one for one in outermost if _function_at(tree, one) is not function]
+    return [one for one in outermost if proposal.kind == "delete" or _function_at(tree, one) is not function]
 
 
 def _function_at(tree: Tree, span: Span) -> ast.AST | None:

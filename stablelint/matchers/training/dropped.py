@@ -177,7 +177,12 @@ def _is_of_tensor(data: ast.Attribute, root: ast.AST, module: ModuleInfo) -> boo
     asked = any(n.attr in _OF_GRAPHS and spelled(n.value) == text for n in nodes_in(root, ast.Attribute))
     loops = (n.iter for n in nodes_in(root, ast.For) if mentions(n.target, text))
     trained = any(mentions(over, "parameters", "named_parameters") for over in loops)
-    if asked or trained or (isinstance(owner, ast.Attribute) and owner.attr in _LEARNED):
+    if (
+        asked
+        or trained
+        or isinstance(owner, ast.BinOp)
+        or (isinstance(owner, ast.Attribute) and owner.attr in _LEARNED)
+    ):
         return True
     known = method(above.attr) if isinstance(above, ast.Attribute) else None
     computed = known is not None and known[0].name not in _SHARED and text not in module.imports

@@ -50,7 +50,8 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         root, comes = function_around(value.node, review.module), _comes_from(value, source, modules)
         if _is_weight(value, root) or _is_meant(value, root, review.module):
             continue
-        asks = value.op == "parameter"
+        given = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
+        asks = value.op == "parameter" and (given is None or isinstance(given, ast.Constant))
         trained = id(value) in within and (comes or (id(value) in added and bool(source.operands)))
         told = asks and ((comes and id(value) in scored) or (_is_total(source) and _is_returned(value, root)))
         off = value.node is not None and graph_is_off(value.node, root)

@@ -156,3 +156,27 @@ def test_a_loss_of_the_same_name_in_another_function_is_another(tmp_path: Path) 
     after = fixed(code)
     assert "net = nn.Sequential(nn.Linear(4, 1))\ncriterion = nn.BCEWithLogitsLoss()\n" in after
     assert found_in_package(tmp_path, after.removeprefix(IMPORTS)) == set()
+
+
+@pytest.mark.parametrize("where", ["in a function", "in a script"])
+@pytest.mark.parametrize(
+    ("others", "stays"),
+    [
+        ("criterion(out, y) + smoothed(out, y)", False),
+        ("criterion(out, y) + F.mse_loss(out, x)", True),
+        ("criterion(out, y) + (out > 0.5).sum()", True),
+        ("criterion(out, y) + 0 * out.argmax(-1).sum()", False),
+    ],
+)
+def test_the_softmax_at_the_end_of_a_chain_stays_for_who_reads_its_probabilities(
+    others: str, stays: bool, where: str
+) -> None:
+    code = "net = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))\ncriterion = nn.CrossEntropyLoss()\n"
+    code += "smoothed = nn.CrossEntropyLoss(label_smoothing=0.1)\n"
+    step = ["out = net(x)", f"loss = {others}", "loss.backward()"]
+    if where == "in a function":
+        code += "def step(x, y):\n    " + "\n    ".join(step) + "\n"
+    else:
+        code += "x = torch.randn(8, 4)\ny = torch.arange(8) % 3\n" + "\n".join(step) + "\n"
+    (item,) = [one for one in found(code) if one.code == "SL301"]
+    assert (item.fix is None) is stays, item.fix_withheld
