@@ -17,6 +17,7 @@ from stablelint.matchers.names import (
     qualified,
     reached_from,
 )
+from stablelint.matchers.through import given_to
 from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
@@ -259,20 +260,10 @@ def _handed(root: ast.AST, iterated: Mapping[ast.AST, set[str]], shuffled: set[s
     found = set[str]()
     for function, names in iterated.items():
         if isinstance(function, Function):
-            given = {text for name in names for text in _given_as(name, function, root)}
+            handed = (given_to(call, function) for call in calls_in(root, function.name))
+            given = {text for texts in handed for name, text in texts.items() if name in names}
             found |= set() if given & shuffled else given
     return found
-
-
-def _given_as(parameter: str, function: Function, root: ast.AST) -> Iterator[str]:
-    """The arguments that calls of a function by its name give for a parameter."""
-    names = [a.arg for a in function.args.args if a.arg != "self"]
-    place = names.index(parameter) if parameter in names else len(names)
-    for call in calls_in(root, function.name):
-        given = argument(call, parameter)
-        given = call.args[place] if place < min(len(call.args), len(names)) else given
-        if given is not None:
-            yield spelled(given)
 
 
 def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:

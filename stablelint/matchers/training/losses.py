@@ -24,6 +24,7 @@ from stablelint.matchers.models import modules_in, runs_module
 from stablelint.matchers.names import (
     bound_anywhere,
     bound_to,
+    defined,
     functions_naming,
     made_by,
     parameters_of,
@@ -47,7 +48,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
+from stablelint.syntax.walk import nodes_below, nodes_in
 
 # Losses of an output and a target, and modules that are built of nothing, or of numbers alone.
 _PAIRING = tuple(f"{name}Loss" for name in "CrossEntropy NLL MSE L1 SmoothL1 BCE BCEWithLogits KLDiv".split())
@@ -285,8 +286,6 @@ def _is_whole(loss: Value | None, review: Review) -> bool:
         return any(_is_whole(part, review) for part in loss.operands.values())
     if not isinstance(loss.node, ast.Call):
         return False
-    defined = [f.name for f in functions_below(review.module.source.tree)]
-    made = called(loss.node) not in defined and "." not in made_by(loss.node, review.module).removeprefix(
-        "self."
-    )
+    of_name = "." not in made_by(loss.node, review.module).removeprefix("self.")
+    made = of_name and not defined(loss.node, review.module)
     return loss.op in having("loss") or (made and len(loss.node.args) == 2 and loss.op.startswith("call."))

@@ -184,10 +184,9 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     returned = (n.value for function in functions for n in nodes_in(function, ast.Return))
     of_sets[""] += [c for c in returned if c is not None and _is_pipeline(c, module)]
     every, alike = [c for pipelines in of_sets.values() for c in pipelines], set(of_sets)
-    for function in functions:
+    for function in (*functions, *module.sights.classes):
         for node in nodes_in(function, ast.Assign):
-            if _is_pipeline(node.value, module):
-                of_sets.setdefault(f"{function.name}.{spelled(node.targets[0])}", []).append(node.value)
+            of_sets.setdefault(f"{function.name}.{_whole(spelled(node.targets[0]))}", []).append(node.value)
     # What is called so, and the names that are bound to one.
     scales = (
         "Normalize",
@@ -195,6 +194,7 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     )
     found = list[ast.expr]()
     for name, pipelines in of_sets.items():
+        pipelines = [c for c in pipelines if _is_pipeline(c, module)]
         scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
         for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
@@ -202,6 +202,13 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
             others = every if called(plain) == "Compose" and name in alike else pipelines
             found += [plain] if any(mentions(c, *scales) for c in others) else []
     return list(dict.fromkeys(found))
+
+
+def _whole(name: str) -> str:
+    """What a name is called but for the part of the data that it speaks of: `transform` of `train_transform`."""
+    for word in sorted(("train", *_PARTS["train"]), key=len, reverse=True):
+        name = name.replace(word, "")
+    return name
 
 
 def _scale_of(pipeline: ast.expr) -> str:

@@ -49,7 +49,7 @@ _DOUBLES = frozenset(
     random.uniform random.standard_normal random.random_sample
     """.split()
 )
-_JOINS = frozenset("concatenate stack vstack hstack column_stack tile repeat meshgrid".split())
+_JOINS = frozenset("array asarray concatenate stack vstack hstack column_stack tile repeat meshgrid".split())
 _RENAMED = {"power": "pow", "linalg.norm": "norm", "expand_dims": "unsqueeze"}
 _KEYWORDS = {"keepdims": "keepdim", "a_min": "min", "a_max": "max", "num": "steps", "ddof": "correction"}
 _METHODS = frozenset(
@@ -80,7 +80,9 @@ def made(name: str, result: Value, positional: list[Value], keywords: Mapping[st
     if name in _DOUBLES:
         return typed(name, replace(result, kind=Kind.ARRAY), keywords)
     if name in _JOINS and positional:
-        parts = positional[0].data if positional[0].kind is Kind.SEQUENCE else positional[:1]
+        first = positional[0]
+        known = lists.elements_of(first) if lists.is_list(first) else None
+        parts = first.data if first.kind is Kind.SEQUENCE else known or [first]
         types = {part.dtype for part in parts}
         return replace(result, kind=Kind.ARRAY, dtype=types.pop() if len(types) == 1 else None)
     if name in _SPREADS:
