@@ -1163,6 +1163,95 @@ class M{i}(torch.nn.Module):
         self.update(z)
         return self.inner(z) + self.count
 v{i} = M{i}()({t})
+
+class C{i}:
+    def __init__(self, z):
+        self.z = z
+    def get(self):
+        return self.z
+o{i} = C{i}({t}.abs() + 1)
+b{i} = 1 / o{i}.get()
+o{i}.z = {u}
+v{i} = o{i}.get()
+
+class C{i}:
+    def __init__(self, e):
+        self.e = e
+    @property
+    def double(self):
+        return self.e * 2
+    @double.setter
+    def double(self, e):
+        self.e = e * {k}
+o{i} = C{i}({n})
+v{i} = {t}.abs() + 1
+if o{i}.double > 0:
+    v{i} = v{i} / o{i}.double
+    o{i}.double = {j}
+    v{i} = {t}.abs() + o{i}.double
+
+def g{i}(z, e):
+    return z.abs() + e
+v{i} = {t}.abs() + 1
+if {n} > 0:
+    v{i} = v{i} + g{i}({t}, {n})
+v{i} = v{i} * 0 + g{i}({t}, {n})
+
+v{i} = torch.where({u} > {k}, {t} > {j}, {k})
+
+v{i} = ({t} > {k}).float().clamp({j}, 2) + ({u} > {k})
+
+v{i} = {t}.long().clamp(min={k})
+
+v{i} = torch.where({t} > {k}, float("nan"), {t})
+v{i} = v{i} ** 2 + {j}
+v{i} = torch.nan_to_num(v{i}, {k})
+
+b{i} = {t} - {u}
+v{i} = {u} - {t}
+if (b{i} > {k}).all():
+    v{i} = {u} - {t}
+else:
+    v{i} = {u}.clone()
+
+b{i} = {n} - {k}
+v{i} = {t}.abs() + 1
+if b{i} > 0:
+    v{i} = {t}.abs() + ({k} - {n})
+
+a{i} = np.abs({t}.detach().numpy()) + 1
+if {n} > {k}:
+    a{i} = {j}
+v{i} = {t}.abs() * 0 + torch.as_tensor(a{i})
+
+a{i} = float(np.std({t}.detach().numpy()))
+if a{i} < 1e-8:
+    a{i} = abs({k}) + 1e-8
+v{i} = {t}.abs() + a{i}
+
+b{i} = [{t}.abs() + 1] * 2
+b{i}[0] = {u}
+v{i} = torch.stack(b{i}).sum({d})
+
+class B{i}:
+    def hook(self):
+        pass
+    def go(self, z):
+        self.e = 1
+        self.hook()
+        return z.abs() + self.e
+class C{i}(B{i}):
+    def hook(self):
+        self.e = {k}
+v{i} = C{i}().go({t})
+
+class C{i}:
+    def __init__(self, z):
+        self.first, self.second = z, z.view(-1)
+    def go(self):
+        self.second.mul_({k})
+        return self.first
+v{i} = C{i}({t}.abs() + 1).go()
 """
 
 # What is asked of a tensor or a number `{v}` at the end.
