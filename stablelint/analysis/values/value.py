@@ -214,6 +214,7 @@ class Graph:
         self._keys: dict[Any, int] = {}
         self._next = 0
         self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
+        self.wholes: dict[int, int] = {}  # and the keys of what has them, by theirs
         self.lengths: set[int] = set()  # keys of what `len` gives
         self.optional: set[int] = set()  # keys of what is None on some path
         self.written: dict[int, int] = {}  # of what was written into, and the youngest key at that time
@@ -243,6 +244,7 @@ class Graph:
         """The key of an attribute, or an item, of what has the key `whole`."""
         key = self.key(sort, whole, place)
         self.parts.setdefault(whole, set()).add(key)
+        self.wholes[key] = whole
         return key
 
     def constant(self, data: Any, node: ast.AST | None = None) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from stablelint.analysis.interpret.objects.classes import let_unseen_run
 from stablelint.analysis.interpret.paths.narrowing import opened
-from stablelint.analysis.interpret.statements.lending import exposed, handed, is_tested, let_write
+from stablelint.analysis.interpret.statements.lending import exposed, handed, let_write, tested
 from stablelint.analysis.interpret.statements.writing import replaced
 from stablelint.analysis.values.lists import held_by
 from stablelint.analysis.values.paths import Assumption
@@ -37,7 +37,7 @@ def opaque(
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
     if frame.reporting:
         frame.session.observe(value, frame)
-    return _asked_again(value, frame) if is_tested(key, frame) else value
+    return _asked_again(value, frame) if key in tested(frame) else value
 
 
 def _asked_again(value: Value, frame: Frame) -> Value:

@@ -28,7 +28,7 @@ from stablelint.analysis.interpret.objects.lineage import (
     overriding,
 )
 from stablelint.analysis.interpret.paths.narrowing import narrowed, open_to_callers, opened
-from stablelint.analysis.interpret.statements.lending import disowned, exposed, is_tested
+from stablelint.analysis.interpret.statements.lending import disowned, exposed, tested
 from stablelint.analysis.interpret.statements.writing import (
     all_written,
     forgotten,
@@ -214,11 +214,11 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
     held, made = frame.state.attributes, instance.data[1]
     own = {} if instance.op == "self" else {**instance.data[0].fields, **made.settled()}
     written: list[tuple[Value, Value]] = []
+    told = tested(frame)
     for attr in names:
         read = frame.graph.part("attribute", instance.key, attr)
-        tested = is_tested(read, frame)
-        before = held.get((instance.key, attr)) or (None if tested else made.get(attr))
-        known = tested or attr in own or (before is not None and is_tested(before.key, frame))
+        before = held.get((instance.key, attr)) or (None if read in told else made.get(attr))
+        known = read in told or attr in own or (before is not None and before.key in told)
         if (instance.key, attr) not in held and not known:
             continue
         before = before or Value("attribute", read, Kind.UNKNOWN)

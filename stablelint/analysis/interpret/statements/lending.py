@@ -66,10 +66,16 @@ def shortened(container: Value, frame: Frame) -> None:
         frame.state.forget(key)
 
 
-def is_tested(key: int, frame: Frame) -> bool:
-    """Whether a test has told something of a value, given by its key, or of its length, attributes or items."""
-    tested = frame.state.knows(key) or key in frame.state.nonempty
-    return tested or any(is_tested(part, frame) for part in frame.graph.parts.get(key, ()))
+def tested(frame: Frame) -> set[int]:
+    """The keys of values of which a test has told something, or of their length, attributes or items."""
+    state, wholes = frame.state, frame.graph.wholes
+    found = {*state.facts, *state.supposed, *state.nonempty}
+    pending = [whole for key in found if (whole := wholes.get(key)) is not None]
+    for whole in pending:  # grows while it is walked
+        if whole not in found:
+            found.add(whole)
+            pending += [wholes[whole]] if whole in wholes else []
+    return found
 
 
 def exposed(thing: int, said: str, frame: Frame) -> None:

@@ -33,7 +33,7 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
 def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     """`written_into` for several targets and their results at once."""
-    writes, kept = _Writes(), kept_by_objects(frame)
+    writes, kept, held = _Writes(), kept_by_objects(frame), dict[int, set[int]]()
     for target, result in pairs:
         own = _storage(target)
         result.origin |= own
@@ -41,7 +41,11 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
             frame.graph.written.setdefault(key, frame.graph.youngest)
         if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
             _forget_other_arguments(own, frame)
-        for root in own.union(_held_by(_holders_of(target, frame), kept)):
+        holders = list(_holders_of(target, frame))
+        for holder in holders:
+            if holder.key not in held:
+                held[holder.key] = _held_by([holder], kept)
+        for root in own.union(*(held[holder.key] for holder in holders)):
             writes.at.setdefault(root, []).append((target, result))
         if _is_anything(target):
             writes.anywhere.append((target, result))
