@@ -79,6 +79,8 @@ def _all_end(
     passes: Callable[[Value, Set[int]], bool],
 ) -> bool:
     """Whether each use of a result, and of what `passes` it on, `ends` it; what is kept or left unread has other uses."""
+    if result.key not in users:
+        return False
     kept = set(keys_within((*frame.returns, *frame.state.attributes.values())))
     carried, followed = {result.key: result}, set[int]()
     pending = [result]
