@@ -145,6 +145,10 @@ class Hints(Failed):
                 yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
             written = f"{text}[%r]" if call is None else f"{ast.unparse(call)}(%r)"
             yield from (written % one for one in held if str(one) in near)
+            if not near:
+                yield from (
+                    f"{text}[{one!r}] holds tensors" for one, value in held.items() if _holds_tensors(value)
+                )
             if not isinstance(asked, ast.Constant):
                 yield f"leave out what has no entry: if {index} in {text}"
 
@@ -252,6 +256,10 @@ def _whole(node: ast.expr, scene: Scene) -> str:
         if divided
         else f"int({ast.unparse(node)})"
     )
+
+
+def _holds_tensors(value: Any) -> bool:
+    return isinstance(value, dict) and any(map(torch.is_tensor, value.values()))
 
 
 def _is_number(value: Any) -> bool:

@@ -14,12 +14,6 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, owner_of
 from stablelint.syntax.names import base_name
 
-# What cuts a value off its graph.
-COMPARISON = "the comparison"
-FLAT = frozenset(
-    {COMPARISON, "argmax", "round", "sign", "long", "int", "bool"}
-)  # whose slope is zero, or that has none
-_CUTS = FLAT | {"item", "detach", "numpy", "tolist", "data", "no_grad", "tensor", "as_tensor", "from_numpy"}
 _SILENT = ("no_grad", "inference_mode")
 
 
@@ -152,21 +146,6 @@ def is_without_gradients(filename: str, row: int) -> bool:
                 if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
                     return True
     return False
-
-
-def cuts_in(tree: ast.AST) -> list[str]:
-    """The operations in an expression that cut a value off its graph; numbers that are written out have none to lose."""
-    plain = {call.func for call in ast.walk(tree) if isinstance(call, ast.Call) and not _names(call)}
-    names = [one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one not in plain]
-    compared = [COMPARISON for one in ast.walk(tree) if isinstance(one, ast.Compare)]
-    return [one for one in dict.fromkeys([*compared, *names]) if one in _CUTS]
-
-
-def _names(call: ast.Call) -> bool:
-    """Whether a call is one of a value, or is given a name."""
-    given = [*call.args, call.func.value] if isinstance(call.func, ast.Attribute) else call.args
-    inner = [node for one in given for node in ast.walk(one)]
-    return any(isinstance(one, ast.Name) and one.id not in ("torch", "np", "numpy") for one in inner)
 
 
 def returned(function: Any) -> list[ast.expr]:

@@ -120,8 +120,8 @@ CASES = (
     (TRAIN + "model.load_state_dict({'net': model.state_dict()})", "state", "under 'net' of what is loaded"),
     (
         TRAIN + "saved = {'net': model.state_dict()}\nsaved['model']",
-        "state",
-        "saved has no 'model'; it has 'net'",
+        "call",
+        "saved is a dict with the keys 'net'",
     ),
     (HEAD + "m = nn.Linear(2, 2, device='meta')\nm.to('cpu')", "device", "m holds no data"),
     (X + "torch.linalg.cholesky(-torch.eye(3))", "matrix", "-torch.eye(3) (3, 3) is not positive definite"),

@@ -21,8 +21,6 @@ from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
-    FLAT,
-    cuts_in,
     is_without_gradients,
 )
 from stablelint.runtime.program.frames import resolve
@@ -119,9 +117,6 @@ def _cut_in_text(made: Location, user: Frame) -> _Why | None:
     if silent := next(_without_gradients_in(made, user), None):
         because = f"gradients are disabled in {silent}, which `{made.expression}` calls"
         return because, f"{silent} without no_grad, where its result is trained on"
-    if cuts := cuts_in(made.parsed()):
-        advice = f"compute the loss of what stands before {cuts[0]}" if cuts[0] in FLAT else _TORCH_ALONE
-        return f"`{made.expression}` cuts it off: {', '.join(cuts)}", advice
     return None
 
 

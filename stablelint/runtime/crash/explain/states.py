@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
-
-import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.scene import Scene
 
 _MISSING = re.compile(r"Missing key\(s\) in state_dict: (.+?)\. *$", re.MULTILINE)
@@ -60,31 +56,8 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("state", summary, advice=(advice,))
 
 
-@explains(r"")
-def absent_key(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """`checkpoint["state_dict"]` of a checkpoint whose state has another name."""
-    node = node_at(scene.user.site) if scene.user is scene.frames[-1] else None
-    if not isinstance(scene.error, KeyError) or not isinstance(node, ast.Subscript) or scene.user is None:
-        return None
-    held = value_of(node.value, scene.user.names)
-    states = (
-        [key for key, value in held.items() if any(map(torch.is_tensor, _values_of(value)))]
-        if isinstance(held, dict)
-        else []
-    )
-    if not states:
-        return None
-    name, keys = ast.unparse(node.value), ", ".join(map(repr, held))
-    advice = tuple(f"{name}[{key!r}] holds tensors" for key in states)
-    return Explanation("state", f"{name} has no {scene.error.args[0]!r}; it has {keys}", advice=advice)
-
-
 def _keys_of(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, dict) else ()
-
-
-def _values_of(value: object) -> tuple[object, ...]:
-    return tuple(value.values()) if isinstance(value, dict) else ()
 
 
 def _of_wrapper(prefix: str, *, added: bool) -> Explanation:

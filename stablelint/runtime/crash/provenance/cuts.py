@@ -16,7 +16,6 @@ from torch.overrides import TorchFunctionMode
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.pure import is_known, only_computes
-from stablelint.runtime.crash.source import COMPARISON
 from stablelint.runtime.program.frames import is_library, resolve, site_of
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -70,7 +69,7 @@ class _Watch(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name == "__get__":  # of a property of tensors
             name = getattr(getattr(func, "__self__", None), "__name__", name)
-        name = COMPARISON if name in _COMPARISONS else name
+        name = "the comparison" if name in _COMPARISONS else name
         return Cut(name, _place(sys._getframe(2)), not torch.is_grad_enabled())
 
 
