@@ -84,8 +84,8 @@ def function_around(node: ast.AST | None, module: ModuleInfo) -> ast.AST:
 
 def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
     """The functions of the file that a call by name, or of a method of `self`, may run."""
-    own = subject(call) in ("", "self")
-    return [f for f in module.sights.functions if f.name == called(call)] if own else []
+    own, name = subject(call) in ("", "self"), called(call)
+    return [f for f in module.sights.functions if f.name == name] if own else []
 
 
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:

@@ -51,7 +51,7 @@ class Sights:
         return [
             node
             for seen, nodes in self._definitions
-            if any(name in seen.loads or name in seen.written for name in names)
+            if not (seen.loads.keys().isdisjoint(names) and seen.written.isdisjoint(names))
             for node in nodes
         ]
 

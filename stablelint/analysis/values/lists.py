@@ -38,7 +38,15 @@ def is_list(value: Value) -> bool:
     """Whether a value is a list on every path."""
     if value.op != "phi":
         return value.kind is Kind.SEQUENCE or value.op == "list_of"
-    return all(map(is_list, leaves(value)))
+    first = _first_leaf(value)
+    return first.op != "phi" and is_list(first) and all(map(is_list, leaves(value)))
+
+
+def _first_leaf(value: Value) -> Value:
+    """What a value is on its first path, which tells of most that they are no lists."""
+    while value.op == "phi" and value.first is not None:
+        value = value.first
+    return value
 
 
 def held_by(value: Value) -> dict[object, Value]:
