@@ -145,3 +145,25 @@ def test_a_sum_over_a_loop_of_positive_terms_stays_positive() -> None:
         return torch.log(total)
     """
     assert open_(program) == []
+
+
+@pytest.mark.parametrize("annotation", ["Path", "pathlib.Path", "str"])
+@pytest.mark.parametrize("call", ["root()", "A().root()", "A().home"])
+def test_what_is_annotated_as_a_path_is_not_divided(annotation: str, call: str) -> None:
+    code = f"""
+    def root() -> {annotation}:
+        return options.root
+
+    class A:
+        def root(self) -> {annotation}:
+            return self.kept
+
+        @property
+        def home(self) -> {annotation}:
+            return self.kept
+
+    def f(name, load):
+        return load({call} / name)
+    """
+    assert unmet(code) == []
+    assert unmet(code.replace(annotation, "float")) != []

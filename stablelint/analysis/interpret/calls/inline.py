@@ -79,6 +79,8 @@ def call_function(
             else f"what {function.name}() yields"
         )
         result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
+    if function.yields_text and result.kind is Kind.UNKNOWN:
+        return frame.graph.foreign(node)
     if function.module.sights.writes(function.name) and not _is_set_by_code(function):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN
         result = frame.graph.unknown(node=node, kind=kind)  # another function has taken its place
