@@ -123,13 +123,17 @@ def _is_returned(value: Value, root: ast.AST) -> bool:
 
 
 def _copied(value: Value) -> Value | None:
-    """What a value is a leaf of its own with the elements of."""
+    """What a value is a leaf of its own with the elements of; None where it has a graph, which asking for one keeps."""
     if value.op == VARIABLE:
         return value.first
     made = value.operands.get("data") if value.op == "parameter" else None
-    while made is not None and (made.op in COPIES or made.op == "tensor") and made.first is not None:
+    cut = called(value.node) == "Parameter"
+    while made is not None:
+        cut = cut or made.op in WITHOUT_GRAPH
+        if made.first is None or not (made.op in COPIES or made.op == "tensor"):
+            break
         made = made.first
-    return made
+    return made if cut else None
 
 
 def _comes_from(leaf: Value, value: Value, modules: frozenset[str]) -> bool:
