@@ -128,7 +128,7 @@ def advised(scene: Scene) -> Advice:
             or _otherwise(scene, of_sizes(_sizes(call)))
         ):
             return Advice(outer)
-        meets = found and (found[0].kind == "shape" or _sums(scene))
+        meets = found and (found[0].kind in ("shape", "size") or _sums(scene))
         if meets and (outer := tuple(padded(scene))):
             return Advice(outer)
         if found and found[0].kind == "layer":

@@ -290,6 +290,17 @@ MORE = {
         "names = ['a', 'b']\nnn.CrossEntropyLoss()(torch.ones(2, 3), names)\n",
         ("make numbers of them, and a tensor of these",),
     ),
+    "windows that end behind the series": (
+        "class Windows(torch.utils.data.Dataset):\n    def __init__(self, ahead=3):\n        self.ahead = ahead\n"
+        "    def __len__(self):\n        return 20 - 5\n"
+        "    def __getitem__(self, i):\n        return torch.ones(20)[i + 5 : i + 5 + self.ahead]\n"
+        "for _ in torch.utils.data.DataLoader(Windows(), batch_size=5):\n    pass\n",
+        ("return 20 - 5 - self.ahead + 1 in Windows.__len__: 13 samples can be given",),
+    ),
+    "a model that gives another size than it is compared with": (
+        "net = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 6))\nx = torch.ones(3, 5)\nnet(x) - x\n",
+        ("nn.Linear(…, out_features=5) of 2 in net passes",),
+    ),
     "probabilities that are scores": (
         "scores = torch.tensor([[1.0, -2.0]])\ntorch.distributions.Categorical(probs=scores)\n",
         ("scores.softmax(-1)", "Categorical(logits=scores)"),

@@ -13,6 +13,7 @@ import torch
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.repairs.lengths import shorter
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
@@ -103,7 +104,9 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         whose, others = (f"{part} of sample", "of others") if part else ("sample", "and others are")
         summary = f"{whose} {indices[odd]} is {described(one)}, {others} {described(other)}"
         summary = f"the samples of a batch differ: {summary}"
-        advice = _made_alike(one, other)
+        data = getattr(fetched.names.get("self"), "dataset", None)
+        ends = next(shorter(data, indices[odd], lambda one: _layout(one) == common), None)
+        advice = ends or _made_alike(one, other)
     if any(one is None for one in samples):
         advice = (
             "a path through __getitem__ returns nothing: leave such samples out, there or in a collate_fn"

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ast
-import bisect
-import copy
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import torch
 
-from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash import expression
-from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.repairs.lengths import shorter
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import returned
 
 _SHOWN = 4
 _ENTROPIES = ("cross_entropy", "nll_loss")
@@ -204,33 +197,9 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             ]
     item = next((one for one in scene.frames if one.mine and one.site.code.co_name == "__getitem__"), None)
     if not advice and item is not None:
-        advice = list(_shorter(item))
+        names = item.frame.f_locals
+        advice = list(shorter(names.get("self"), names.get(item.site.code.co_varnames[1])))
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
-
-
-def _shorter(item: Frame) -> Iterator[str]:
-    """The length of a data set that ends before the first sample that it cannot give."""
-    names, code = item.frame.f_locals, item.site.code
-    data, index = copy.copy(names["self"]), names.get(code.co_varnames[1])
-    told = returned(getattr(type(data), "__len__", None))
-    if type(index) is not int or len(told) != 1 or not 0 < index < len(data):
-        return
-    with undisturbed(), silenced():
-        count = bisect.bisect_left(range(index), True, key=lambda place: not _gives(data, place))
-    less, text = len(data) - count, ast.unparse(told[0])
-    held = {value: f"self.{name}" for name, value in vars(data).items() if type(value) is int}
-    shorter = f"{text} - {held.get(less, less)}"
-    if less not in held and less + 1 in held:
-        shorter = f"{text} - {held[less + 1]} + 1"
-    yield f"return {shorter} in {type(data).__name__}.__len__: {count} samples can be given"
-
-
-def _gives(data: Any, place: int) -> bool:
-    try:
-        data[place]
-    except Exception:  # whatever the program raises
-        return False
-    return True
 
 
 _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first

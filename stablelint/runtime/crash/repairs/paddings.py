@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map_only
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.layers import Pass, again, ends_well, fails_again, outermost, repeated
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of
+from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of, sizes_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.tensors.measure import tensors_in
 
@@ -33,7 +33,7 @@ def padded(scene: Scene) -> list[str]:
         text = call.texts.get(id(value), "x") if call is not None else "x"
         made = _made_by(scene, scene.operand(value, text).name) if isinstance(value, torch.Tensor) else None
         if made is not None and call is not None:
-            found += _passing(*made, partial(_fits, call, place))
+            found += list(_passing(*made, partial(_fits, call, place))) or _widened(*made, call, place)
     if not found and (whole := outermost(scene)) is not None and fails_again(scene):
         found += _passing(whole, "", ends_well)
     unset = [text for was_unset, text in found if was_unset]
@@ -106,6 +106,19 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
                     unset = set_by_itself(first, setting)
                     yield unset, f"nn.{type(first).__name__}(…, {setting}={value}){place} passes"
                     return
+
+
+def _widened(called: _Called, where: str, call: Call, place: int) -> Iterator[tuple[bool, str]]:
+    """The last layer of a module, that gives a size of another operand."""
+    made = repeated(*called)
+    path, layer, _ = made.called[-1] if made is not None and made.called else ("", nn.Identity(), None)
+    others = [one for i, one in enumerate(call.values) if i != place and isinstance(one, torch.Tensor)]
+    for name, before in sizes_of(layer).items():
+        for size in dict.fromkeys(size for one in others for size in one.shape if size not in (1, before)):
+            changed = remade(layer, {name: size})
+            again_made = repeated(*called, {path: changed}) if changed is not None else None
+            if again_made is not None and again_made.error is None and _fits(call, place, again_made):
+                yield False, f"nn.{type(layer).__name__}(…, {name}={size}) of {path}{where} passes"
 
 
 def _fits(call: Call, place: int, made: Pass) -> bool:
