@@ -223,7 +223,8 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
             continue
         before = before or Value("attribute", read, Kind.UNKNOWN)
         after = _reassigned(instance, attr, before, instance.node or instance.data[0].node, frame)
-        held[instance.key, attr] = after = replace(after, key=frame.graph.fresh())
+        after.key = frame.graph.fresh()
+        held[instance.key, attr] = after
         if before.kind in (Kind.TENSOR, Kind.UNKNOWN):
             written.append((before, after))
         elif before.kind in (Kind.SEQUENCE, Kind.MAPPING):

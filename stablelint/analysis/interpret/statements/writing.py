@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from stablelint.analysis.values import lists
@@ -35,19 +35,22 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     """`written_into` for several targets and their results at once."""
     writes, kept, held = _Writes(), kept_by_objects(frame), dict[int, set[int]]()
     for target, result in pairs:
-        own = _storage(target)
+        sources = _sources(target)
+        own = _lying_in(sources)
         result.origin |= own
         for key in own:
             frame.graph.written.setdefault(key, frame.graph.youngest)
-        if frame.state.facts and any(one.op == "argument" for one in _sources(target)):
+        if frame.state.facts and any(one.op == "argument" for one in sources):
             _forget_other_arguments(own, frame)
-        holders = list(_holders_of(target, frame))
+        holders = list(_holders_among(sources, frame))
         for holder in holders:
             if holder.key not in held:
                 held[holder.key] = _held_by([holder], kept)
         for root in own.union(*(held[holder.key] for holder in holders)):
             writes.at.setdefault(root, []).append((target, result))
-        if _is_anything(target):
+        if any(
+            _is_opaque(source) and source.op != "attribute" for source in sources
+        ):  # whatever is held anywhere
             writes.anywhere.append((target, result))
     if writes.anywhere:
         writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], kept)
@@ -88,7 +91,14 @@ def _overwritten(value: Value, writes: _Writes, frame: Frame) -> Value | None:
     if len(met) == 1 and value.key == target.key:
         computed_apart = value.node is not target.node  # equal values, and perhaps two tensors
         return join(frame.graph, [value, result]) if computed_apart else result
-    return replace(unread(value, frame), origin=frozenset(_storage(value)))
+    return _lost(value, frame)
+
+
+def _lost(value: Value, frame: Frame) -> Value:
+    """What has the elements of a value, into which something was written of which nothing is known."""
+    result = unread(value, frame)
+    result.origin = frozenset(_storage(value))
+    return result
 
 
 def _forget_other_arguments(own: set[int], frame: Frame) -> None:
@@ -184,7 +194,7 @@ def _lose(roots: Set[int], frame: Frame) -> None:
     def become(value: Value) -> Value | None:
         if value.kind not in STORED or not _lies_in(value, roots):
             return None
-        return replace(unread(value, frame), origin=frozenset(_storage(value)))
+        return _lost(value, frame)
 
     _rewrite(become, frame)
 
@@ -223,14 +233,9 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
     return lists.holding(value, parts, frame.graph.fresh())
 
 
-def _is_anything(value: Value) -> bool:
-    """Whether a value may be whatever is held anywhere."""
-    return any(_is_opaque(source) and source.op != "attribute" for source in _sources(value))
-
-
-def _holders_of(value: Value, frame: Frame) -> Iterator[Value]:
-    """The objects of which no more is known than what they hold, one of which a value may be."""
-    for source in _sources(value):
+def _holders_among(sources: Iterable[Value], frame: Frame) -> Iterator[Value]:
+    """The objects of which no more is known than what they hold, one of which a value with these sources may be."""
+    for source in sources:
         if _is_opaque(source):
             yield source
         elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
@@ -316,7 +321,12 @@ def _storage(value: Value) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
     if not _shown(value):
         return {value.key, *value.origin}
-    return {key for one in _sources(value) for key in (one.key, *one.origin)}
+    return _lying_in(_sources(value))
+
+
+def _lying_in(sources: Iterable[Value]) -> set[int]:
+    """Keys of the tensors in which the elements of any of several values may lie."""
+    return {key for one in sources for key in (one.key, *one.origin)}
 
 
 def _lies_in(value: Value, places: Set[int]) -> bool:
