@@ -20,6 +20,7 @@ from stablelint.matchers.tree import (
     argument,
     arguments,
     assigned,
+    block_of,
     called,
     calls_below,
     calls_in,
@@ -165,43 +166,64 @@ def _halves(root: ast.AST) -> set[tuple[str, str]]:
 
 
 def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
-    """The pipelines of a file's data sets, and those that a dict holds, that do not normalise where another does; or that do
-    it otherwise for the other part of the same data set."""
-    bound = nodes_below(module.source.tree, ast.Assign)
-    held = [value for n in bound if isinstance(n.value, ast.Dict) for value in n.value.values]
-    of_sets: dict[str, list[ast.expr]] = {"": [c for c in held if _is_pipeline(c, module)]}
-    split = set[str]()  # into parts
-    for call in module.sights.calls():
-        by_place = call.args if called(call)[:1].isupper() and called(call) != "Compose" else []
-        for given in (one for one in (argument(call, "transform"), *by_place) if one is not None):
-            last = bound_to(spelled(given), call, module.source.tree)
-            made = (
-                [last] if last is not None else bound_anywhere(spelled(given), module.source.tree) or [given]
-            )
-            of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
-            split |= {called(call)} if is_given(call, "train", "split") else set()
-    functions = module.sights.functions  # one for each part of the data, or with a branch for each
-    returned = (n.value for function in functions for n in nodes_in(function, ast.Return))
-    of_sets[""] += [c for c in returned if c is not None and _is_pipeline(c, module)]
-    every, alike = [c for pipelines in of_sets.values() for c in pipelines], set(of_sets)
-    for function in (*functions, *module.sights.classes):
-        for node in nodes_in(function, ast.Assign):
-            of_sets.setdefault(f"{function.name}.{_whole(spelled(node.targets[0]))}", []).append(node.value)
-    # What is called so, and the names that are bound to one.
-    scales = (
-        "Normalize",
-        *(text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0]),
+    """The pipelines of a file that do not normalise where another does; or that do it otherwise for the other part of the
+    same data set."""
+    of_sets, split = _pipelines_of_sets(module)
+    every, of_names, found = (
+        [c for made in of_sets.values() for c in made],
+        _pipelines_of_names(module),
+        list[ast.expr](),
     )
-    found = list[ast.expr]()
-    for name, pipelines in of_sets.items():
-        pipelines = [c for c in pipelines if _is_pipeline(c, module)]
+    bound = nodes_below(module.source.tree, ast.Assign)
+    # What is called so, and the names that are bound to one.
+    named = (text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0])
+    scales = ("Normalize", *named)
+    for name, pipelines in (*of_sets.items(), *of_names.items()):
         scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
         for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
             # A transform by itself is compared with those of the same data set alone.
-            others = every if called(plain) == "Compose" and name in alike else pipelines
-            found += [plain] if any(mentions(c, *scales) for c in others) else []
+            others = every if called(plain) == "Compose" and name in of_sets else pipelines
+            twins = _twins(plain, module.source.tree) or others
+            scales_there = (any(mentions(c, *scales) for c in group) for group in (others, twins))
+            found += [plain] if all(scales_there) else []
     return list(dict.fromkeys(found))
+
+
+def _pipelines_of_sets(module: ModuleInfo) -> tuple[dict[str, list[ast.expr]], set[str]]:
+    """The pipelines that each data set of a file is given, under no name those that dicts hold or functions return, and the
+    data sets that come in parts."""
+    tree, split = module.source.tree, set[str]()
+    dicts = (n.value for n in nodes_below(tree, ast.Assign) if isinstance(n.value, ast.Dict))
+    held = [value for one in dicts for value in one.values]
+    held += [n.value for f in module.sights.functions for n in nodes_in(f, ast.Return) if n.value is not None]
+    of_sets: dict[str, list[ast.expr]] = {"": [c for c in held if _is_pipeline(c, module)]}
+    for call in module.sights.calls():
+        by_place = call.args if called(call)[:1].isupper() and called(call) != "Compose" else []
+        for given in (one for one in (argument(call, "transform"), *by_place) if one is not None):
+            last = bound_to(spelled(given), call, tree)
+            made = [last] if last is not None else bound_anywhere(spelled(given), tree) or [given]
+            of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
+            split |= {called(call)} if is_given(call, "train", "split") else set()
+    return of_sets, split
+
+
+def _pipelines_of_names(module: ModuleInfo) -> dict[str, list[ast.expr]]:
+    """The pipelines that a function or class binds to one name, or to names that differ in the part of the data alone."""
+    found: dict[str, list[ast.expr]] = {}
+    for scope in (*module.sights.functions, *module.sights.classes):
+        for node in nodes_in(scope, ast.Assign):
+            if _is_pipeline(node.value, module):
+                found.setdefault(f"{scope.name}.{_whole(spelled(node.targets[0]))}", []).append(node.value)
+    return found
+
+
+def _twins(pipeline: ast.expr, tree: ast.AST) -> list[ast.expr]:
+    """What is bound beside a pipeline to a name that is its own but for the part of the data: where it scales neither,
+    both parts are treated alike."""
+    bound = [n for n in block_of(pipeline, tree) if isinstance(n, ast.Assign)]
+    names = {_whole(spelled(n.targets[0])) for n in bound if n.value is pipeline}
+    return [n.value for n in bound if n.value is not pipeline and _whole(spelled(n.targets[0])) in names]
 
 
 def _whole(name: str) -> str:
