@@ -138,23 +138,18 @@ def _copied(value: Value) -> Value | None:
 
 def _comes_from(leaf: Value, value: Value, modules: frozenset[str]) -> bool:
     """Whether a module or a parameter is among what a copy is computed from: who asks for its gradient wants theirs, else
-    with its graph."""
+    with its graph. A copy of weights alone is computed from none."""
+    asks, weights = leaf.op == "parameter", value if value.op == "parameter" else None
+    source = value if asks else _read_from(value)
+    held = elements_of(source) if is_list(source) else [source]
+    reached = (behind(one, lambda v: not asks and v.op in WITHOUT_GRAPH) for one in held)
+    parts = (part for one in reached for part in one if part is not weights)
+    return any(part.op in TRAINED or runs_module(part.node, modules) for part in parts)
+
+
+def _read_from(value: Value) -> Value:
+    """What the numbers of a value are read from: whoever reads them out has to detach that."""
     read = of = value
     while of.op in (*_READING, "detach", "cpu") and of.first is not None:
         read, of = (of.first if of.op in _READING else read), of.first
-    source = (
-        of if read is not value else value
-    )  # whoever reads numbers out has to detach what they are read from
-    asks = leaf.op == "parameter"
-    held = elements_of(source) if is_list(source) else [source]
-    parts = (
-        p
-        for one in held
-        for p in behind(one, lambda v: not asks and (v.op in WITHOUT_GRAPH or v.op == VARIABLE))
-    )
-    return any(
-        (v.op in TRAINED and v is not value) or v.op in _RUN or runs_module(v.node, modules) for v in parts
-    )
-
-
-_RUN = frozenset(TRAINED) - {"parameter"}
+    return of if read is not value else value
