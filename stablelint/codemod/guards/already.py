@@ -45,13 +45,15 @@ def _is_positive(node: ast.expr) -> bool:
 
 
 def _values(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
-    """All that the function gives a name before a node, on one path or another."""
+    """All that the function gives a name, or an attribute, before a node, on one path or another."""
     function = function_of(tree, node)
-    if function is None or not isinstance(node, ast.Name):
+    if function is None or not isinstance(node, ast.Name | ast.Attribute):
         return
+    text = ast.unparse(node)
     for one in ast.walk(function):
-        if isinstance(one, ast.Assign) and binds(one, node.id) and one.lineno < node.lineno:
-            yield viewed(one.value)
+        if isinstance(one, ast.Assign) and one.lineno < node.lineno:
+            is_it = binds(one, text) or text in map(ast.unparse, one.targets)
+            yield from [viewed(one.value)] if is_it else []
 
 
 def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:

@@ -15,6 +15,14 @@ def test_what_a_clamp_makes_by_an_unknown_bound_gets_no_second_one(made: str) ->
     assert "a clamp already, by `eps`" in withheld(source, proposal(source, "y", FLOOR, occurrence=1, x="y"))
 
 
+def test_an_attribute_that_was_given_a_clamp_gets_no_second_one() -> None:
+    source = f"{HEAD}def f(self, x, eps):\n    self.s = x.std().clamp_min(eps)\n    return x / self.s\n"
+    at = Binding("self.s", span_of(source, "self.s", 1))
+    assert "a clamp already, by `eps`" in withheld(
+        source, proposal(source, "self.s", FLOOR, occurrence=1, x=at)
+    )
+
+
 def test_a_bound_that_only_double_precision_holds_stays() -> None:
     source = f"{HEAD}def f(x):\n    y = x.clamp(min=1e-300)\n    return x, y.sqrt(), y\n"
     assert "double precision" in withheld(source, proposal(source, "y", FLOOR, occurrence=1, x="y"))
