@@ -60,10 +60,14 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
-    held = (viewed(node), *(targets if is_root else ()))
-    compared = {one.id for one in held if isinstance(one, ast.Name)}
+    operand, roots = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_root]
+    compared = {operand.id} if isinstance(operand, ast.Name) else set[str]()
+    signed = {alias for name in roots for alias in _known_as(name, later)[0]}
     for one in later:
-        if _is_of_zero(one) and not compared.isdisjoint(each.id for each in loads(one)):
+        if not _is_of_zero(one):
+            continue
+        read = {each.id for each in loads(one)}
+        if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
 
 
@@ -228,8 +232,8 @@ def _sees_to(choice: ast.If, name: str) -> bool:
 
 
 def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare]:
-    """Whether a test tells what is 0 from what is not: `x == 0`."""
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq | ast.NotEq):
+    """Whether a test tells what is 0 from what is not: `x == 0`, and of what is not negative `x > 0`."""
+    if not isinstance(test, ast.Compare):
         return False
     return isinstance(test.left, ast.Name) and ast.unparse(test.comparators[0]) in ("0", "0.0")
 

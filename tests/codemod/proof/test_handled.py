@@ -108,6 +108,8 @@ def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, 
     [
         ("d.rsqrt()", "y[d == 0] = 0"),
         ("d.sqrt()", "y[y == 0] = 1"),
+        ("d.sqrt()", "y = torch.where(y > 0, x / y, x)"),
+        ("d.sqrt()", "z = y.view(1, -1); y = torch.where(z > 0, x / z, x)"),
         ("x / d.view(-1)", "y = torch.where(d != 0, y, x)"),
     ],
 )
