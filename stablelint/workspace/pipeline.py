@@ -15,7 +15,6 @@ from stablelint.workspace import pool
 from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
 from stablelint.workspace.exchange import Exchange, guesses_of, holds, read_entry, received_by_file
 from stablelint.workspace.files.discover import Candidate, discover
-from stablelint.workspace.files.order import importers_first
 from stablelint.workspace.kept.answer import Answer, read
 from stablelint.workspace.kept.cache import Cache
 from stablelint.workspace.kept.codec import Json
@@ -77,8 +76,9 @@ def _examine_all(
             ]
             if not missing or not rounds_left:
                 break
-            outcomes = workers.run(importers_first(missing, files), exchange.current)
-            for file, outcome in _counted(outcomes, len(missing), request, len(files)):
+            for file, outcome in _counted(
+                workers.run(missing, exchange.current), len(missing), request, len(files)
+            ):
                 if isinstance(outcome, Problem):
                     answers[file.path] = Answer(problems=(outcome,))
                     continue

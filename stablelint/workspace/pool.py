@@ -44,11 +44,8 @@ def default_jobs() -> int:
 
 def run(setup: Setup, files: Sequence[Candidate], jobs: int) -> Iterator[tuple[Candidate, Any]]:
     """Each file with the task's result or a Problem, in the order in which they are finished."""
-    big_first = sorted(
-        files, key=lambda file: (-file.size, file.path)
-    )  # so that none is left to run alone at the end
     with Workers(setup, jobs) as workers:
-        yield from workers.run(big_first)
+        yield from workers.run(files)
 
 
 class Workers:
@@ -73,7 +70,7 @@ class Workers:
     def run(
         self, files: Sequence[Candidate], more: Callable[[], Any] | None = None
     ) -> Iterator[tuple[Candidate, Any]]:
-        """Each file with the task's result or a Problem, in the order in which they are finished; begun in the order given.
+        """Each file with the task's result or a Problem, in the order in which they are finished.
 
         With `more`, the task also takes what that yields when the turn of the file comes.
         """
@@ -177,11 +174,12 @@ def failure(error: Exception, path: str) -> Problem:
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
-    """The files in a row of chunks of about the same size."""
+    """Big files first, so that none is left to run alone at the end."""
+    ordered = sorted(files, key=lambda file: (-file.size, file.path))
     limit = sum(file.size for file in files) // (jobs * _CHUNKS_PER_JOB) + 1
     chunks: list[list[str]] = []
     room = 0
-    for file in files:
+    for file in ordered:
         if room <= 0:
             chunks.append([])
             room = limit
