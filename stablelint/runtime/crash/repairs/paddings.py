@@ -32,7 +32,7 @@ def padded(scene: Scene) -> list[str]:
     for place, value in enumerate(call.values) if call is not None else ():
         text = call.texts.get(id(value), "x") if call is not None else "x"
         made = _made_by(scene, scene.operand(value, text).name) if isinstance(value, torch.Tensor) else None
-        if made is not None and call is not None:
+        if made is not None and call is not None and _gives(made[0], value):
             found += list(_passing(*made, partial(_fits, call, place))) or _widened(*made, call, place)
     if not found and (whole := outermost(scene)) is not None and fails_again(scene):
         found += _passing(whole, "", ends_well)
@@ -108,17 +108,24 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
                     return
 
 
+def _gives(called: _Called, value: torch.Tensor) -> bool:
+    """Whether a module still gives what an operand is: names may have got other values since."""
+    made = repeated(*called)
+    return made is not None and made.error is None and getattr(made.result, "shape", None) == value.shape
+
+
 def _widened(called: _Called, where: str, call: Call, place: int) -> Iterator[tuple[bool, str]]:
     """The last layer of a module, that gives a size of another operand."""
     made = repeated(*called)
     path, layer, _ = made.called[-1] if made is not None and made.called else ("", nn.Identity(), None)
+    whose = f" of {path}" if path else ""
     others = [one for i, one in enumerate(call.values) if i != place and isinstance(one, torch.Tensor)]
     for name, before in sizes_of(layer).items():
         for size in dict.fromkeys(size for one in others for size in one.shape if size not in (1, before)):
             changed = remade(layer, {name: size})
             again_made = repeated(*called, {path: changed}) if changed is not None else None
             if again_made is not None and again_made.error is None and _fits(call, place, again_made):
-                yield False, f"nn.{type(layer).__name__}(…, {name}={size}) of {path}{where} passes"
+                yield False, f"nn.{type(layer).__name__}(…, {name}={size}){whose}{where} passes"
 
 
 def _fits(call: Call, place: int, made: Pass) -> bool:
