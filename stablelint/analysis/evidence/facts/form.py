@@ -15,7 +15,7 @@ from stablelint.diagnostic import Status
 
 @raises
 def shown(s: Subject) -> bool:
-    """known operations lead to the bad operand"""
+    """the text shows how it goes wrong"""
     return s.site.judgement.status is Status.VIOLATED
 
 
