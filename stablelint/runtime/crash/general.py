@@ -39,7 +39,7 @@ from stablelint.runtime.crash.repairs.rebuilt import rebuilt
 from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
-from stablelint.runtime.crash.repairs.tensors import SUMS
+from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
@@ -128,7 +128,8 @@ def advised(scene: Scene) -> Advice:
             or _otherwise(scene, of_sizes(_sizes(call)))
         ):
             return Advice(outer)
-        meets = found and (found[0].kind in ("shape", "size") or _sums(scene))
+        differs = call is not None and is_elementwise(call)
+        meets = found and (found[0].kind == "shape" or differs)
         if meets and (outer := tuple(padded(scene))):
             return Advice(outer)
         if found and found[0].kind == "layer":
@@ -144,12 +145,6 @@ def _sizes(call: Call | None) -> set[int]:
     """The sizes of the tensors of a call."""
     tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
     return {size for one in tensors for size in one.shape}
-
-
-def _sums(scene: Scene) -> bool:
-    """Whether what failed is a sum, as of two branches of a network."""
-    call = failing(scene)
-    return call is not None and call.function in SUMS
 
 
 def _otherwise(scene: Scene, parts: Callable[[ast.expr, Frame], Parts]) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ from stablelint.runtime.crash.provenance.statements import (
     scope_of,
     value_for,
 )
-from stablelint.runtime.crash.pure import is_builtin
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
 
@@ -197,8 +196,6 @@ class Origins:
                 counted := method_of(inner, "__len__", scope)
             ) is not None:
                 yield from self._returned(*counted, picks)
-            case ast.Call(function, [ast.Name() as inner]) if is_builtin(value_of(function, scope.names)):
-                yield from self._behind(inner, scope, picks) if not creates(node, scope) else ()
             case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
                 yield from self._behind(inner, scope, picks)
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:
