@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -315,6 +315,12 @@ def _is_sized(node: ast.expr, variable: Container[str]) -> bool:
     )
 
 
+def _listed(node: ast.expr) -> Sequence[ast.expr]:
+    """What stands in the list that a call is given first: the layers of `nn.ModuleList([...])`."""
+    given = node.args[0] if type(node) is ast.Call and node.args else None
+    return given.elts if type(given) is ast.List else ()
+
+
 def _may_leave_file(function: ast.expr, name: str, imports: Mapping[str, str]) -> bool:
     """Whether what is called may stand in another file of the project, or inherit from what does."""
     top = origin(function, imports).partition(".")[0]
@@ -379,7 +385,7 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
     words = [word for value in values if (word := assigned_word(value, seen.imports))]
-    if words and any(_is_sized(value, seen.variable) for value in values):
+    if words and any(_is_sized(part, seen.variable) for value in values for part in (value, *_listed(value))):
         words.append(SIZED)
     if type(node.value) in _READ:
         for target in node.targets:

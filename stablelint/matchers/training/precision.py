@@ -35,10 +35,15 @@ def _imports_arrays(seen: Glance) -> bool:
     return any(name.partition(".")[0] in _OF_ARRAYS for name in seen.imports.values())
 
 
+def _uses_arrays(seen: Glance) -> bool:
+    return any(
+        seen.imports[name].partition(".")[0] in _OF_ARRAYS for name in seen.words & seen.imports.keys()
+    )
+
+
 @observes(_COPYING, where=_imports_arrays)
 @observes("double|float64")
-@observes("linear_module|layer_output", anywhere=_COPYING, where=_imports_arrays)
-@observes("linear_module|layer_output", anywhere="double|float64")
+@observes("linear_module|layer_output", anywhere=_COPYING, where=_uses_arrays)
 def double_into_float(review: Review, rule: Rule) -> Sites:
     """`model(torch.from_numpy(np.random.rand(8, 4)))`: the weights are float32, the array is float64."""
     module = review.module

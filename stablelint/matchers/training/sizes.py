@@ -46,7 +46,7 @@ _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
 
-@observes("linear_module|layer_output sized", "Sequential", "ModuleList", anywhere="sized")
+@observes("linear_module|layer_output sized", "Sequential", "ModuleList sized", anywhere="sized")
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
