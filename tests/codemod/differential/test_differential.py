@@ -28,7 +28,6 @@ def test_safe_fixes_leave_generated_programs_as_they_were(part: int) -> None:
 
 def test_many_kinds_of_programs_are_fixed() -> None:
     changed = {program.kind for program, _ in SLICE if fixed(program.source)[0] != program.source}
-    assert {"plain", "cast"} <= changed
     assert len(changed) >= 10
 
 
