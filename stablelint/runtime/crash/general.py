@@ -26,6 +26,7 @@ from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
+from stablelint.runtime.crash.repairs.layers import misplaced
 from stablelint.runtime.crash.repairs.otherwise import (
     Parts,
     along_others,
@@ -118,6 +119,10 @@ def advised(scene: Scene) -> Advice:
     found = tried(scene)
     if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
         return Advice(outer)
+    if call is not None and (not found or found[0].kind == "setting"):
+        moved = misplaced(call, lambda place: named(scene, call, place).owner)
+        if moved is not None:
+            return moved
     if (not found or found[0].kind == "setting") and (sizes := fitting(scene)) is not None:
         others = (one.told for one in found if one.kind != "setting")
         return sizes._replace(texts=(*sizes.texts, *others))

@@ -34,13 +34,18 @@ class _Rows:
     taker: str  # the linear layer that takes what was made
     made: Operation
 
+    @property
+    def only_moves(self) -> bool:
+        """Whether the samples merely stand in another dimension, as recurrent layers and their losses take them."""
+        return sorted(self.given) == sorted(self.result) and self.samples in self.result
+
 
 def with_rows(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and where samples became other rows, if that is why its operands do not fit."""
     for one, other in permutations(found.operands, 2):
         if one.shape[:1] != other.shape[:1] and other.shape:
             watched = _watched(scene, one, other.shape[0])
-            if watched is not None and watched.result[:1] == one.shape[:1]:
+            if watched is not None and watched.result[:1] == one.shape[:1] and not watched.only_moves:
                 return _told(found, watched)
     return _in_forward(scene, found) or found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,8 @@ class Trail(hooks.Observer):
         hooks.attach(self)
         if not self._before[0]:
             torch.autograd.set_detect_anomaly(True, check_nan=False)
+            # The mode would print where the node was made; the explanation says it, without frames of this package.
+            warnings.filterwarnings("ignore", "Error detected in ", UserWarning)
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Plain graphs from the second backward call on."""

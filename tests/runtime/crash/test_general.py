@@ -18,6 +18,11 @@ ATTENTION = HEAD + "att = nn.MultiheadAttention(8, 2)\nx = torch.randn(3, 5, 8)\
 DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset, random_split\n"
 
 OF_TENSORS = (
+    (
+        HEAD + "x = torch.randn(6, 16, 12, 12)\nnorm = nn.LayerNorm(16)\nnorm(x).mean()",
+        "is given (6, 16, 12, 12)",
+        "x.movedim(1, 3) passes, and gives (6, 12, 12, 16)",
+    ),
     (X + "y = x[0]\ntorch.cat([x, y], 1)", "torch.cat fails on x (4, 3) float32 and y (3,) float32", ""),
     (X + "x.topk(5)", "topk fails on x (4, 3) float32", ""),
     (X + "batch = [x]\nbatch.to('cpu')", "batch is a list of 1: a tensor (4, 3)", ""),

@@ -14,7 +14,27 @@ X = HEAD + "x = torch.randn(4, 3)\n"
 MASK = X + "mask = x > 0\n"
 SAVED = TRAIN + "import argparse, io\nf = io.BytesIO()\ntorch.save(argparse.Namespace(lr=1), f)\nf.seek(0)\n"
 
+GRADIENT = HEAD + (
+    "class Scale(torch.autograd.Function):\n"
+    "    @staticmethod\n    def forward(ctx, x, w):\n        return x * w\n"
+    "    @staticmethod\n    def backward(ctx, g):\n        return g, g.sum(1)\n"
+    "w = torch.ones(3, requires_grad=True)\n"
+)
+
 CASES = (
+    (
+        GRADIENT + "Scale.apply(torch.ones(4, 3), w).sum().backward()",
+        "no-graph",
+        "Scale.backward gives a gradient of shape (4) for argument 1",
+    ),
+    (X + "torch.vmap(torch.dot)(x, torch.ones(5, 3))", "shape", "the sizes there are [4, 5]"),
+    (MASK + "x.half().masked_fill(mask, -1e9)", "dtype", "the number lies beyond what"),
+    (
+        HEAD + "p = torch.randn(16, 6, 11).log_softmax(-1)\nn = torch.full((6,), 64)\n"
+        "F.ctc_loss(p, torch.ones(6, 2).long(), n, torch.full((6,), 2))",
+        "target",
+        "an input length is 64, and the scores have 16 steps",
+    ),
     (X + "a = x.numpy()[::-1]\ntorch.from_numpy(a)", "data", "a is an array that is read backwards"),
     (TRAIN + "loss = model(inputs).mean()\nloss[0]", "index", "loss is one number"),
     (MASK + "1 - mask", "dtype", "applied to mask, a bool tensor"),

@@ -167,7 +167,10 @@ def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if not odd:
         return None
     more = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-    told = f"{operands[0].name} {operands[0].shape}{more}"
+    name = operands[0].name
+    if "`" in name:  # the program has no name for it alone
+        name = f"input {next(i for i, one in enumerate(asked) if one is odd[0])} of those"
+    told = f"{name} {operands[0].shape}{more}"
     if not odd[0].requires_grad:
         summary = f"a gradient is asked for {told}, which asks for none itself"
         return Explanation(

@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.tensors import SUMS, Change, Name
+from stablelint.runtime.tensors.measure import tensors_in
 
 
 def through_a_layer(call: Call, name: Name) -> Iterator[Change]:
@@ -93,6 +95,34 @@ def sizes_of(layer: nn.Module) -> dict[str, Any]:
         if (type(value) is int and (value in made_of or not made_of))
         or (isinstance(value, tuple) and name == "normalized_shape")
     }
+
+
+def misplaced(call: Call, name: Name) -> Advice | None:
+    """The one dimension, beside the samples', that has the size which a layer takes, and where the layer looks for it."""
+    place, value = next(
+        ((i, one) for i, one in enumerate(call.values) if isinstance(one, torch.Tensor)), (0, None)
+    )
+    recurrent = isinstance(call.function, nn.RNNBase)  # whose order is the program's choice
+    if value is None or recurrent or not isinstance(call.function, nn.Module):
+        return None
+    sizes = (one if isinstance(one, tuple) else (one,) for one in sizes_of(call.function).values())
+    taken = {size for each in sizes for size in each}
+    match [dim for dim in range(1, value.dim()) if value.shape[dim] in taken]:
+        case [dim]:
+            others = [one for one in range(value.dim() - 1, 0, -1) if one != dim]
+        case _:
+            return None
+    for other in others:
+        try:
+            result = call.given(place, value.movedim(dim, other)).result()
+        except Exception:  # whatever torch says: then it belongs elsewhere
+            continue
+        text, shape = name(place), tuple(next(iter(tensors_in(result))).shape)
+        because = (
+            f"the {value.shape[dim]} that are taken in dimension {other} stand in dimension {dim} of {text}"
+        )
+        return Advice((f"{text}.movedim({dim}, {other}) passes, and gives {shape}",), (because,))
+    return None
 
 
 def is_optional(layer: nn.Module, name: str) -> bool:

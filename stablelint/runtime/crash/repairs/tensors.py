@@ -95,8 +95,10 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
         if value.dtype != torch.bool or dtype.is_floating_point:
             yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
-    casts = reversed(_CASTS.items()) if _is_mask(value, call) else _CASTS.items()
-    for dtype, text in casts:
+    mask = _is_mask(value, call)
+    for dtype, text in reversed(_CASTS.items()) if mask else _CASTS.items():
+        if dtype is torch.bool and value.is_floating_point() and not mask:
+            continue  # of numbers it would only keep which are 0
         if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
             yield f"x.{text}"
     if value.is_floating_point() and not value.requires_grad:
@@ -164,7 +166,7 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """The size of another operand: cut, or resized as an image; those of a loss are neither."""
-    if call.is_loss or isinstance(call.function, nn.Module):
+    if call.is_loss or isinstance(call.function, nn.Module) or _is_selected(value, others, call):
         return
     for other in (one for one in others if not isinstance(one, nn.Parameter)):
         images = value.dim() == other.dim() == 4
@@ -183,7 +185,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """An operand that was made in another size: of another operand, its last sizes too, or of a layer's settings."""
-    if (call.is_loss and value.dim() > 1) or _is_data(value, call):  # which is not made to fit
+    if (call.is_loss and value.dim() > 1) or _is_data(value, call) or _is_selected(value, others, call):
         return
     settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
     whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
@@ -198,6 +200,12 @@ def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iter
     for other in others:
         for count in range(2, min(value.dim(), other.dim()) + 1):
             yield f"x.new_zeros({(*value.shape[:-count], *other.shape[-count:])})"
+
+
+def _is_selected(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> bool:
+    """Whether a mask selects of a tensor, which is not made to fit the mask."""
+    masked = any(one.dtype == torch.bool for one in others)
+    return call.function is operator.getitem and value.dtype != torch.bool and masked
 
 
 def _is_data(value: torch.Tensor, call: Call) -> bool:
