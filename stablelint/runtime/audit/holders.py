@@ -16,6 +16,7 @@ from stablelint.runtime.program.location import Location
 
 _CONTAINERS = (list, deque, dict)
 _MOST_ITEMS = 4096
+_RUNNING = 8  # additions in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,16 @@ def _holding(value: Any, filename: str) -> Holding | None:
     ]
     if not tensors:
         return None
-    graphs = sum(one.grad_fn is not None for one in tensors)
+    graphs = sum(one.grad_fn is not None for one in tensors) if value is not tensors[0] else _added_up(value)
     return Holding(len(tensors), graphs, sum(one.numel() * one.element_size() for one in tensors), filename)
+
+
+def _added_up(total: torch.Tensor) -> int:
+    """How many results a running sum keeps the graphs of; 1 for what adds up a few terms, as a loss does."""
+    count, node = 0, total.grad_fn
+    while node is not None and node.name().startswith("AddBackward") and count < _MOST_ITEMS:
+        count, node = count + 1, node.next_functions[0][0]
+    return count if count >= _RUNNING else 1
 
 
 def growing(before: Mapping[str, Holding], after: Mapping[str, Holding], steps: int) -> dict[str, Holding]:

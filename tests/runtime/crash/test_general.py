@@ -19,6 +19,12 @@ DATA = HEAD + "from torch.utils.data import DataLoader, Dataset, TensorDataset, 
 
 OF_TENSORS = (
     (
+        HEAD + "from torch.nn.utils.rnn import pack_padded_sequence\ne = torch.randn(8, 12, 20)\n"
+        "pack_padded_sequence(e, torch.full((12,), 8), batch_first=True)",
+        "holds 12 lengths, and the batch of e (8, 12, 20) has 8",
+        "e.transpose(0, 1) passes",
+    ),
+    (
         HEAD + "x = torch.randn(6, 16, 12, 12)\nnorm = nn.LayerNorm(16)\nnorm(x).mean()",
         "is given (6, 16, 12, 12)",
         "x.movedim(1, 3) passes, and gives (6, 12, 12, 16)",

@@ -21,7 +21,13 @@ GRADIENT = HEAD + (
     "w = torch.ones(3, requires_grad=True)\n"
 )
 
+HIDDEN = HEAD + (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.parts = [nn.Linear(2, 2)]\n"
+    "net = Net()\nheld = [p for p in net.parameters()]\n"
+)
+
 CASES = (
+    (HIDDEN + "torch.optim.SGD(held + held, lr=0.1)", "module", "net (Net) has no parameters"),
     (
         GRADIENT + "Scale.apply(torch.ones(4, 3), w).sum().backward()",
         "no-graph",

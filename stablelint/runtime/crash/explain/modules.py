@@ -164,7 +164,10 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
     given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr in _PARAMETERS), None)
     model = value_of(given, names) if given is not None else None
     if given is None:
-        return None
+        held = (pair for frame in reversed(scene.frames) if frame.mine for pair in frame.names.items())
+        bare = ((n, m) for n, m in held if isinstance(m, nn.Module) and next(m.parameters(), None) is None)
+        name, model = next(bare, ("", None))
+        return _bare(model, name) if isinstance(model, nn.Module) else None
     if scene.user is not None and (found := frozen(model, ast.unparse(given))) is not None:
         places = found.places(scene.user.site.code.co_filename)
         advice = found.advice, "make the optimizer after that"
@@ -172,8 +175,13 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
         plain = ("layers in a plain list are not registered: nn.ModuleList",)
         return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=plain)
+    return _bare(model, ast.unparse(given))
+
+
+def _bare(model: nn.Module, name: str) -> Explanation:
+    """A module that knows of no parameters, and what it keeps where it does not find them."""
     hidden = list(unregistered(model))
-    summary = f"{ast.unparse(given)} ({type(model).__name__}) has no parameters"
+    summary = f"{name} ({type(model).__name__}) has no parameters"
     told, fixes = tuple(one.told for one in hidden), tuple(one.advice for one in hidden)
     return Explanation("module", summary, told, fixes)
 

@@ -128,7 +128,8 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         yield "x.permute(0, 3, 1, 2)"
     if count == 2:
         yield "x.T"
-    for one, other in reversed(list(combinations(range(count > 3, count), 2)) if count > 2 else []):
+    pairs = list(combinations(range(count > 3, count), 2)) if count > 2 else []
+    for one, other in sorted(pairs, key=lambda pair: (pair[1] - pair[0], -pair[0])):  # neighbours first
         if count < 4 or other == one + 1:  # of more, one is moved and the others keep their order
             yield f"x.transpose({one}, {other})"
     if count > 4:
