@@ -27,6 +27,7 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("spread", "return a / b.std(correction=0)", "return a / b.sum()"),
         ("spread", "return (a - a.mean()) / a.std(correction=0)", "return (a - a.mean()) / a.sum()"),
         ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
+        ("telling_form", "return torch.cos(a) ** torch.tanh(b)", "return torch.cos(a) ** -2"),
         ("drawn", "return torch.rand(3).log()", "return a.log()"),
         ("updates", "a /= b", "a = a / b"),
         ("rooted", "return a / ((b * b + 1).sqrt() - both)", "return a / (b * b + 1 - both)"),

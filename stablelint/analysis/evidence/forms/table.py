@@ -93,6 +93,10 @@ def _computed_cosine(subject: Subject) -> bool:
 def _root_of_wave(subject: Subject) -> bool:
     """What a sine or cosine is multiplied or divided by does not keep it from changing its sign."""
     operand = _obliged(subject, "pow")
+    exponent = subject.site.value.operands.get("exponent")
+    number = exponent.constant() if exponent is not None else None
+    if isinstance(number, int | float) and float(number).is_integer():
+        return False
     factors = [] if operand is None else [stripped(operand)]
     for _ in range(_LENGTH):
         products = [v for v in factors if v.op in ("mul", "div")]
