@@ -241,12 +241,21 @@ Place = tuple[str, str]
 """What may be set from another file: a function, class or table (see `passing.target_of`), and a name in it."""
 WHOLE = ""
 """In a place, the project as a whole: what is passed to it are facts, by name (see `syntax.precision`)."""
+OF_SOME_OBJECT = ":"
+"""Before the name of a method in a place: that of an object of which its caller does not tell the class."""
 Passes = Mapping[Place, Sequence[Passed]]
 """What files pass, by place."""
 NOTHING: Passes = MappingProxyType({})
 Texts = Mapping[str, bytes]
 """What files hold, or are to hold, by path."""
 UNEDITED: Texts = MappingProxyType({})
+
+
+def counting(place: Place, passed: Sequence[Passed], path: str) -> Sequence[Passed]:
+    """What counts for a file of what is passed to a place: of some object's method only that another file calls it."""
+    if not place[0].startswith(OF_SOME_OBJECT):
+        return passed
+    return (Passed("", 0, ""),) if any(one.path != path for one in passed) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from stablelint.diagnostic import (
     Problem,
     Status,
     Texts,
+    counting,
 )
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import DEFAULT, FLOAT16, shows_half
@@ -313,9 +314,10 @@ class _Analysis:
 
     def _is_called_elsewhere(self, function: FunctionInfo) -> bool:
         """Whether another file calls a private function, or a method of that name of some object."""
-        passed, own = self._project.passed_to, str(self._module.path)
-        by_name = passed(of_some_object(function.name), CALLED) if function.owner is not None else ()
-        return bool(passed(target_of(function), CALLED)) or any(one.path != own for one in by_name)
+        passed, named = self._project.passed_to, (of_some_object(function.name), CALLED)
+        by_name = passed(*named) if function.owner is not None else ()
+        counts = counting(named, by_name, str(self._module.path))
+        return bool(passed(target_of(function), CALLED)) or bool(counts)
 
     def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
         review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)

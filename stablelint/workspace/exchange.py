@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from stablelint.diagnostic import NOTHING, WHOLE, Passed, Passes, Place
+from stablelint.diagnostic import NOTHING, WHOLE, Passed, Passes, Place, counting
 from stablelint.syntax.precision import FACTS, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
@@ -58,14 +58,20 @@ def received_by_file(answers: Mapping[str, Answer], passed: Passes) -> dict[str,
     return {path: known for path, known in received.items() if known}
 
 
-def holds(answer: Answer | None, received: Passes) -> bool:
+def holds(path: str, answer: Answer | None, received: Passes) -> bool:
     """Whether a file was told what it `received`; the rows of what it names no place of were left out."""
-    if answer is None or answer.received.keys() != received.keys():
+    if answer is None:
         return False
-    pairs = (
-        (one, now) for place in received for one, now in zip_longest(answer.received[place], received[place])
-    )
+    told, known = _that_counts(answer.received, path), _that_counts(received, path)
+    if told.keys() != known.keys():
+        return False
+    pairs = ((one, now) for place in known for one, now in zip_longest(told[place], known[place]))
     return all(one and now and one in (now, now._replace(row=0)) for one, now in pairs)
+
+
+def _that_counts(passes: Passes, path: str) -> Passes:
+    kept = {place: counting(place, passed, path) for place, passed in passes.items()}
+    return {place: passed for place, passed in kept.items() if passed}
 
 
 def guesses_of(

@@ -72,7 +72,9 @@ def _examine_all(
             exchange = Exchange({**{path: answer.passes for path, answer in known.items()}, **dict(beyond)})
             received = received_by_file(known, exchange.current())
             missing = [
-                file for file in files if not holds(answers.get(file.path), received.get(file.path, NOTHING))
+                file
+                for file in files
+                if not holds(file.path, answers.get(file.path), received.get(file.path, NOTHING))
             ]
             if not missing or not rounds_left:
                 break

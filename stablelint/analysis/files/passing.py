@@ -16,7 +16,7 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.project import Found, Project
 from stablelint.analysis.files.reading import statements_of
 from stablelint.analysis.files.sights import CallSite
-from stablelint.diagnostic import WHOLE, Passed, Passes, Place
+from stablelint.diagnostic import OF_SOME_OBJECT, WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.walk import descendants
@@ -47,7 +47,7 @@ def target_of(thing: FunctionInfo | ClassInfo | tuple[ModuleInfo, str]) -> str:
 
 def of_some_object(method: str) -> str:
     """How a method is known to files that call it on an object of which they do not tell the class."""
-    return f":{method}"
+    return OF_SOME_OBJECT + method
 
 
 def asking(module: ModuleInfo, project: Project) -> dict[str, FunctionInfo]:
@@ -92,7 +92,12 @@ def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator
     texts = {arg: text for arg in given if (text := _telling(arg, site, module, _DEPTH))}
     private = called_name(site.call).startswith("_")
     callee, skipped = _callee(site, module, project) if texts or private else (None, 0)
-    if private and callee is None and isinstance(site.call.func, ast.Attribute):  # of some object
+    if (
+        private
+        and callee is None
+        and isinstance(site.call.func, ast.Attribute)
+        and not is_of_self(site.call.func)
+    ):
         yield (of_some_object(called_name(site.call)), CALLED), site.call.lineno, ""
     function = project.method(callee, "__init__") if isinstance(callee, ClassInfo) else callee
     if isinstance(function, FunctionInfo):
@@ -183,12 +188,13 @@ def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int,
             elif isinstance(statement, ast.Assign) and is_of_self(statement.targets[0]):
                 given.append((last_name(statement.targets[0]), statement.value))
     numbers = [(name, value) for name, value in given if value is not None and is_number(value)]
-    for base in _bases(info, project):
+    # Within a package no method is believed to stay as it is; only flat files ask for what others override.
+    for base in _bases(info, project) if numbers or info.module.is_script else ():
         if base.module is info.module:
             continue
         for name, value in numbers:
             yield (target_of(base), name), value.lineno, ast.unparse(value)
-        for name in info.methods.keys() & base.methods.keys():
+        for name in info.methods.keys() & base.methods.keys() if base.module.is_script else ():
             yield (target_of(base), name + CALLED), info.methods[name].node.lineno, ""
 
 
