@@ -384,16 +384,15 @@ class ClassInfo:
     @cached_property
     def subclasses(self) -> list[ClassInfo]:
         """The classes of the same file that inherit from it, by its name or another that it was given."""
-        given = self.module.assignments.items()
-        links = [(one, v.id) for one, values in given for v in values if isinstance(v, ast.Name)]
         found, names = [self], {self.name}
         for known in found:  # grows while it is walked
             names |= {known.name}
-            while further := {one for one, other in links if other in names} - names:
+            while further := {one for one, other in self.module.links if other in names} - names:
                 names |= further
-            for other in self.module.classes.values():
-                if other not in found and any(called_name(base) in names for base in other.node.bases):
-                    found.append(other)
+            heirs = {heir for name in names for heir in self.module.heirs.get(name, ())}
+            classes = (self.module.classes[heir] for heir in heirs)
+            new = [heir for heir in classes if not any(heir is one for one in found)]
+            found += sorted(new, key=lambda heir: heir.node.lineno)
         return found[1:]
 
     @cached_property
@@ -461,6 +460,21 @@ class ModuleInfo:
     def is_script(self) -> bool:
         """Whether no package holds the file, so that nobody else imports its functions."""
         return not self.package
+
+    @cached_property
+    def links(self) -> list[tuple[str, str]]:
+        """The top-level names that are assigned another name, with that."""
+        given = self.assignments.items()
+        return [(name, v.id) for name, values in given for v in values if isinstance(v, ast.Name)]
+
+    @cached_property
+    def heirs(self) -> dict[str, list[str]]:
+        """The names of the classes that name each base."""
+        found: dict[str, list[str]] = {}
+        for name, info in self.classes.items():
+            for base in info.node.bases:
+                found.setdefault(called_name(base), []).append(name)
+        return found
 
     @cached_property
     def is_program(self) -> bool:

@@ -48,12 +48,17 @@ class Sights:
 
     def functions_naming(self, *names: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Those in which, or around which, one of the names is read or written."""
-        return [
-            node
-            for seen, nodes in self._definitions
-            if not (seen.loads.keys().isdisjoint(names) and seen.written.isdisjoint(names))
-            for node in nodes
-        ]
+        places = sorted({place for name in names for place in self._naming.get(name, ())})
+        return [node for place in places for node in self._definitions[place][1]]
+
+    @cached_property
+    def _naming(self) -> dict[str, list[int]]:
+        """Which of the glances have told of each name."""
+        found: dict[str, list[int]] = {}
+        for place, (seen, _) in enumerate(self._definitions):
+            for name in seen.loads.keys() | seen.written:
+                found.setdefault(name, []).append(place)
+        return found
 
     @cached_property
     def _definitions(self) -> list[tuple[Glance, list[ast.FunctionDef | ast.AsyncFunctionDef]]]:
