@@ -55,8 +55,7 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     open_sites = [s for s in sites if s.judgement.status.is_open]
     around = Surroundings(review.module, sites, [value for value, _ in review.observed], review.replacements)
     found = [
-        _finding(Subject(site, around), review, level)
-        for site in without_shadowed(open_sites, around.observed)
+        _finding(Subject(site, around), review, level) for site in without_shadowed(open_sites, review.users)
     ]
     return found, [s for s in sites if not s.judgement.status.is_open]
 

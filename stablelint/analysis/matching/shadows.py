@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.judge import Judgement, asked_by, judge
+from stablelint.analysis.proof.uses import Users
 from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.transfer import format_of, result_interval
 from stablelint.analysis.values.value import Value
@@ -24,9 +24,9 @@ _CHAIN = 6  # operations through which a bad value is followed back to its cause
 Place = tuple[int, int]  # of a value: its key, and the identity of its expression
 
 
-def without_shadowed(sites: list[Site], observed: Sequence[Value]) -> list[Site]:
-    """The sites that no other explains, in the same order; `observed` is all that is computed around them."""
-    known = _Shadows(sites, observed)
+def without_shadowed(sites: list[Site], users: Users) -> list[Site]:
+    """The sites that no other explains, in the same order; `users` tell what takes each value around them."""
+    known = _Shadows(sites, users)
     for site in sites:
         known.inherit(site)
     selected: set[tuple[str, int, int]] = set()
@@ -53,8 +53,8 @@ def _selection(site: Site) -> tuple[str, int, int] | None:
 class _Shadows:
     """Sites by their expression, by the values their match covers, and by the value they yield."""
 
-    def __init__(self, sites: list[Site], observed: Sequence[Value]) -> None:
-        self._observed = observed
+    def __init__(self, sites: list[Site], users: Users) -> None:
+        self._users = users
         self._by_node: dict[int, list[Site]] = {}
         self._by_covered: dict[Place, list[Site]] = {}
         self._by_place: dict[Place, list[Site]] = {}
@@ -116,21 +116,12 @@ class _Shadows:
         plain = site.rule.has_contract and not other.rule.has_contract and other.node is not site.node
         return plain and _may_shadow(other, site)
 
-    @cached_property
-    def _readers(self) -> Mapping[int, list[Value]]:
-        """What takes a value, by its key."""
-        found: dict[int, list[Value]] = {}
-        for value in self._observed:
-            for operand in value.operands.values():
-                found.setdefault(operand.key, []).append(value)
-        return found
-
     def _is_read_beside(self, part: Value, other: Site) -> bool:
         """Whether a part of a match is taken by an operation that is none of the match: a rewrite leaves it as it is."""
         if part.key == other.value.key:
             return False
         covered = {part.key, *(value.key for value in other.match.covered)}
-        readers = [one for one in self._readers.get(part.key, ()) if one.key not in covered]
+        readers = [one for one in self._users.get(part.key, ()) if one.key not in covered]
         return any(one.op not in VIEWS or self._is_read_beside(one, other) for one in readers)
 
     def _causes(self, site: Site) -> Iterator[tuple[Site, Sequence[Value]]]:
