@@ -21,12 +21,12 @@ from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
-_OF_BASE = ".clamp(max=40.0)"  # the square of the exponential is still finite
+_OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
 _UNDER_SCALE = ".clamp_min(1e-12)"  # of whose root the reciprocal's square is finite
 _OF_SOFTPLUS = " + 1e-5"
-_OF_DENOMINATOR = ".clamp_min(-40.0)"  # the square of the exponential is still a normal number
+_OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")

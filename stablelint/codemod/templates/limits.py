@@ -2,7 +2,9 @@
 
 A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
 to be in single precision or better, and in TorchScript, which knows no `finfo`; everywhere else half precision may
-arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given.
+arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given. No bound
+is one that an operand with a finite result and gradient crosses: of float16, whose root of the smallest normal number is
+0.0078, the smallest normal number itself is taken.
 """
 
 from __future__ import annotations
@@ -24,13 +26,18 @@ from stablelint.numerics.formats import FORMATS
 
 LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
-# Never below the limit of single precision.
-_NUMBERS = {"tiny": "1e-30", "tiny ** 0.5": "1e-12", "eps": "1e-6"}
-_OF_DOUBLE = {"tiny": "1e-307", "tiny ** 0.5": "1e-150", "eps": "1e-12"}
+_TINY, _OF_SQUARE, _OF_CUBE = "tiny", "tiny ** 0.5", "tiny ** (2 / 3)"
+_NUMBERS = {_TINY: "1e-38", _OF_SQUARE: "1e-19", _OF_CUBE: "1e-25", "eps": "1.2e-7", "eps / 2": "6e-8"}
+_OF_DOUBLE = {
+    _TINY: "1e-308",
+    _OF_SQUARE: "1e-154",
+    _OF_CUBE: "1e-205",
+    "eps": "2.3e-16",
+    "eps / 2": "1.2e-16",
+}
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
-_LIMIT = re.compile(r"torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5)?)")
-_LARGER = re.compile(r"max\(\$\w+, (?P<limit>torch\.finfo\(\$(?P<of>\w+)\.dtype\)[^()]*)\)")
-_OF_COMPLEMENT = "1e-7"  # what is left of 1 is 0 or more than half of that, in single precision and in half
+_LIMIT = re.compile(r"torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5| \*\* \(2 / 3\)| / 2)?)")
+_OF_COMPLEMENT = "5e-8"  # what is left of 1 is 0 or more, in single precision and in half
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
 )
@@ -45,8 +52,7 @@ def widest(operand: str) -> str:
 def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
-    The largest exponent is a number in any case: that of single precision, where nothing is known. In half precision
-    the larger of a number and a limit is the limit.
+    The largest exponent is a number in any case: that of single precision, where nothing is known.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -65,17 +71,18 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
-        return numbers.get(limit, found[0])
+        if limit not in (_OF_SQUARE, _OF_CUBE) or limit in numbers:
+            return numbers.get(limit, found[0])
+        least = f"torch.finfo(${found['of']}.dtype).{_TINY}"
+        return least if kind == "float16" else f"max({_NUMBERS[limit]}, {least})"
 
     def exponent(found: re.Match[str]) -> str:
         largest = FORMATS[known(found) or "float32"].max
-        bound = (math.log if found["log"] == "log" else math.log2)(largest) - 1
-        digit = 10 ** math.floor(math.log10(bound))
-        return f"{'-' * bool(found['negative'])}{bound // digit * digit}"
+        bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - 1
+        return f"{'-' * bool(found['negative'])}{bound:.1f}"
 
     if "finfo" not in template:
         return template
-    template = _LARGER.sub(lambda one: one["limit" if known(one) == "float16" else 0], template)
     return _LIMIT.sub(number, _EXPONENT.sub(exponent, template))
 
 

@@ -308,7 +308,7 @@ def test_a_union_and_a_sum_of_totals_get_a_bound_and_a_range_does_not() -> None:
             def score(left: torch.Tensor, right: torch.Tensor, overlap: torch.Tensor):
                 return {quotient}
             """)
-        assert ".clamp_min(1e-7)" in str(written["SL102"])
+        assert ".clamp_min(1e-19)" in str(written["SL102"])
     for quotient in (
         "left / (left + right)",
         "left / (1 - right + left)",
@@ -320,7 +320,7 @@ def test_a_union_and_a_sum_of_totals_get_a_bound_and_a_range_does_not() -> None:
             def scaled(left: torch.Tensor, right, overlap):
                 return {quotient}
             """)
-        assert "1e-7" not in str(written.get("SL102"))
+        assert "1e-19" not in str(written.get("SL102"))
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_the_limits_for_integers_are_those_of_what_is_computed_with_them() -> No
             m = torch.arange(j)
             return torch.sqrt(j - m * (m + 1))
         """)
-    assert written["SL103"] == ("(j - m * (m + 1)).clamp_min(1e-30)",)
+    assert written["SL103"] == ("(j - m * (m + 1)).clamp_min(1e-38)",)
 
 
 @pytest.mark.parametrize(
@@ -670,7 +670,7 @@ def test_a_softmax_is_seen_where_an_index_gives_the_sum_its_dimension_back(
     ("computed", "read", "bound"),
     [
         ("torch.acos(x @ y)", ".mean().item()", "clamp(-1, 1)"),
-        ("torch.acos(x @ y)", ".mean()", "clamp(-1 + eps, 1 - eps)"),
+        ("torch.acos(x @ y)", ".mean()", "clamp(-1 + eps / 2, 1 - eps / 2)"),
         ("torch.sqrt(x - y)", " > 2", "clamp_min(0)"),
         ("torch.sqrt(x - y)", "", "clamp_min(torch.finfo"),
     ],

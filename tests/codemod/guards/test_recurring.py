@@ -13,7 +13,7 @@ def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
     )
     assert body(rewritten(source, proposal(source, "torch.sin(w)", NEAR_ZERO, x="torch.sin(w)"))) == (
         "def f(t, w):\n    w_sin = torch.sin(w)\n    tiny = torch.finfo(w_sin.dtype).tiny\n"
-        "    w_sin = w_sin.masked_fill(w_sin.abs() < tiny ** 0.5, tiny ** 0.5)\n"
+        "    w_sin = w_sin.masked_fill(w_sin.abs() < max(1e-19, tiny), max(1e-19, tiny))\n"
         "    a = t / w_sin\n    b = w / (2 * w_sin)\n    return a, b\n"
     )
 
