@@ -21,7 +21,7 @@ class Effect(IntEnum):
 
 
 _ACTING = having("acts", "draw")
-_BUILTINS = frozenset(
+BUILTINS = frozenset(
     """
     len float int bool max min abs sum round isinstance getattr tuple list range zip sorted
     """.split()
@@ -40,7 +40,7 @@ def effect(node: ast.AST) -> Effect:
         return Effect.NONE
     if isinstance(node, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr):
         return Effect.ACTS
-    if isinstance(node, ast.Call) and not _is_pure_call(node):
+    if isinstance(node, ast.Call) and not is_pure_call(node):
         return Effect.ACTS
     children = [
         child
@@ -55,22 +55,27 @@ def effect(node: ast.AST) -> Effect:
     )
 
 
-def _is_pure_call(node: ast.Call) -> bool:
+def is_pure_call(node: ast.Call) -> bool:
+    """Whether a call changes nothing, by its name; `self.norm(x)` may be a module of any kind."""
     keywords = {keyword.arg for keyword in node.keywords}
     if "out" in keywords or "inplace" in keywords:
         return False
     if isinstance(node.func, ast.Name):
         name = node.func.id
-        return name in _BUILTINS or (_is_operation(name) and operations.canonical(name) is not None)
+        return name in BUILTINS or (operations.canonical(name) is not None and _is_operation(name, node))
     if isinstance(node.func, ast.Attribute):
-        return _is_operation(node.func.attr)
+        owner = node.func.value
+        is_own = isinstance(owner, ast.Name) and owner.id in ("self", "cls")
+        return not is_own and _is_operation(node.func.attr, node)
     return False
 
 
-def _is_operation(name: str) -> bool:
+def _is_operation(name: str, call: ast.Call) -> bool:
     method = operations.method(name)
     known = operations.canonical(name) or (method[0] if method is not None else None)
     if name.endswith("_") or (known is not None and known.name in _ACTING):
+        return False
+    if known is not None and "inplace" in known.parameters[: len(call.args)]:
         return False
     return name in _READERS or known is not None
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Definition, binds, is_local, scope_of
-from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import readers
+from stablelint.codemod.flow.effects import BUILTINS, is_pure_call
+from stablelint.codemod.flow.nodes import is_number, readers, root_name, stores
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
 from stablelint.codemod.withheld import Withheld
@@ -16,8 +16,9 @@ from stablelint.syntax.names import last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
 _HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
-# Of the regions `region_left` tells what they make of gradients.
-_CHANGES_NOTHING = frozenset("print isinstance len float int str repr range no_grad inference_mode".split())
+_CHANGES_NOTHING = BUILTINS | {"print", "str", "repr"}
+_REGIONS = ("torch.no_grad", "torch.inference_mode")  # `region_left` tells what they make of gradients
+_LIBRARIES = ("torch.", "math.", "numpy.")
 
 
 def region_left(given: Definition) -> Iterator[str]:
@@ -40,7 +41,7 @@ def _contexts(block: ast.AST) -> str:
     return ", ".join(ast.unparse(item.context_expr) for item in block.items)
 
 
-def change_between(given: Definition) -> Iterator[str]:
+def change_between(file: File, given: Definition) -> Iterator[str]:
     """Doubts about what may change an operand between a definition and its use, and is not seen to.
 
     What is seen to has another value at the use, for the analysis, which has no name for the former one there.
@@ -49,15 +50,36 @@ def change_between(given: Definition) -> Iterator[str]:
         row = getattr(node, "lineno", 0)
         if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
             yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with an operand"
-        elif isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
+        elif isinstance(node, ast.AugAssign) and not _is_counter(file, node.target):
             yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with an operand"
-        elif isinstance(node, ast.Call) and last_name(node.func) not in _CHANGES_NOTHING:
+        elif isinstance(node, ast.Call) and _may_change(file, node):
             if last_name(node.func) == "set_grad_enabled":
                 raise Withheld(f"gradients are switched on line {row}")
-            if effect(ast.Call(node.func, [], [])) is Effect.ACTS:
-                yield f"`{ast.unparse(node.func)}` on line {node.lineno} may change an operand"
+            yield f"`{ast.unparse(node.func)}` on line {node.lineno} may change an operand"
         elif isinstance(node, _HANDS_OVER):
             yield f"other code runs while the function waits on line {row}, and may change an operand"
+
+
+def _is_counter(file: File, target: ast.expr) -> bool:
+    """Whether what is counted up is a number of Python's: its function binds it to nothing else."""
+    if not isinstance(target, ast.Name):
+        return False
+    statements = [file.tree.statement(one) for one in stores(scope_of(file.tree, target), target.id)]
+    return any(isinstance(one, ast.Assign) for one in statements) and all(
+        isinstance(one, ast.Assign | ast.AugAssign) and is_number(one.value) for one in statements
+    )
+
+
+def _may_change(file: File, call: ast.Call) -> bool:
+    """Whether a call may change what it is given: no function of a library's, of Python's or of a tensor's does."""
+    function = call.func
+    known = file.qualified(function)
+    if known is not None:
+        return known not in _REGIONS and not (is_pure_call(call) and known.startswith(_LIBRARIES))
+    if isinstance(function, ast.Name):
+        return function.id not in _CHANGES_NOTHING
+    handed = any(isinstance(one, ast.Name) for given in call.args for one in ast.walk(given))
+    return not is_pure_call(call) or (handed and root_name(function) in ("self", "cls"))
 
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:

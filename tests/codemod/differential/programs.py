@@ -250,6 +250,11 @@ def _changed(core: Core, rng: random.Random) -> Iterator[Program]:
         "operand's data written": f"{x}.data.mul_(0.5)",
         "operand's element written": f"{x}[..., 0] = 0.5",
         "nonlocal": "change()",
+        "operand written by keyword": f"F.relu({x}, inplace=True)",
+        "operand written by position": f"F.relu({x}, True)",
+        "operand written as a result": f"torch.mul({x}, 0.5, out={x})",
+        "operand's view counted up": f"v = {x}[..., :1]; v += 1",
+        "handed to a module": f"relu = torch.nn.ReLU(inplace=True); relu({x})",
         "swapped": f"{x}, q = {x} * 0.5, {x}",
         "deleted": f"del {x}",
         "written later": "pass",
@@ -273,6 +278,7 @@ def f({core.names}):
             if kind == "nonlocal"
             else f"""
 def f({core.names}):
+    {_cast(core)}
     {x} = {x} * 1
     q = {x}
     p = {made}
@@ -288,12 +294,15 @@ def f({core.names}):
     for kind, between in {
         "attribute rebound": f"self.{x} = self.{x} * 0.5",
         "stepped": "self.step()",
+        "handed to a module of its own": f"self.relu(self.{x})",
     }.items():
         yield _program(
             kind,
             core,
             f"""
 class Model:
+    relu = torch.nn.ReLU(inplace=True)
+
     def step(self):
         self.{x} = self.{x} * 0.5
 
