@@ -12,6 +12,7 @@ from stablelint.syntax.operations import canonical, having, spellings
 from stablelint.syntax.spellings import TRAITS
 
 torch = pytest.importorskip("torch")
+from torch._subclasses import FakeTensorMode  # noqa: E402
 
 SPELLED = {name: spelling for spelling, name in reversed(list(spellings()))}
 X = torch.tensor([[0.9, 0.2, 0.4], [0.3, 0.7, 0.1], [0.6, 0.5, 0.8]])
@@ -164,6 +165,32 @@ def test_a_cast_keeps_elements_up_to_rounding(name: str) -> None:
 def test_autocast_narrows_the_result(name: str) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         assert result(name).dtype is torch.bfloat16
+
+
+def _on_a_gpu(given: Any) -> Any:
+    """The same operand of half precision on a GPU that is made up, which tells element types alone."""
+    if isinstance(given, list):
+        return [_on_a_gpu(one) for one in given]
+    if not isinstance(given, torch.Tensor):
+        return given
+    return torch.empty(
+        given.shape, dtype=torch.float16 if given.is_floating_point() else given.dtype, device="cuda"
+    )
+
+
+@every("widened")
+def test_autocast_widens_the_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeTensorMode(), torch.no_grad():
+        for one, given in GIVEN.items():
+            monkeypatch.setitem(GIVEN, one, _on_a_gpu(given) if given is not X else X)
+        torch.set_autocast_enabled("cuda", True)
+        try:
+            found = tensors(result(name, _on_a_gpu(X)))
+        except (RuntimeError, TypeError, AssertionError):
+            pytest.skip("it is not given what it needs")
+        finally:
+            torch.set_autocast_enabled("cuda", False)
+    assert found[0].dtype is torch.float32
 
 
 @every("alias")

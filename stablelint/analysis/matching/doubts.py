@@ -13,16 +13,19 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, deciding
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.catalog.pattern import encode
 from stablelint.catalog.rule import FixTemplate
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import FORMATS
-from stablelint.syntax.operations import having
+from stablelint.syntax.names import last_name
+from stablelint.syntax.operations import canonical, having
 from stablelint.syntax.signatures import parameters
 
 SINGLE = ("float32", "float64")
 _DEPTH = 12
 _SHOWN = 40  # characters of an operand in a message
 _REAL = having("real")
+_NARROWED, _WIDENED = having("narrowed"), having("widened")
 _OF_DEFAULT_TYPE = having("default-type") & _REAL
 _OF_TENSORS = frozenset(("dim", "keepdim"))
 
@@ -57,6 +60,25 @@ def doubts(
     for name in fix.single:
         if name in known and known[name] not in SINGLE:
             yield f"{_named(bindings[name])} may hold numbers in half precision"
+    given = [name for name in bindings if not site.match.bindings[name].is_constant]
+    if (
+        fix.target is None
+        and _loses_width(fix.replace, site)
+        and not any(
+            known[name] in SINGLE or (known[name] is not None and site.match.bindings[name].op in _WIDENED)
+            for name in given
+        )
+    ):
+        yield "autocast computes in single precision what is written, and not the rewrite"
+
+
+def _loses_width(template: str, site: Site) -> bool:
+    """Whether autocast takes an operation of the match in single precision, and none of a template."""
+    if not any(one.op in _WIDENED for one in site.match.covered):
+        return False
+    calls = (one for one in ast.walk(ast.parse(encode(template)[0])) if isinstance(one, ast.Call))
+    operations = (canonical(last_name(one.func)) for one in calls)
+    return not any(one is not None and one.name in _WIDENED for one in operations)
 
 
 def _is_chosen_by_others(dimension: Value, site: Site) -> bool:
@@ -99,7 +121,8 @@ def _shown_type(value: Value, site: Site, depth: int, known: dict[int, str | Non
         types = {_real_type(one, site, depth - 1, known) for one in deciding(value)}
         if not types or None in types:
             return None
-        return value.dtype or ("float32" if types <= set(SINGLE) else "")
+        is_narrowed = value.op in _NARROWED  # by autocast
+        return "" if is_narrowed else value.dtype or ("float32" if types <= set(SINGLE) else "")
     return value.dtype if value.dtype in FORMATS else None
 
 

@@ -21,7 +21,7 @@ cholesky        input                     L.cholesky torch.cholesky .cholesky +f
 cholesky_inverse input                    torch.cholesky_inverse
 det             input                     L.det torch.det .det +floating
 logdet          input                     torch.logdet .logdet +floating
-slogdet         input                     L.slogdet torch.slogdet .slogdet +several
+slogdet         input                     L.slogdet torch.slogdet .slogdet +several +widened
 inverse         input                     L.inv torch.inverse .inverse
 pinverse        input                     L.pinv torch.pinverse .pinverse
 solve           input,other               L.solve

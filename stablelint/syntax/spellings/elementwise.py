@@ -15,7 +15,7 @@ exp2            input                     torch.exp2 .exp2 S.exp2 +floating +sav
 expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened +exponential
 sqrt            input                     torch.sqrt .sqrt +singular +floating +saves-result
 rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
-square          input                     torch.square .square +keep-sort +saves-operand +grow
+square          input                     torch.square .square +keep-sort +saves-operand +grow +widened
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
 pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays +grow
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part +of-arrays

@@ -6,8 +6,8 @@ OPERATIONS = """
 softmax         input,dim,dtype           torch.softmax F.softmax .softmax S.softmax torch.sparse.softmax +row +floating +saves-result +saturate +widened +real
 log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_softmax S.log_softmax +row +floating +saves-result +saturate +widened +real
 softmin         input,dim                 F.softmin +row +floating +saves-result +saturate +widened +real
-gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +saturate +real +acts
-logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand
+gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +saturate +real +acts +widened
+logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand +widened
 logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand
 logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
 sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +long +add-up +widened +of-arrays +grow
@@ -19,8 +19,8 @@ std             input,dim,unbiased,keepdim,correction torch.std .std +spread +re
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
 norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened +real +grow
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real +grow
-matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand +real
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real +grow +widened
+matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand +real +widened
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort +of-arrays
 min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort +of-arrays
 amax            input,dim,keepdim         torch.amax .amax +extreme +rank +reduce +keep-sort +saves-result +saves-operand
@@ -43,7 +43,7 @@ all             input,dim,keepdim         torch.all .all +reduce +truth +exact +
 bincount        input,weights,minlength   torch.bincount .bincount +whole +exact
 histc           input,bins,min,max        torch.histc .histc +exact
 unique          input                     torch.unique .unique torch.unique_consecutive .unique_consecutive +several
-trapz           input                     torch.trapz torch.trapezoid
+trapz           input                     torch.trapz torch.trapezoid +widened
 stft            input                     torch.stft .stft
 fft             input                     fft.fft fft.rfft fft.fft2 fft.rfft2 fft.ifft fft.ifft2 fft.fftn fft.ifftn fft.rfftn +saves-operand
 irfft           input                     fft.irfft fft.irfft2 fft.irfftn +real-part +real

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch._subclasses import FakeTensorMode
 
 from tests.codemod.differential.cores import Core
 from tests.codemod.differential.programs import Program
@@ -41,6 +42,8 @@ CASES = (
     Case("numpy", (3, 4)),
     Case("python", ()),
 )
+AUTOCAST = Case("float16", (3, 4))
+"""The operands of a program that runs on a GPU, under autocast: a made-up one, which tells element types alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,32 @@ def differences(program: Program, fixed: str, core: Core, cases: Sequence[Case] 
         ):  # rounds so, whatever comes and goes
             tolerance[torch.float64] = tolerance[torch.float32]
         pairs = list(zip(old, new, strict=True))
-        return [found for case in cases for found in _compared(pairs, core, case, tolerance)]
+        found = [one for case in cases for one in _compared(pairs, core, case, tolerance)]
+        return found + [Difference("autocast", AUTOCAST, note) for note in _narrower(pairs, core)]
+
+
+def _narrower(pairs: Any, core: Core) -> Iterator[str]:
+    """The element types of results that a program gives under autocast on a GPU, where they are others afterwards."""
+    with FakeTensorMode(), torch.no_grad():
+        given = [
+            torch.empty(one.shape, dtype=one.dtype, device="cuda") if isinstance(one, torch.Tensor) else one
+            for one in operands(core, AUTOCAST)
+        ]
+        for one, other in pairs:
+            before, after = (_types(call, given) for call in (one, other))
+            if before and before != after:
+                yield f"{before} != {after}"
+
+
+def _types(call: Callable[..., Any], given: Sequence[Any]) -> list[torch.dtype]:
+    """The element types of what a call gives under autocast; none where it fails."""
+    torch.set_autocast_enabled("cuda", True)
+    try:
+        return [one.dtype for one in _flat(call(*given)) if isinstance(one, torch.Tensor)]
+    except Exception:
+        return []
+    finally:
+        torch.set_autocast_enabled("cuda", False)
 
 
 def _compared(pairs: Any, core: Core, case: Case, tolerance: Mapping[Any, float]) -> Iterator[Difference]:
