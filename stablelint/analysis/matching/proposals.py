@@ -167,7 +167,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
         if binding is None and fix.target is not None and value.module not in (None, module):
             return _in_other_file(fix, site, value, module)
         if binding is None:
-            raise _WithheldError(_unnamed(site.match.bindings[name], module))
+            raise _WithheldError(_unnamed(site.match.bindings[name], site, module))
         bindings[name] = binding._replace(is_tensor=is_tensor(site.match.bindings[name], site))
     also = _of_object(fix, site, module)
     anchor = module.source.span(site.statement) if site.statement is not None else None
@@ -200,9 +200,7 @@ def _binding(name: str, fix: FixTemplate, target: ast.AST, site: Site, module: M
     if binding.text is not None:
         return binding
     if value.node is not None and not is_inside_function(value.node, site):
-        raise _WithheldError(
-            "the rewrite needs a value from outside of this function, which has no name in it"
-        )
+        return None
     origin = _origin(value, fix, site, module)
     if origin is not None and is_written(value, site.moment, site.frame):
         raise _WithheldError("the rewrite needs a value that is written into before this place")
@@ -355,8 +353,10 @@ def _origin(value: Value, fix: FixTemplate, site: Site, module: ModuleInfo) -> S
     return module.source.span(node) if id(node) in _nodes(module.source.tree) else None
 
 
-def _unnamed(value: Value, module: ModuleInfo) -> str:
+def _unnamed(value: Value, site: Site, module: ModuleInfo) -> str:
     """Why a rewrite that needs a value computed elsewhere is withheld, and what would open the way."""
+    if value.node is not None and not is_inside_function(value.node, site):
+        return "the rewrite needs a value from outside of this function, which has no name in it"
     node = value.node if value.module is module else None
     text = " ".join(module.source.segment(node).split()) if isinstance(node, ast.expr) else ""
     if not text or len(text) > _SHOWN:

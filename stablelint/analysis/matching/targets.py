@@ -14,12 +14,13 @@ from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import INTEGERS, UPCAST, Binding
 from stablelint.syntax import operations
+from stablelint.syntax.names import dotted
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
-from stablelint.syntax.walk import descendants, nodes_below
+from stablelint.syntax.walk import descendants, functions_below, nodes_below
 
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
-_SEVERAL = having("several")
+_SEVERAL, _LAYOUT = having("several"), having("layout")
 
 
 def target_of(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | None:
@@ -45,8 +46,33 @@ def target_of(fix: FixTemplate, site: Site, module: ModuleInfo) -> ast.AST | Non
 
 
 def _is_returned(node: ast.AST, tree: ast.AST) -> bool:
-    """Whether an expression is all that a statement returns, and a call that the rewrite could reduce to its operand."""
-    return isinstance(node, ast.Call) and any(one.value is node for one in nodes_below(tree, ast.Return))
+    """Whether a call, which the rewrite could reduce to its operand, is all that a statement returns, by a name or not."""
+    returned = [_viewed(one.value) for one in nodes_below(tree, ast.Return)]
+    named = next((one.targets for one in nodes_below(tree, ast.Assign) if one.value is node), [])
+    if len(named) == 1 and isinstance(named[0], ast.Name):
+        function = max((one for one in functions_below(tree) if encloses(one, node)), key=_row, default=tree)
+        later = [
+            one for one in _later_readers(function, named[0].id, node) if not encloses(node, one)
+        ]  # `x = softmax(x)` reads the x before
+        return isinstance(node, ast.Call) and len(later) == 1 and later[0] in returned
+    return isinstance(node, ast.Call) and node in returned
+
+
+def _viewed(node: ast.expr | None) -> ast.expr | None:
+    """What an expression is a view of, by methods: `x` of `x.squeeze(1)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LAYOUT:
+        node = node.func.value
+    return node
+
+
+def _later_readers(scope: ast.AST, name: str, node: ast.AST) -> list[ast.Name]:
+    """Where a scope reads a name behind the expression that gives it its value."""
+    loads = (one for one in descendants(scope) if isinstance(one, ast.Name) and one.id == name)
+    return [one for one in loads if isinstance(one.ctx, ast.Load) and one.lineno >= _row(node)]
+
+
+def _row(node: ast.AST) -> int:
+    return node.lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
@@ -59,9 +85,7 @@ def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
         return False
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
         return True  # an in-place operation: the name stands for its result from there on
-    row: int = node.lineno  # type: ignore[attr-defined]
-    loads = [n for n in descendants(scope) if isinstance(n, ast.Name) and n.id == text]
-    later = [n for n in loads if isinstance(n.ctx, ast.Load) and n.lineno >= row]
+    later = _later_readers(scope, text, node)
     if fix.target not in parse_template(fix.replace or "...").metavariables:
         later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
     if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
@@ -152,8 +176,9 @@ def _setting(value: Value, site: Site, target: ast.AST, module: ModuleInfo) -> a
 
 def _is_set_anew(setting: ast.expr, site: Site, target: ast.AST) -> bool:
     scope = site.frame.module.source.tree if site.frame.function is None else site.frame.function.node
-    last: int = target.lineno  # type: ignore[attr-defined]
-    return not encloses(target, setting) and is_rebound(setting, scope, range(setting.lineno, last + 1))
+    return not encloses(target, setting) and is_rebound(
+        setting, scope, range(setting.lineno, _row(target) + 1)
+    )
 
 
 def _first_argument(value: Value, target: ast.AST, site: Site, module: ModuleInfo) -> ast.expr | None:
@@ -176,10 +201,9 @@ def operand_of(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
     if not isinstance(call, ast.Call):
         return None
     function = call.func
-    root: ast.AST = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    of_module = isinstance(root, ast.Name) and root.id in module.imports
-    if isinstance(function, ast.Attribute) and not of_module and operations.method(function.attr) is not None:
-        return function.value
+    if isinstance(function, ast.Attribute) and dotted(function).partition(".")[0] not in module.imports:
+        method = operations.method(function.attr)
+        is_own = isinstance(function.value, ast.Name) and function.value.id in ("self", "cls")
+        if method is not None and not is_own and len(call.args) < len(method[0].parameters):
+            return function.value
     return call.args[0] if call.args and not isinstance(call.args[0], ast.Starred) else None

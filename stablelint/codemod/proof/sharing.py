@@ -70,8 +70,9 @@ def _binds(statement: ast.stmt, node: ast.expr) -> bool:
 
 
 def _returns(statement: ast.stmt, node: ast.expr) -> bool:
-    """Whether a statement returns an expression, and nothing else."""
-    return isinstance(statement, ast.Return) and statement.value is node
+    """Whether a statement returns an expression, or a view of it, and nothing else."""
+    value = statement.value if isinstance(statement, ast.Return) else None
+    return value is not None and (value is node or viewed(value) is node)
 
 
 def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str:

@@ -111,6 +111,23 @@ def test_a_model_is_told_once_and_all_its_losses_change_with_it() -> None:
     assert "takes it too" in item.derivation[-1].text
 
 
+@pytest.mark.parametrize(
+    ("last", "rest"),
+    [
+        ("x = torch.sigmoid(x)\n        return x", "return x"),
+        ("x = self.sigmoid(x)\n        return x", "return x"),
+        ("return self.sigmoid(x)", "return x"),
+        ("return torch.sigmoid(x).squeeze(-1)", "return x.squeeze(-1)"),
+        ("x = torch.sigmoid(x)\n        return x.view(-1)", "return x.view(-1)"),
+    ],
+)
+def test_the_last_step_goes_whatever_form_it_has(last: str, rest: str) -> None:
+    code = STEP.replace("return torch.sigmoid(x)", last).replace(
+        "        self.fc =", "        self.sigmoid = nn.Sigmoid()\n        self.fc ="
+    )
+    assert f"        x = F.relu(self.fc(x))\n        {rest}\n" in fixed(code)
+
+
 LOSSES = """
 class Net(nn.Module):
     def __init__(self):
