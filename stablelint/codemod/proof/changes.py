@@ -79,7 +79,13 @@ def _may_change(file: File, call: ast.Call) -> bool:
     if isinstance(function, ast.Name):
         return function.id not in _CHANGES_NOTHING
     handed = any(isinstance(one, ast.Name) for given in call.args for one in ast.walk(given))
-    return not is_pure_call(call) or (handed and root_name(function) in ("self", "cls"))
+    of_others = root_name(function) in ("self", "cls") or _is_dropped(file, call)
+    return not is_pure_call(call) or (handed and of_others)
+
+
+def _is_dropped(file: File, node: ast.AST) -> bool:
+    """Whether nothing takes what an expression gives: then it is there for something else, as `seen.add(p)` is."""
+    return isinstance(file.tree.link(node).parent, ast.Expr)
 
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
@@ -105,10 +111,11 @@ def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[
             continue
         if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Name) and whole.func.id == "print":
             continue
-        if isinstance(whole, ast.expr) and is_new(whole, imported) and not _backward(whole):
+        acts = _is_dropped(file, whole) or _backward(whole)
+        if isinstance(whole, ast.expr) and is_new(whole, imported) and not acts:
             continue
         yield f"`{given.name}` is also handed on, on line {reader.lineno}, and would leave the gradient's path"
 
 
-def _backward(node: ast.expr) -> bool:
+def _backward(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("grad", "hook", "backward"))

@@ -15,6 +15,8 @@ from stablelint.diagnostic import Proposal, Span
 from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 
+_IN_ORDER = ("list", "tuple", "len", "enumerate", "reversed", "iter")
+
 
 def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str = "") -> str | None:
     """Raise Withheld unless what the expression at `span` gives is used within the spans `inside` alone.
@@ -129,7 +131,10 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
 
 
 def callers_of_chain(tree: Tree, span: Span) -> str | None:
-    """Who else gets another result where a layer of an `nn.Sequential` goes; None where nobody is in sight."""
+    """Who else gets another result where a layer of an `nn.Sequential` goes; None where nobody is in sight.
+
+    Raises Withheld where its layers are looked for by their places.
+    """
     node = tree.find(span)
     if node is None:
         return None
@@ -137,11 +142,33 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     named = statement.targets[0] if isinstance(statement, ast.Assign) else None
     name = ast.unparse(named) if isinstance(named, ast.Name | ast.Attribute) else ""
     owner = _owner(tree, statement) if name.startswith("self.") else None
-    called = sorted(set(_calls_of(owner or scope_of(tree, statement), {name})))
+    scope = owner or scope_of(tree, statement)
+    for row in _looked_into(scope, name):
+        raise Withheld(f"the layers of `{name}` are looked for by their places on line {row}")
+    called = sorted(set(_calls_of(scope, {name})))
     if owner is None and len(called) < 2:
         return None
     lines = f", as on line {', '.join(map(str, called))}," if called else ""
     return f"all who call `{name if owner is None else owner.name}`{lines} then get what enters the layer"
+
+
+def _looked_into(scope: ast.AST, name: str) -> Iterator[int]:
+    """The lines on which a layer of a chain is taken, or all of them in their order."""
+    for one in ast.walk(scope):
+        match one:
+            case ast.Subscript(value=chain) | ast.Starred(value=chain):
+                pass
+            case (
+                ast.For(iter=chain) | ast.comprehension(iter=chain) | ast.Call(func=ast.Name(), args=[chain])
+            ):
+                pass
+            case ast.Attribute(value=chain, attr="children" | "named_children" | "modules" | "named_modules"):
+                pass
+            case _:
+                continue
+        is_whole = isinstance(one, ast.Call) and ast.unparse(one.func) not in _IN_ORDER
+        if not is_whole and ast.unparse(chain) == name:
+            yield chain.lineno
 
 
 def check_reuse(tree: Tree, node: ast.expr, template: str, operands: Iterable[Operand]) -> None:

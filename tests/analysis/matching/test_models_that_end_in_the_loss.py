@@ -102,6 +102,23 @@ def test_a_layer_that_has_a_name_of_its_own_stays() -> None:
     assert item.fix_withheld == "the `Softmax` is made apart from the chain that ends in it"
 
 
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "self.layers[:-1](x)",
+        "nn.Sequential(*self.layers)[0](x)",
+        "nn.Sequential(*list(self.layers.children())[:-1])(x)",
+        "[layer(x) for layer in self.layers][-2]",
+    ],
+)
+def test_a_layer_stays_where_others_are_found_by_their_places(reader: str) -> None:
+    code = CHAIN.format(layers="nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))").replace(
+        "self.layers(x).argmax(-1)", reader
+    )
+    (item,) = found(code)
+    assert item.fix_withheld == "the layers of `self.layers` are looked for by their places on line 13"
+
+
 def test_a_model_is_told_once_and_all_its_losses_change_with_it() -> None:
     after = fixed(STEP)
     assert "        return x\n" in after

@@ -108,6 +108,10 @@ def _shared(core: Core, rng: random.Random) -> Iterator[Program]:
         "is_leaf": ("flag = p.requires_grad", "(r, flag, p)"),
         "augmented": ("p += 0.25", "r"),
         "handed on": ("note(p)", "r"),
+        "kept in a set": (
+            "kept = set(); kept.add(p)",
+            "(r, torch.autograd.grad(r.sum(), list(kept), retain_graph=True))",
+        ),
     }
     for kind, (between, result) in readers.items():
         yield _program(
