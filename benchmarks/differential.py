@@ -3,6 +3,7 @@
 
     python benchmarks/differential.py --programs 5000          the figures by kind of program
     python benchmarks/differential.py --seed 40 --show 10      and the first differences with their code
+    python benchmarks/differential.py --healthy                unsafe fixes on all operands with a finite value and gradient
     python benchmarks/differential.py --functions              functions of the releases in [functions] of ecosystem.toml
     python benchmarks/differential.py --functions gpytorch --show 10
     python benchmarks/differential.py --functions --stored --page docs/fix.md   what was called last, into the page
@@ -11,6 +12,10 @@ A program is drawn around the pattern of a rule (`tests/codemod/differential`): 
 regions without gradients, values that are written to, classes that others derive from. Its safe fixes are made, and old
 and new run on operands of several types and shapes; values, gradients, what requires one, types, shapes, operands after
 the call and raised errors are compared. The exit code is 1 where something differs.
+
+Unsafe fixes change values where there was none, and nowhere else: with `--healthy` each pattern that has one is tried on
+operands of all sizes and signs in single and half precision, and what it moves is listed, beside what
+`tests/codemod/differential/healthy.py` documents.
 
 Of a release, the functions are taken that a fix changes, and called with made arguments (`functions.py`). Safe fixes must
 give the same there too; what others give is listed by rule, to be held against what the rule's page says of them.
@@ -35,6 +40,7 @@ from releases import CACHE, LIST, fetch
 
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.runtime.verify.witness.stand_in import stand_in_for_absent, stand_in_for_all
+from tests.codemod.differential.healthy import DOCUMENTED, forms, moved
 from tests.codemod.differential.tried import Tried, drawn, tried
 
 
@@ -48,6 +54,7 @@ def main() -> int:
     parser.add_argument(
         "--show", type=int, default=0, metavar="N", help="the first N differences with their code"
     )
+    parser.add_argument("--healthy", action="store_true", help="try unsafe fixes on healthy operands")
     parser.add_argument("--functions", nargs="*", metavar="PACKAGE", help="try real functions instead")
     parser.add_argument("--stored", action="store_true", help="call nothing anew, tell what was seen last")
     parser.add_argument("--page", type=Path, help="the page whose table is renewed")
@@ -56,6 +63,8 @@ def main() -> int:
     torch.set_num_threads(1)
     if options.one:
         return _one_package(*options.one)
+    if options.healthy:
+        return _healthy(options.seed, options.page)
     if options.functions is not None:
         return _functions(options.functions, options.show, options.stored, options.page)
     ran, rewritten = Counter[str](), Counter[str]()
@@ -78,6 +87,27 @@ def main() -> int:
             options.page, "programs", programs_table(options.seed, ran.total(), rewritten.total(), len(wrong))
         )
     return 1 if wrong else 0
+
+
+def _healthy(seed: int, page: Path | None) -> int:
+    """Tries unsafe fixes on healthy operands; 1 where one moves what nothing documents."""
+    tried_forms = list(forms(seed))
+    found = [one for form in tried_forms for one in moved(*form)]
+    new = [one for one in found if not any(name in one.after for name in DOCUMENTED)]
+    for one in new:
+        print(
+            f"{one.code} {one.sort}: {one.before}\n    {one.after}\n    {one.operands}: {one.old} != {one.new}"
+        )
+    cells = [
+        len(tried_forms),
+        seed,
+        len({one.before for one in found} - {one.before for one in new}),
+        len(new),
+    ]
+    print(text := table(["forms", "seed", "documented", "different"], [list(map(str, cells))]))
+    if page:
+        fill(page, "healthy", text)
+    return 1 if new else 0
 
 
 # These try what they import, and can do without it; a stand-in would be asked for its version.

@@ -43,6 +43,7 @@ _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of thes
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _PARTS = frozenset(("part", "index"))
+_PRODUCTS = frozenset(("prod", "cumprod"))
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 _METHODS_OF_ARRAYS = having("of-arrays")
 # What arrays compute with, by operators and methods of the same name, and what is handed over.
@@ -125,6 +126,10 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"{named} may be complex, and has no bound then"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"
+    if f"finfo(${name}.dtype)" in template and any(_is_of_given_number(one) for one in paths):
+        return f"nothing shows that {named} holds floating-point numbers"
+    if attribute == "clamp_min" and any(stripped(one).op in _PRODUCTS for one in paths):
+        return f"{named} is a product of many factors, of which no size is too small: add their logarithms"
     offset = _offset(value, site) if attribute == "clamp_min" else None
     if offset is not None:
         return f"there is an offset already, by `{offset}`, and no bound takes its place"
@@ -133,6 +138,13 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         if origin is not None:
             return f"`{_LOG_FORMS[origin]}` where the {origin} stands is the better rewrite, at two places"
     return None
+
+
+def _is_of_given_number(value: Value) -> bool:
+    """Whether a value is a tensor made of what is handed over, of the type that its numbers have."""
+    made = stripped(value)
+    data = made.operands.get("data") if made.op == "tensor" and made.dtype is None else None
+    return data is not None and data.op in HANDED_OVER and data.kind is not Kind.TENSOR and data.dtype is None
 
 
 def _offset(value: Value, site: Site) -> str | None:
@@ -234,12 +246,12 @@ def _is_array(value: Value, site: Site) -> bool:
 def _may_be_array(value: Value, site: Site) -> bool:
     """Whether a value is computed as arrays are, too, of what is handed over, by a function that names nothing of torch's.
 
-    So it is only in a file that imports NumPy, or what is made after it.
+    So it is only in a file that imports NumPy, what is made after it, or a package of tables.
     """
     function = site.frame.function
     if (
         function is None
-        or not any(map(_roots(function.module).get, _ARRAYS))
+        or not any(map(_roots(function.module).get, _ARRAYS + _TABLES))
         or _names_torch(function.node, function.module)
         or any(
             is_method_of_tensors(one) and _is_operand(value, one) for one in (site.value, *site.match.covered)

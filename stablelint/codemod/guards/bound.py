@@ -35,8 +35,6 @@ QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
 _SINGULAR = having("singular")
 OF_POSITIVE = _SINGULAR - {"reciprocal"}
 _SHARES = ("softmax", "sigmoid", "exp")
-# What is positive by what it is called, and how small it may be: lengths, and the sizes of boxes.
-_FLOORS = ((words.names_a_length, "1"), (words.names_an_extent, "1e-6"))
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _PARTS = having("layout", "copy") | SELECTIONS  # of the same type
@@ -76,11 +74,10 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         return _counted(bounded, operand, node)
     summed = _summed(total)
     if summed is None:
-        floor = next((floor for names, floor in _FLOORS if names(_called(node))), None)
-        if bounded != proposal and floor is not None:
-            return by_name(
-                replace(bounded, template=f"${operand}.clamp_min({floor})"), node, f"{floor} or more"
-            )
+        called = _called(node)
+        is_size = words.names_a_length(called) or words.names_an_extent(called)
+        if bounded != proposal and is_size:
+            return by_name(bounded, node, "positive")
         return bounded if _is_excess(total) else proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)

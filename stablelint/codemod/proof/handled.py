@@ -41,14 +41,15 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 
 def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a bound is proposed for what is compared with 0 next, or goes into a name that is, or whose
+    """Raise Withheld where a value is proposed for what is compared with 0 next, or goes into a name that is, or whose
     infinite elements are replaced: who wrote that has seen to it, and would find no 0 any more."""
     function, statement = function_of(tree, node), tree.statement(node)
-    if function is None or not any(one in proposal.template for one in _BOUNDS):
+    is_bound = any(one in proposal.template for one in _BOUNDS)
+    if function is None or not (is_bound or proposal.applicability is Applicability.UNSAFE):
         return
     if any(_leaves_out(link.parent) for link in tree.ancestors(node)):
         raise Withheld("what is not finite is left out behind it")
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    targets = _targets(statement)
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
         names, tests = _known_as(name, later)
@@ -69,6 +70,13 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         read = {each.id for each in loads(one)}
         if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement gives its value to."""
+    if isinstance(statement, ast.AnnAssign | ast.AugAssign):
+        return [statement.target]
+    return statement.targets if isinstance(statement, ast.Assign) else []
 
 
 def _known_as(name: str, later: list[ast.AST]) -> tuple[set[str], set[str]]:

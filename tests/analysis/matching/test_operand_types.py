@@ -716,3 +716,32 @@ def test_what_may_be_a_number_on_one_path_has_no_methods_of_tensors(
 ) -> None:
     written = fixes(f"import math\n\ndef f(x):\n    {code}\n")
     assert isinstance(written.get(rule), tuple) is is_written
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (
+            "def f(n, dt):\n    return torch.randn(n) * torch.sqrt(torch.tensor(dt))",
+            "holds floating-point numbers",
+        ),
+        (
+            "def f(x: torch.Tensor):\n    return torch.prod(x.abs(), 1) ** -0.5",
+            "is a product of many factors",
+        ),
+        ("def f(data, column):\n    return data[column].mean()", "is a tensor and no array"),
+    ],
+)
+def test_what_has_no_limits_to_ask_for_and_no_least_size_is_not_bounded(function: str, reason: str) -> None:
+    written = fixes(f"import pandas as pd\n\n\n{function}\n")
+    assert any(reason in str(one) for one in written.values())
+
+
+def test_what_is_annotated_and_seen_to_stays() -> None:
+    written = fixes("""
+        def f(degrees: torch.Tensor):
+            inverse: torch.Tensor = degrees.pow(-0.5)
+            inverse[inverse == float("inf")] = 0
+            return inverse
+        """)
+    assert "infinite elements" in str(written["SL103"])

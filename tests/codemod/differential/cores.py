@@ -1,4 +1,4 @@
-"""The expressions around which programs are written: the patterns of every rule that has a safe fix."""
+"""The expressions around which programs are written: the patterns of every rule that has a fix of a kind."""
 
 import ast
 import copy
@@ -100,15 +100,20 @@ def _reads(node: ast.AST, core: Core) -> bool:
     return any(isinstance(one, ast.Name) and one.id in core.operands for one in ast.walk(node))
 
 
-def cores(catalog: Catalog, rng: random.Random) -> Iterator[Core]:
-    """Every pattern with a safe fix that speaks of one expression, in a spelling drawn by `rng`."""
+def cores(catalog: Catalog, rng: random.Random, kind: Applicability = Applicability.SAFE) -> Iterator[Core]:
+    """Every pattern with a fix of a kind that speaks of one expression, in a spelling drawn by `rng`."""
     for rule in catalog.rules.values():
-        if not any(fix.applicability is Applicability.SAFE for fix in rule.fixes) or rule.matcher:
+        if not any(fix.applicability is kind for fix in rule.fixes) or rule.matcher:
             continue
         for text in rule.patterns:
             parsed = parse_pattern(text)
-            (tree,) = parsed.trees
-            if isinstance(tree, ast.expr) and "Normal" not in text and "Laplace" not in text:
+            tree = parsed.trees[0]
+            if (
+                len(parsed.trees) == 1
+                and isinstance(tree, ast.expr)
+                and "Normal" not in text
+                and "Laplace" not in text
+            ):
                 yield _core(rule, copy.deepcopy(tree), parsed.optional, rng)
 
 
@@ -124,7 +129,7 @@ def _core(rule: Rule, tree: ast.expr, optional: frozenset[str], rng: random.Rand
 def _range(rule: Rule, name: str, text: str) -> tuple[float, float] | None:
     given = rule.sample.get(name)
     if isinstance(given, Mapping):
-        return float(given["low"]), float(given["high"])
+        return float(given.get("low", 0)), float(given.get("high", 1))
     if isinstance(given, list):
         return float(given[0]), float(given[1])
     return None if name == "y" and "cross_entropy(" in text else _RANGE

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.codemod.differential.cores import Core
+from tests.codemod.differential.healthy import DOCUMENTED, forms, moved
 from tests.codemod.differential.programs import programs
 from tests.codemod.differential.tried import drawn, fixed, tried
 
@@ -29,6 +30,23 @@ def test_safe_fixes_leave_generated_programs_as_they_were(part: int) -> None:
 def test_many_kinds_of_programs_are_fixed() -> None:
     changed = {program.kind for program, _ in SLICE if fixed(program.source)[0] != program.source}
     assert len(changed) >= 10
+
+
+def test_unsafe_fixes_leave_what_is_finite_as_it_was() -> None:
+    drawn_forms = [item for number, item in enumerate(forms(18)) if number % 3 == 0]
+    found = [one for item in drawn_forms for one in moved(*item)]
+    assert len(drawn_forms) > 60
+    assert [one for one in found if not any(name in one.after for name in DOCUMENTED)] == []
+
+
+def test_the_judge_sees_a_bound_that_moves_a_healthy_value() -> None:
+    core = Core("SL101", ast.parse("torch.log(x)", mode="eval").body, {"x": (0.5, 3.0)})
+    source = "import torch\n\n\ndef f(x):\n    return torch.log(x)\n"
+    found = moved(core, source, source.replace("(x)\n", "(x.clamp_min(1e-6))\n"))
+    assert {one.sort for one in found} == {
+        "float32",
+        "bfloat16",
+    }  # in float16 1e-6 is below what has a finite gradient
 
 
 SOFTMAX = """

@@ -318,9 +318,9 @@ NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
 @pytest.mark.parametrize(
     ("divisor", "after"),
     [
-        ("dec_lens", "dec_lens.clamp_min(1)"),
-        ("box_width[:, None]", "box_width.clamp_min(1e-6)[:, None]"),
-        ("p.height", "p.height.clamp_min(1e-6)"),
+        ("dec_lens", "dec_lens.clamp_min(1e-12)"),
+        ("box_width[:, None]", "box_width.clamp_min(1e-12)[:, None]"),
+        ("p.height", "p.height.clamp_min(1e-12)"),
         ("num_pos[i]", "num_pos[i].clamp_min(1)"),
     ],
 )
