@@ -38,7 +38,7 @@ _SHARES = ("softmax", "sigmoid", "exp")
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _PARTS = having("layout", "copy") | SELECTIONS  # of the same type
-_MEAN = re.compile(r"^\$(\w+)\.sum\(\) / max\(\$\1\.numel\(\), 1\)$")
+_MEAN = re.compile(r"^\$(\w+)\.mean\(\) if .* else \$\1\.sum\(\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
 

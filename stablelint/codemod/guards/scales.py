@@ -24,8 +24,7 @@ _OF_RATIO = ".clamp(max=20.0)"
 _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
 _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # others may divide by the exponential
 _OF_STD = ".clamp(-20.0, 20.0)"  # and by the cube of a standard deviation
-_UNDER_SCALE = ".clamp_min(1e-12)"  # of whose root the reciprocal's square is finite
-_OF_SOFTPLUS = " + 1e-5"
+_UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _REDUCED = (*VIEWS, "sum", "detach")
@@ -83,11 +82,6 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         taken = _taken_from_one(node)
         if taken is not None:
             return _with_expm1(tree, proposal, operand, taken), node
-        softened = _softplus(tree, node) if _is_scale(tree, node) else None
-        if softened is not None:
-            return replace(
-                moved(tree, proposal, operand, softened), template=f"${operand}{_OF_SOFTPLUS}"
-            ), softened
         exponent = exponent_of(tree, node)
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
@@ -203,18 +197,6 @@ def _radicand(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _softplus(tree: Tree, node: ast.expr) -> ast.expr | None:
-    """What a softplus makes of which an expression is a view, by name or not: itself, or multiplied with something."""
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    value = viewed(node if given is None else given.value)
-    factors = (value.left, value.right) if isinstance(value, ast.BinOp) and is_product(value) else (value,)
-    return (
-        value
-        if any(isinstance(one, ast.Call) and called_name(one) == "softplus" for one in factors)
-        else None
-    )
-
-
 def _sizes_box(tree: Tree, node: ast.expr) -> bool:
     """Whether the size of an anchor is multiplied by the exponential of a node."""
     exponential = applied(tree, node, "exp")
@@ -227,12 +209,12 @@ def _sizes_box(tree: Tree, node: ast.expr) -> bool:
 
 
 def _is_log_ratio(node: ast.expr) -> bool:
-    """Whether a difference is of logarithms of probabilities: that of old and new policies is bounded near 20."""
+    """Whether a difference is of logarithms of probabilities under new and old policies: their ratio is bounded near 20.
+
+    The ratio of two other densities has no such limit.
+    """
     sides = [node.left, node.right] if _is_difference(node) else []
-    names = [called_name(one) for one in map(_reduced, sides)]
-    return any(one == "log" or words.names_a_log_share(one) for one in names) or (
-        bool(sides) and words.tells_new_from_old(*names)
-    )
+    return bool(sides) and words.tells_new_from_old(*(called_name(one) for one in map(_reduced, sides)))
 
 
 def _is_difference(node: ast.expr) -> TypeGuard[ast.BinOp]:

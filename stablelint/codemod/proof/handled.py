@@ -22,7 +22,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _PARTS = having("layout", "alias", "may-alias")
-_EMPTY = ".numel(), 1)"
+_EMPTY = ".numel()"
 _REPLACES = having("replace")
 _ASKS = having("finite-test") | {"nan_to_num"}
 

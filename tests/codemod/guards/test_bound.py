@@ -282,21 +282,23 @@ def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> Non
 
 def test_a_mean_that_is_divided_by_is_1_of_nothing() -> None:
     source = "import torch\n\n\ndef f(d):\n    m = d[d > 0].mean()\n    return d / m\n"
-    change = proposal(source, "d[d > 0].mean()", "$s.sum() / max($s.numel(), 1)", s="d[d > 0]")
+    change = proposal(source, "d[d > 0].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="d[d > 0]")
     assert rewritten(source, change) == source.replace(
         "    m = d[d > 0].mean()\n",
         "    selected = d[d > 0]\n    m = selected.mean() if selected.numel() > 0 else 1.0\n",
     )
     added = source.replace("d / m", "d + m")
-    assert "m = selected.sum() / max(selected.numel(), 1)" in rewritten(
-        added, proposal(added, "d[d > 0].mean()", "$s.sum() / max($s.numel(), 1)", s="d[d > 0]")
+    assert "m = selected.mean() if selected.numel() > 0 else selected.sum()" in rewritten(
+        added, proposal(added, "d[d > 0].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="d[d > 0]")
     )
 
 
 def test_a_sum_of_two_whose_elements_are_added_up_is_called_its_terms() -> None:
     source = "import torch\n\n\ndef f(a, b):\n    return (a + b).mean()\n"
-    change = proposal(source, "(a + b).mean()", "$s.sum() / max($s.numel(), 1)", s="a + b")
-    assert "    terms = a + b\n    return terms.sum() / max(terms.numel(), 1)\n" in rewritten(source, change)
+    change = proposal(source, "(a + b).mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="a + b")
+    assert "    terms = a + b\n    return terms.mean() if terms.numel() > 0 else terms.sum()\n" in rewritten(
+        source, change
+    )
 
 
 def test_the_guard_of_a_view_is_one_of_what_is_viewed() -> None:

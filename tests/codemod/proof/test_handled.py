@@ -67,11 +67,11 @@ def test_no_bound_makes_a_number_of_what_a_comprehension_leaves_out() -> None:
 
 def test_the_mean_of_nothing_is_not_told_as_0() -> None:
     source = "import torch\ndef f(x, m):\n    return x[m].mean().item()\n"
-    change = proposal(source, "x[m].mean()", "$s.sum() / max($s.numel(), 1)", s="x[m]")
+    change = proposal(source, "x[m].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="x[m]")
     assert "no 0" in withheld(source, change)
     inner = source.replace(".item()", "")
-    assert "selected.sum() / max(" in rewritten(
-        inner, proposal(inner, "x[m].mean()", "$s.sum() / max($s.numel(), 1)", s="x[m]")
+    assert "else selected.sum()" in rewritten(
+        inner, proposal(inner, "x[m].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="x[m]")
     )
 
 
