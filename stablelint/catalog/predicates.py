@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError, nearest
-from stablelint.numerics.formats import DTYPES
+from stablelint.numerics.formats import DTYPES, INTEGERS
 
 # What the value of a metavariable may be: the words of `form(x) == word`.
 FORMS: Mapping[str, str] = {
@@ -34,7 +34,7 @@ FORMS: Mapping[str, str] = {
     "of_parts": "a union, or a sum of totals",
     "large_sum": "something a sum over which can leave the range of float16",
 }
-_WORDS: Mapping[str, Iterable[str]] = {"dtype": DTYPES, "form": FORMS}
+_WORDS: Mapping[str, Iterable[str]] = {"dtype": (*DTYPES, *INTEGERS), "form": FORMS}
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",

@@ -110,7 +110,7 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     if any(_asks_for_large(p) for p in conditions):
         here.append(frozenset({"large"}))
     for predicate in conditions:
-        if predicate.name == "dtype" and predicate.op == "==":
+        if predicate.name == "dtype" and predicate.op == "==" and str(predicate.value) in _DTYPE_WORDS:
             inner.append(_DTYPE_WORDS[str(predicate.value)])
     half = any(p.name == "dtype" and p.op == "<" for p in conditions)
     if root.op in _EVERYWHERE:
