@@ -206,7 +206,7 @@ class _Analysis:
         """Runs the body of the file, for the names that it binds if nothing else."""
         frame = Frame(self._graph, self._module, None, State(), self._session, reporting=seen.body_tells)
         frame.cost = 0
-        review = self._begin(seen.words, of_body=True)
+        review = self._begin(seen.words, frame, of_body=True)
         INTERPRETER.execute(self._module.source.tree.body, frame)
         for name, value in frame.state.names.items():
             self._session.globals.setdefault((id(self._module), name), lookup.settled(name, value, frame))
@@ -241,7 +241,7 @@ class _Analysis:
     def _look(self, root: Root, passed: Mapping[str, Value] = _NOTHING_PASSED) -> None:
         """Analyses a function."""
         frame = self._entered(root, passed)
-        review = self._begin(frozenset(root.seen.words))
+        review = self._begin(frozenset(root.seen.words), frame)
         if not root.risky:
             self._session.observe = ignore
         self._session.running = [id(root.function.node)]
@@ -319,8 +319,9 @@ class _Analysis:
         counts = counting(named, by_name, str(self._module.path))
         return bool(passed(target_of(function), CALLED)) or bool(counts)
 
-    def _begin(self, words: frozenset[str], of_body: bool = False) -> Review:
-        review = Review(self._module, self._index, self._half_shown, self._half_used, of_body, words)
+    def _begin(self, words: frozenset[str], frame: Frame, of_body: bool = False) -> Review:
+        shown, used = self._half_shown, self._half_used
+        review = Review(self._module, self._index, shown, frame, used, of_body, words)
         self._session.observe = review.observe
         self._session.budget = BUDGET
         return review

@@ -38,13 +38,12 @@ def computed(review: Review) -> Iterator[Observed]:
     """Every value that the reviewed function computes, itself or in what it calls, each once."""
     frames = {id(value): frame for value, frame in review.observed}
     roots = [value for value, _ in review.observed]
-    for frame in {id(frame): frame for frame in frames.values()}.values():
+    for frame in {id(frame): frame for frame in (*frames.values(), review.frame)}.values():
         for value in (*frame.returns, *frame.state.names.values()):  # a call of its own may give it
             frames.setdefault(id(value), frame)
             roots.append(value)
-    first = next(iter(frames.values()), None)
-    if first is not None:
-        yield from ((value, frames.get(id(value), first)) for value in made_from(roots))
+    for value in made_from(roots):
+        yield value, frames.get(id(value), review.frame)
 
 
 def made_from(values: Iterable[Value], stops: Container[str] = ()) -> Iterator[Value]:

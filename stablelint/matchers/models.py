@@ -19,7 +19,16 @@ from stablelint.matchers.names import (
     unpacked_from,
     values_in,
 )
-from stablelint.matchers.tree import Function, arguments, assigned, backs_in, receiver, start, subject
+from stablelint.matchers.tree import (
+    Function,
+    arguments,
+    assigned,
+    backs_in,
+    loss_of,
+    receiver,
+    start,
+    subject,
+)
 from stablelint.syntax.names import normalise, spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
@@ -112,9 +121,9 @@ def trained_in(module: ModuleInfo) -> frozenset[str]:
     )
 
 
-def models_of(back: ast.Call, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
+def models_of(back: ast.AST, root: ast.AST, module: ModuleInfo) -> Iterator[ast.Call]:
     """The calls of models whose outputs the loss of a backward pass is computed from."""
-    loss = back.args[0] if back.args else receiver(back)
+    loss = loss_of(back)
     for call in calls_behind(loss, back, root, module) if loss is not None else ():
         inner = (c for part in arguments(call) for c in calls_behind(part, call, root, module))
         if call is not back and _may_be_model(call, module):

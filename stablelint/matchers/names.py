@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.tree import (
     Function,
     ancestors,
+    around,
     assigned,
     called,
     contexts,
     end,
+    loop_around,
     receiver,
     start,
     subject,
@@ -88,6 +90,28 @@ def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
     return [f for f in module.sights.functions if f.name == name] if own else []
 
 
+def run_by(call: ast.Call, review: Review, module: ModuleInfo) -> list[tuple[Function, ModuleInfo]]:
+    """The functions that a call in a file may run, each with its own file: of that file, or imported by it."""
+    own = defined(call, module)
+    found = review.frame.session.project.resolve(call.func, module) if not own else None
+    if isinstance(found, FunctionInfo) and isinstance(found.node, Function):
+        return [(found.node, found.module)]
+    return [(function, module) for function in own]
+
+
+def turns_of(node: ast.AST, root: ast.AST, module: ModuleInfo) -> list[ast.AST]:
+    """What runs a node again and again: the loop around it in its function; else the function itself, where loops of the
+    file or those of Lightning call it, and these loops."""
+    loop = loop_around(node, root)
+    if loop is not None or not isinstance(root, Function):
+        return [loop] if loop is not None else []
+    tree = module.source.tree
+    calls = (n for n in module.sights.calls(root.name) if subject(n) in ("", "self"))
+    loops = [loop for n in calls for loop in around(n, tree, ast.For, ast.AsyncFor, ast.While)[:1]]
+    is_hook = root.name == "training_step" and module.mentions("LightningModule")
+    return [root, *loops] if loops or is_hook else []
+
+
 def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
     """A node, and the functions of a tree that it calls by name or as methods, and those that these call; each once.
 
@@ -116,6 +140,18 @@ def _assignments(tree: ast.AST) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
         for name in dict.fromkeys(assigned(node)[0]):
             found.setdefault(name, []).append(node)
     return found
+
+
+def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment binds, and to what: each part of a tuple by itself."""
+    if not isinstance(node, ast.AugAssign | ast.Assign):
+        return
+    value = node.value
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        else:
+            yield target, value
 
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
@@ -178,6 +214,8 @@ def _bound_anywhere(tree: ast.AST) -> dict[str, list[ast.expr]]:
     for node in nodes_below(tree, ast.Assign):
         for name in assigned(node)[0]:
             found.setdefault(name, []).append(node.value)
+        for target, value in bindings(node) if isinstance(node.value, ast.Tuple) else ():
+            found.setdefault(spelled(target), []).append(value)
     return found
 
 

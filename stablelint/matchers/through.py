@@ -1,4 +1,4 @@
-"""The calls that a function makes, itself or in what it calls of its own file, in its own words."""
+"""The calls that a function makes, itself or in what it calls, in its own words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.names import defined
+from stablelint.analysis.matching.review import Review
+from stablelint.matchers.names import defined, run_by
 from stablelint.matchers.tree import Function, argument, called, calls_in, end, parents, receiver
 from stablelint.syntax.names import spelled
 from stablelint.syntax.signatures import parameters
@@ -42,14 +43,16 @@ class Through:
         return self.words(receiver(self.node))
 
 
-def calls_through(root: ast.AST, module: ModuleInfo, *names: str, depth: int = _DEPTH) -> Iterator[Through]:
+def calls_through(
+    root: ast.AST, review: Review, module: ModuleInfo, *names: str, depth: int = _DEPTH
+) -> Iterator[Through]:
     """The calls of these names that a function makes, in the order of its text, those of its helpers where it calls them."""
     for call in sorted(calls_in(root), key=end):
         if called(call) in names:
             yield Through(call, root, call)
-        for helper in defined(call, module) if depth else ():
+        for helper, of in run_by(call, review, module) if depth else ():
             words = {**given_to(call, helper), **_returned(call, helper, root)}
-            for made in calls_through(helper, module, *names, depth=depth - 1):
+            for made in calls_through(helper, review, of, *names, depth=depth - 1):
                 inner = {local: _called(text, words) for local, text in made.names.items()}
                 yield Through(made.node, made.root, call, words if made.root is helper else inner)
 

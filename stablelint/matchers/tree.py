@@ -72,6 +72,16 @@ def backs_below(root: ast.AST) -> list[ast.Call]:
     return calls_below(root, "backward", "manual_backward")
 
 
+def loss_of(back: ast.AST) -> ast.expr | None:
+    """What a backward pass goes from, without the scale of half precision, or what a hook returns for one."""
+    if not isinstance(back, ast.Call):
+        return back.value if isinstance(back, ast.Return) else None
+    loss = back.args[0] if back.args else receiver(back)
+    while isinstance(loss, ast.Call) and called(loss) in ("scale", "scale_loss") and loss.args:
+        loss = loss.args[0]
+    return loss
+
+
 def assigned(node: ast.AST) -> tuple[list[str], ast.expr | None]:
     """The texts of the targets of an assignment, and what it binds them to."""
     if isinstance(node, ast.Assign):

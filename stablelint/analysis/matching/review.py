@@ -95,6 +95,7 @@ class Review:
     module: ModuleInfo
     index: Index
     half_shown: bool  # the file shows that it is run in half precision
+    frame: Frame  # in which its body is run
     half_used: bool = False  # the file is a script that casts to half precision itself
     of_body: bool = False
     words: frozenset[str] | None = None  # of the sieve; None where nothing was sieved

@@ -10,14 +10,16 @@ from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     assigned_in,
     bound_anywhere,
+    bound_to,
     classes_of,
+    defined,
     functions_of,
     made_by,
     parameters_of,
     qualified,
     reached_from,
 )
-from stablelint.matchers.through import given_to
+from stablelint.matchers.through import given_to, listed
 from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
@@ -54,8 +56,11 @@ _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
     module = review.module
-    moves = [c for info in _data_sets(review) for m in _reading(info) for c in calls_in(m)]
-    moves = [c for c in (*moves, *_collating(review)) if moves_to_cuda(c, module)]
+    sets = list(_data_sets(review))
+    moves = [c for info in sets for m in _reading(info) for c in calls_in(m)]
+    moves = [
+        c for c in (*moves, *_collating(review), *_transforming(sets, module)) if moves_to_cuda(c, module)
+    ]
     yield from (site_at(review, rule, c) for c in moves)
     for root in functions_of(review, "multiprocessing"):
         calls = sorted(calls_in(root), key=start) if not module.mentions(*_STARTS) else []
@@ -74,6 +79,14 @@ def _collating(review: Review) -> Iterator[ast.Call]:
         given = argument(loader, "collate_fn")
         collate = functions.get(given.id) if isinstance(given, ast.Name) else given
         yield from calls_below(collate) if collate is not None else ()
+
+
+def _transforming(sets: list[ast.ClassDef], module: ModuleInfo) -> Iterator[ast.Call]:
+    """The calls in functions that a data set of the file is given when it is made."""
+    made = [n for info in sets for n in module.sights.calls(info.name)]
+    given = {one.id for call in made for one in arguments(call) if isinstance(one, ast.Name)}
+    functions = (f for f in module.sights.functions if f.name in given) if given else ()
+    yield from (call for f in functions for call in calls_in(f))
 
 
 def _data_sets(review: Review) -> Iterator[ast.ClassDef]:
@@ -180,14 +193,14 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     shared = {text for one, texts in iterated.items() for text in texts if _is_of_file(text, one)}
     for root in roots:
-        loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n)]
+        loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n, review.module)]
         shuffled = {text for texts, made in loaders if _shuffles(made, tree) for text in texts}
         known = {text for texts, _ in loaders for text in texts}
         handed = _handed(root, iterated, shuffled) | _fitted(root, known) if loaders else set()
         trained = (iterated[root] | attributes | handed | (shared if root is tree else set())) - shuffled
         unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
-        for made in (*unshuffled, *inline, *_given_to_trainer(root)):
+        for made in dict.fromkeys((*unshuffled, *inline, *_given_to_trainer(root))):
             if called(made) == "DataLoader" and not _shuffles(made, tree):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
 
@@ -209,8 +222,13 @@ def _given_to_trainer(root: ast.AST) -> list[ast.expr]:
     return [n.value for n in returns if n.value is not None]
 
 
-def _loaders_in(node: ast.Assign) -> Iterator[tuple[set[str], ast.expr]]:
-    """The loaders that an assignment makes, and what they are called then: `loaders["train"]` of one in a dict."""
+def _loaders_in(node: ast.Assign, module: ModuleInfo) -> Iterator[tuple[set[str], ast.expr]]:
+    """The loaders that an assignment makes, or takes from a function of the file that does, and what they are called then:
+    `loaders["train"]` of one in a dict."""
+    for factory in defined(node.value, module):
+        for given in (n.value for n in nodes_in(factory, ast.Return) if n.value is not None):
+            loaders = [bound_to(spelled(one), given, factory) or one for one in listed(given)]
+            yield from zip(({spelled(one)} for one in listed(node.targets[0])), loaders, strict=False)
     texts, made = assigned(node)[0], node.value
     match made:
         case ast.Dict(keys=keys, values=values):

@@ -85,9 +85,11 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
 def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call is a method of what is, by its name or by where it comes from, a tensor."""
     of, name = receiver(call), called(call)
-    if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute) or name.endswith("_"):
+    if operation_of(call) not in _MAKING or name.endswith("_"):
         return False
-    if operation_of(call) not in _MAKING:
+    if isinstance(of, ast.Call):
+        return made_by(of, module).startswith("torch.") and _is_tensor(of, module)
+    if not isinstance(of, ast.Name | ast.Subscript | ast.Attribute):
         return False
     text = subject(call)
     if text in ("self", "cls") or text.partition(".")[0] in module.imports:

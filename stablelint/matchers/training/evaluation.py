@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.modules import ClassInfo, ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import is_module_class, models_of, modules_in, runs_module, trained_in
 from stablelint.matchers.names import (
     assigned_in,
+    bound_anywhere,
     bound_to,
     functions_naming,
     functions_of,
@@ -19,7 +20,9 @@ from stablelint.matchers.names import (
     operation_of,
     parameters_of,
     reached_from,
+    run_by,
 )
+from stablelint.matchers.through import given_to
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.tree import (
     Function,
@@ -45,7 +48,7 @@ from stablelint.matchers.tree import (
     statement_in,
     subject,
 )
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
@@ -75,9 +78,9 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     loaded = (
         frozenset() if trains else frozenset(map(subject, calls("load_state_dict"))) | _ready_made(module)
     )
-    if any(map(_sets_evaluation, calls("eval", "train"))) or not (trains or loaded - {""}):
+    if any(map(_sets_mode, calls("eval", "train"))) or not (trains or loaded - {""}):
         return
-    modal = _is_modal(module)
+    modal = _is_modal(module.sights.calls(), module)
     if modal is False or (trains and not calls("step")):
         return  # nothing that the file builds depends on the mode, or nothing is trained: passes are measured
     modules = modules_in(review) if trains else loaded - {""}
@@ -93,9 +96,37 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
             off = graph_is_off(call, root)
             if subject(call) == "self" and isinstance(owner, ast.ClassDef) and is_module_class(owner, module):
                 continue  # how a module runs its own layers is no evaluation
+            if any(subject(n) == spelled(call.func) for n in calls_in(root, "train")) and not backs_below(
+                root
+            ):
+                continue  # dropout is wanted there
             if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
-                yield site_at(review, rule, call, shown=off and bool(modal))
+                depends = _depends_on_mode(call, review) if modal is None else modal
+                if depends is not False:
+                    yield site_at(review, rule, call, shown=off and bool(depends))
                 break
+
+
+def _depends_on_mode(call: ast.Call, review: Review) -> bool | None:
+    """Whether a model does whose class other files define, by the layers that these build; None where they are not seen."""
+    makers = bound_anywhere(spelled(call.func), review.module.source.tree)
+    made = (
+        one for maker in makers for one in (maker, *nodes_below(maker, ast.Call)) if isinstance(one, ast.Call)
+    )
+    found = [review.frame.session.project.resolve(one.func, review.module) for one in made]
+    known = [_is_modal(_calls_of(one), one.module) for one in found if isinstance(one, ClassInfo)]
+    return known[0] if known else None
+
+
+def _calls_of(info: ClassInfo, depth: int = 3) -> list[ast.Call]:
+    """The calls in a class, and in the classes of its file that it makes or derives from."""
+    names = (
+        {last_name(n) for n in nodes_below(info.node, ast.Name)} & info.module.classes.keys()
+        if depth
+        else set()
+    )
+    others = (info.module.classes[name] for name in sorted(names) if name != info.name)
+    return [*calls_below(info.node), *(call for one in others for call in _calls_of(one, depth - 1))]
 
 
 def _is_behind(call: ast.Call, root: ast.AST) -> bool:
@@ -110,13 +141,11 @@ def _ready_made(module: ModuleInfo) -> frozenset[str]:
     """What a file binds to models of torchvision with their weights."""
     found = set[str]()
     for node in nodes_below(module.source.tree, ast.Assign):
-        made = made_by(node.value, module)
-        weights = (
-            [argument(node.value, name) for name in _WEIGHTS] if isinstance(node.value, ast.Call) else []
-        )
-        learned = any(one is not None and spelled(one) not in ("None", "False") for one in weights)
-        if made.startswith("torchvision.models.") and learned:
-            found |= set(assigned(node)[0])
+        call = node.value
+        if isinstance(call, ast.Call) and made_by(call, module).startswith("torchvision.models."):
+            weights = (argument(call, name) for name in _WEIGHTS)
+            if any(one is not None and spelled(one) not in ("None", "False") for one in weights):
+                found |= set(assigned(node)[0])
     return frozenset(found)
 
 
@@ -125,9 +154,10 @@ def _turns(node: ast.AST, root: ast.AST) -> ast.AST | None:
     return loop_around(node, root) or next(iter(around(node, root, ast.ListComp, ast.GeneratorExp)), None)
 
 
-def _sets_evaluation(call: ast.Call) -> bool:
+def _sets_mode(call: ast.Call) -> bool:
     """`model.eval()`, `model.train(False)`, `model.train(mode)`: whoever has the word has thought of it."""
-    return called(call) == "eval" or (called(call) == "train" and bool(arguments(call)))
+    sets = called(call) == "train" and receiver(call) is not None and len(arguments(call)) == 1
+    return sets or called(call) == "eval"
 
 
 def _mode(call: ast.AST) -> str:
@@ -137,11 +167,13 @@ def _mode(call: ast.AST) -> str:
     return _MODES.get((called(call), *map(spelled, arguments(call))), "")
 
 
-def _is_modal(module: ModuleInfo) -> bool | None:
-    """Whether a layer that the file builds, losses aside, depends on the mode; None where it builds none."""
-    if any(is_given(c, "training") for c in module.sights.calls("dropout", "batch_norm", "instance_norm")):
+def _is_modal(calls: list[ast.Call], module: ModuleInfo) -> bool | None:
+    """Whether a layer that these calls build, losses aside, depends on the mode; None where they build none."""
+    if any(
+        called(c) in ("dropout", "batch_norm", "instance_norm") and is_given(c, "training") for c in calls
+    ):
         return True
-    made = [(c, made_by(c, module).rpartition(".")) for c in module.sights.calls()]
+    made = [(c, made_by(c, module).rpartition(".")) for c in calls]
     layers = [
         (c, name) for c, (package, _, name) in made if package == "torch.nn" and not name.endswith("Loss")
     ]
@@ -152,11 +184,11 @@ def _is_modal(module: ModuleInfo) -> bool | None:
 def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     """A loop that trains a model and evaluates it by turns, and never goes back to `train()`."""
     tree = review.module.source.tree
-    if not review.of_body or not review.module.mentions("eval", "train"):
+    if not review.of_body or not review.module.mentions("eval", "train", "backward"):
         return
     yield from _switched_too_late(review, rule)
     evals = [c for c in review.module.sights.calls("eval", "train") if _mode(c) == "eval"]
-    if _is_modal(review.module) is False:
+    if _is_modal(review.module.sights.calls(), review.module) is False:
         return
     trained = {*map(subject, review.module.sights.calls("parameters")), *trained_in(review.module)}
     if not any(_sets_training(c, evals) for c in review.module.sights.calls("train")):
@@ -171,9 +203,21 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
             there = {c for calls, backs in reached if not backs for c in calls}
             lasting = [c for c in own if subject(c) in trained and not _is_made_in(loop, subject(c))]
             after = [c for c in evals if c in there or c in lasting]
+            after = after or [n for n in own if _is_left_in_evaluation(n, trained, review)]
             if after and (trains or any(backs for _, backs in reached)):
                 yield site_at(review, rule, min(after, key=start))
                 return
+
+
+def _is_left_in_evaluation(call: ast.Call, models: set[str], review: Review) -> bool:
+    """Whether a call gives a model to a function of another file that puts it into evaluation mode, and never back."""
+    given = models.intersection(map(spelled, arguments(call)))
+    for helper, module in run_by(call, review, review.module) if given else ():
+        words = given_to(call, helper)
+        modes = [n for n in calls_in(helper, "eval", "train") if words.get(subject(n)) in given]
+        if module is not review.module and modes and all(_mode(n) == "eval" for n in modes):
+            return True
+    return False
 
 
 def _never_in_training_mode(evals: list[ast.Call], review: Review, rule: Rule) -> Sites:
@@ -242,7 +286,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
 
 def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
     """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
-    for kept in kept_in(root):
+    for kept in kept_in(root, review.module):
         sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
         recorded = ((part, s) for part, s in sources if s and _is_recorded(s, root, review.module, "detach"))
         parts = [part for part, _ in recorded]

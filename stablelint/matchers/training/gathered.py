@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
-from stablelint.matchers.names import assigned_in, bound_to, carriers, parameters_of, values_in
+from stablelint.matchers.names import (
+    assigned_in,
+    bindings,
+    bound_to,
+    carriers,
+    parameters_of,
+    turns_of,
+    values_in,
+)
 from stablelint.matchers.tree import (
-    Loop,
     assigned,
     called,
     is_given,
-    loop_around,
     mentions,
     receiver,
     subject,
@@ -29,34 +35,42 @@ _COLLECTIONS = frozenset(("list", "dict", "defaultdict", "deque", "OrderedDict")
 class Kept:
     """An expression put into a collection or a total in a loop: `collection.append(part)`, `total += part`."""
 
-    def __init__(self, at: ast.AST, collection: ast.expr, held: ast.expr, loop: Loop) -> None:
-        self.at, self.collection, self.loop = at, collection, loop
+    def __init__(self, at: ast.AST, collection: ast.expr, held: ast.expr, turns: Sequence[ast.AST]) -> None:
+        self.at, self.collection, self.loop, self.turns = at, collection, turns[0], turns
         self.parts = list(parts_of(held))
         base: ast.expr = collection
         while isinstance(base, ast.Subscript) or receiver(base) is not None:
             base = base.value if isinstance(base, ast.Subscript) else receiver(base) or base
         self.base = spelled(base)
 
+    def outlives(self, root: ast.AST) -> bool:
+        """Whether what it is put into is there in the next turn: of a function, an attribute, or a name from outside."""
+        declared: list[ast.Nonlocal | ast.Global] = nodes_in(root, ast.Nonlocal, ast.Global)
+        outer = {name for n in declared for name in n.names}
+        free = isinstance(self.at, ast.Call) and not assigned_in(self.base, root)
+        return self.loop is not root or "." in self.base or self.base in outer or free
 
-def kept_in(root: ast.AST) -> Iterator[Kept]:
-    """What the loops of a function put into collections."""
+
+def kept_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:
+    """What each turn of a loop puts into collections."""
     for node in nodes_in(root, ast.Call, ast.AugAssign, ast.Assign):
-        for collection, held in additions(node):
-            loop = loop_around(node, root)
-            if loop is not None:
-                yield Kept(node, collection, held, loop)
+        added = list(additions(node))
+        turns = turns_of(node, root, module) if added else []
+        made = (Kept(node, collection, held, turns) for collection, held in added if turns)
+        yield from (kept for kept in made if kept.outlives(root))
 
 
-def totals_in(root: ast.AST, tree: ast.AST) -> Iterator[Kept]:
-    """What the loops of a function add to totals: `total += part`, `total = total + part * n`, `meter.update(part)`."""
-    meters = _meters(tree)
+def totals_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:
+    """What each turn of a loop adds to totals: `total += part`, `total = total + part * n`, `meter.update(part)`."""
+    meters = _meters(module.source.tree)
     for node in nodes_in(root, ast.AugAssign, ast.Assign, ast.Call):
-        loop, of = loop_around(node, root), receiver(node)
-        if loop is not None and isinstance(node, ast.Call):
-            places = meters.get(called(node), ()) if of is not None else ()
-            yield from (Kept(node, of or node, node.args[i], loop) for i in places if i < len(node.args))
-        elif loop is not None:
-            yield from (Kept(node, total, part, loop) for total, part in _added(node))
+        added, of = list(_added(node)), receiver(node)
+        if isinstance(node, ast.Call) and of is not None:
+            places = meters.get(called(node), ())
+            added = [(of, node.args[i]) for i in places if i < len(node.args)]
+        turns = turns_of(node, root, module) if added else []
+        made = (Kept(node, total, part, turns) for total, part in added if turns)
+        yield from (kept for kept in made if kept.outlives(root))
 
 
 @remembered
@@ -76,27 +90,27 @@ def _meters(tree: ast.AST) -> dict[str, set[int]]:
 def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
     for total, added in bindings(node):
-        parts = list(carriers(added)) or ([added] if isinstance(added, ast.Call) else [])
+        parts = [part for one in _summands(added) for part in _parts_with_graph(one)]
         if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
             yield from ((total, part) for part in parts if spelled(part) != spelled(total))
 
 
-def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment binds, and to what: each part of a tuple by itself."""
-    if not isinstance(node, ast.AugAssign | ast.Assign):
-        return
-    value = node.value
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            yield from zip(target.elts, value.elts, strict=False)
-        else:
-            yield target, value
+def _parts_with_graph(node: ast.expr) -> list[ast.expr]:
+    return list(carriers(node)) or ([node] if isinstance(node, ast.Call) else [])
 
 
-def is_begun_anew(kept: Kept) -> bool:
-    """Whether a turn of the loop sets the total to something else again: what it keeps goes then."""
+def _summands(node: ast.expr) -> list[ast.expr]:
+    """What an expression is the sum of."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_summands(node.left), *_summands(node.right)]
+    return [node]
+
+
+def is_begun_anew(kept: Kept, *turns: ast.AST) -> bool:
+    """Whether a turn of these loops, or of its own, sets the total to something else again: what it keeps goes then."""
     last = kept.base.rpartition(".")[2]
-    return any(not mentions(value, last) for value in values_in(kept.base, kept.loop))
+    values = (value for turn in turns or kept.turns for value in values_in(kept.base, turn))
+    return any(not mentions(value, last) for value in values)
 
 
 def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -156,7 +170,8 @@ def known_collection(kept: Kept, root: ast.AST, review: Review) -> bool | None:
 
 def is_emptied(kept: Kept) -> bool:
     """Whether the loop that fills the collection makes it anew, empties it, or cuts it."""
-    others = nodes_in(kept.loop, ast.Assign, ast.AnnAssign, ast.Delete, ast.Call)
+    kinds = (ast.Assign, ast.AnnAssign, ast.Delete, ast.Call)
+    others = (node for turn in kept.turns for node in nodes_in(turn, *kinds))
     return any(node is not kept.at and _empties(node, kept.base) for node in others)
 
 

@@ -21,6 +21,7 @@ from stablelint.matchers.common import (
     scope_of,
     site_at,
 )
+from stablelint.matchers.models import runs_module, trained_in
 from stablelint.matchers.names import assigned_in, is_without_graph, reached_from
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
@@ -73,7 +74,8 @@ def in_place(review: Review, rule: Rule) -> Sites:
             continue  # made without a graph, or in another file, where it is not seen whether with one
         if storage.op == "parameter" and _is_detached(target):
             continue
-        message = _harm(storage, hidden, None if hidden else _reader(storage, (value, frame), review))
+        reader = None if hidden else _reader(storage, (value, frame), review)
+        message = _harm(storage, reader, review, hidden=hidden)
         if message is not None and (hidden or not is_beside_forward(scope_of(frame), review.module)):
             yield make_site(review, rule, (value, frame), message=message)
 
@@ -86,11 +88,11 @@ def is_beside_forward(root: ast.AST, module: ModuleInfo) -> bool:
     return forward is not None and owner is not None and root not in reached_from(forward, owner)
 
 
-def _harm(storage: Value, hidden: bool, reader: Value | None) -> str | None:
+def _harm(storage: Value, reader: Value | None, review: Review, *, hidden: bool) -> str | None:
     """What goes wrong when a tensor is overwritten; None where nothing does, or it is not known."""
     if storage.op == "parameter" and not hidden:
         return "a leaf that requires a gradient cannot be changed in place outside of no_grad"
-    if storage.op in _SAVES_RESULT and not _is_picked(storage) and _is_trained(storage):
+    if storage.op in _SAVES_RESULT and not _is_picked(storage) and _is_trained(storage, review):
         ending = ", and no error tells" if hidden else ""
         return f"the gradient of {storage.op} is computed from its result, which this overwrites{ending}"
     if reader is not None:
@@ -125,7 +127,7 @@ def _is_detached(target: Value) -> bool:
 def _reader(storage: Value, change: Observed, review: Review) -> Value | None:
     """An earlier operation in the same function whose gradient reads a tensor that carries a graph itself."""
     value, frame = change
-    if storage.op not in _ELEMENTWISE | {"linear_module", "norm_module"} or not _is_trained(storage):
+    if storage.op not in _ELEMENTWISE | {"linear_module", "norm_module"} or not _is_trained(storage, review):
         return None
     for earlier, where in review.observed:
         node = earlier.node
@@ -149,10 +151,12 @@ def _is_in_place(value: Value) -> bool:
     return False
 
 
-def _is_trained(value: Value) -> bool:
-    """Whether a parameter or a layer is among what the value is made of."""
-    parts = behind(value, lambda v: v.op in ("detach", "size") or v.name in ("dtype", "device"))
-    return any(v.op in TRAINED for v in parts)
+def _is_trained(value: Value, review: Review) -> bool:
+    """Whether a parameter, a layer or a model is among what the value is made of."""
+    parts = list(behind(value, lambda v: v.op in ("detach", "size") or v.name in ("dtype", "device")))
+    return any(v.op in TRAINED for v in parts) or any(
+        runs_module(v.node, trained_in(review.module)) for v in parts
+    )
 
 
 @observes("backward")
@@ -228,15 +232,24 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
         cut = other is None or _is_given(other) or _is_cut(other, review, depth - 1)
         return cut and _is_cut(value.operands["input"], review, depth - 1)
     operands = [v for name, v in value.operands.items() if name not in ("dim", "dtype")]
-    return (
-        value.op in _ELEMENTWISE and bool(operands) and all(_is_cut(v, review, depth - 1) for v in operands)
-    )
+    known = [v for v in operands if not _is_entry(v)]
+    return value.op in _ELEMENTWISE and bool(known) and all(_is_cut(v, review, depth - 1) for v in known)
 
 
 def _is_given(target: Value) -> bool:
     """Whether a target is one of the data, as they come or moved: `batch["label"].to(device)`."""
     target = stripped(target, _MOVED)
     return target.op in _GIVEN or isinstance(target.node, ast.Subscript)
+
+
+def _is_entry(value: Value) -> bool:
+    """Whether a value is an entry of a batch that is a dict, moved or as it is: `sample["mask"].cuda()`."""
+    node = stripped(value, _MOVED).node
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    )
 
 
 def _is_called_without_graph(value: Value, review: Review) -> bool:

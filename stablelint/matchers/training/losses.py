@@ -27,12 +27,13 @@ from stablelint.matchers.names import (
     defined,
     functions_naming,
     made_by,
+    operand_of,
     parameters_of,
     qualified,
     unpacked_from,
 )
 from stablelint.matchers.through import call_into
-from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
+from stablelint.matchers.training.steps import Step, goes_back_by_hand, maker_of, steps_of
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
@@ -60,6 +61,7 @@ _BUILT = "this builds the module, and computes nothing: `{0}()({1})`"
 _ORDERED = ("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 _MOVED = having("device", "cast", "layout", "copy")
 _WRITTEN_OUT = having("filled") | {"tensor"}
+_LABELS = _WRITTEN_OUT | {"one_hot", "argmax"}
 _UNCOMPUTED = _WRITTEN_OUT | {"argument", "unknown", "index", "batch", "part"}
 _MIXING = ("add", "sub", "mul", "div")
 _NO_TARGETS = ("linear_module", "log_softmax")  # scores of any size, of which no loss is taken
@@ -145,6 +147,8 @@ def _is_result(node: ast.expr, root: ast.AST) -> bool:
     of = receiver(node)
     if of is None and hasattr(builtins, called(node)):
         return False  # `nn.Dropout(float(p))`: a number
+    if (carried := operand_of(node)) is not None and carried is of:
+        return _is_result(of, root)
     own = isinstance(node, ast.Call) and (of is None or spelled(of) in ("self", "torch", "F"))
     return own and bool(getattr(node, "args", ())) and called(node).islower()
 
@@ -163,7 +167,13 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
             continue
         is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
         parts = made_from([target], stops=("detach",))
-        scored = any(v.op in _SCORED or runs_module(v.node, models) for v in parts)
+        sure = (
+            stripped(given, _MOVED).op in _LABELS
+        )  # whatever is called with something gives the output then
+        scored = any(
+            v.op in _SCORED or runs_module(v.node, models) or (sure and v.op.startswith("call."))
+            for v in parts
+        )
         if (is_label and scored) or (stripped(target, _MOVED).op in _NO_TARGETS and given.op in _UNCOMPUTED):
             anchor = call_into(value.node, scope_of(frame), review.module)
             yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
@@ -176,7 +186,7 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
     if value.op in _MIXING:  # `onehot * 0.9 + 0.1 / n`
         parts = [v for v in value.operands.values() if v.kind is not Kind.NUMBER]
         return bool(parts) and all(_is_label(v, root, is_trained=is_trained) for v in parts)
-    if value.op == "one_hot":
+    if value.op in ("one_hot", "argmax"):
         return True
     if value.op in _WRITTEN_OUT:
         return value.interval.lo >= 0 and value.interval.hi <= 1
@@ -269,8 +279,7 @@ def _parts_of_batch(back: Step, turn: ast.AST) -> str | None:
 
 def _is_adaptive(step: Step) -> bool:
     """Whether the optimizer divides by the gradient's own size, so that a factor changes nothing."""
-    optimizer = step.value.operands.get("input")
-    return optimizer is not None and "Ada" in optimizer.op
+    return "Ada" in maker_of(step.value.operands.get("input"))
 
 
 def _is_whole(loss: Value | None, review: Review) -> bool:

@@ -7,8 +7,15 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, make_site, observes, site_at
 from stablelint.matchers.models import modules_in
-from stablelint.matchers.names import bound_anywhere, functions_naming, made_by, parameters_of, reached_from
-from stablelint.matchers.training.steps import Step, names_optimizer, steps_of
+from stablelint.matchers.names import (
+    bound_anywhere,
+    functions_naming,
+    made_by,
+    parameters_of,
+    reached_from,
+    turns_of,
+)
+from stablelint.matchers.training.steps import Step, is_optimizer, maker_of, names_optimizer, steps_of
 from stablelint.matchers.tree import (
     Function,
     arguments,
@@ -22,6 +29,7 @@ from stablelint.matchers.tree import (
     calls_in,
     loop_around,
     mentions,
+    receiver,
     start,
     statement_in,
     subject,
@@ -163,8 +171,12 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
         if arguments(step.node) and not scaled:
             yield from _in_closure(step.node, review, rule)
             continue
-        alone = loop is None and optimizer is not None and _is_step_by_itself(step, optimizer, module)
-        if optimizer is None or (loop is None and not alone):
+        if optimizer is None:
+            continue
+        of_file = optimizer.op != "argument" or bool(turns_of(step.node, step.root, module))
+        if loop is None and (
+            module.mentions(*_CLEARING) or not of_file or not isinstance(step.root, Function)
+        ):
             continue
         backward = [s for s in steps if s.differentiated is not None and loop_around(s.node, s.root) is loop]
         first = next((s for s in backward if not s.excludes(step)), None)
@@ -204,17 +216,6 @@ def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Sites:
         yield from (site_at(review, rule, back) for back in backs[:1])
 
 
-def _is_step_by_itself(step: Step, optimizer: Value, module: ModuleInfo) -> bool:
-    """Whether a function takes one step of an optimizer that is its own, or that a loop of the file gives it, and nothing in
-    the file clears."""
-    if not isinstance(step.root, Function) or module.mentions(*_CLEARING):
-        return False
-    tree = module.source.tree
-    return optimizer.op != "argument" or any(
-        around(n, tree, ast.For) for n in module.sights.calls(step.root.name)
-    )
-
-
 def _clears(root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a function, or one of the file that it calls, clears or sets gradients."""
     tree = module.source.tree
@@ -223,7 +224,8 @@ def _clears(root: ast.AST, module: ModuleInfo) -> bool:
 
 def _is_plain(optimizer: Value) -> bool:
     """An optimizer of PyTorch or one that was passed in: no engine or wrapper that may clear gradients in `step`."""
-    return optimizer.op.startswith("torch.optim.") or optimizer.op in ("argument", "call.optimizers")
+    made = maker_of(optimizer)
+    return made.startswith("torch.optim.") or made in ("argument", "call.optimizers")
 
 
 def _may_clear(optimizer: Value, module: ModuleInfo) -> bool:
@@ -239,7 +241,7 @@ def scheduler_first(review: Review, rule: Rule) -> Sites:
     stepping = {r.name for r in roots if isinstance(r, Function) and _optimizer_steps(r, review.module)}
     for root in roots:
         alone = (n for n in calls_in(root, "step") if not arguments(n))
-        schedulers = [n for n in alone if "sched" in _stepped(n, review.module)]
+        schedulers = [n for n in alone if _is_scheduler(subject(n), review.module)]
         if not schedulers:
             continue
         inside = (n for n in calls_in(root) if called(n) in stepping and subject(n) in ("", "self"))
@@ -263,17 +265,16 @@ def _late(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST, review: Revie
 
 def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
     """The steps of optimizers in a function, those through a gradient scaler among them."""
-    steps = ((n, _stepped(n, module)) for n in calls_in(root, "step"))
-    named = ((n, name.startswith("torch.optim.") or names_optimizer(name), name) for n, name in steps)
-    return [n for n, is_optimizer, name in named if is_optimizer and "sched" not in name]
+    steps = (
+        (n, n.args[0] if "scaler" in subject(n).lower() and n.args else receiver(n))
+        for n in calls_in(root, "step")
+    )
+    return [n for n, of in steps if of is not None and is_optimizer(spelled(of), module)]
 
 
-def _stepped(call: ast.Call, module: ModuleInfo) -> str:
-    """What a step is one of: the class of torch.optim that the file binds its object to, or its name."""
-    text = spelled(call.args[0]) if "scaler" in subject(call).lower() and call.args else subject(call)
+def _is_scheduler(text: str, module: ModuleInfo) -> bool:
     made = (made_by(value, module).lower() for value in bound_anywhere(text, module.source.tree))
-    known = (name for name in made if name.startswith("torch.optim.") or "sched" in name)
-    return next(known, text.rpartition(".")[2].lower())
+    return any("sched" in name for name in (*made, text.rpartition(".")[2].lower()))
 
 
 def _block_of_phase(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST) -> list[ast.stmt]:

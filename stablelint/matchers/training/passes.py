@@ -7,7 +7,7 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
 from stablelint.matchers.models import calls_behind, modules_in, runs_module
-from stablelint.matchers.names import assigned_in, bound_to, graph_is_off, made_by, operation_of, values_in
+from stablelint.matchers.names import assigned_in, bound_to, graph_is_off, made_by, operation_of
 from stablelint.matchers.training.gathered import (
     is_begun_anew,
     is_emptied,
@@ -124,12 +124,12 @@ def _gathered(loop: Loop, step: Step, review: Review) -> tuple[str, bool] | None
     """The list of losses, or the total, of all turns so far that a loss is made of."""
     made = bound_to(step.loss, step.node, step.root)
     of = [n for n in (step.node, made) if n is not None]
-    totals = totals_in(step.root, review.module.source.tree)
-    listed = ((kept, known_collection(kept, step.root, review)) for kept in kept_in(step.root))
+    totals = totals_in(step.root, review.module)
+    listed = ((kept, known_collection(kept, step.root, review)) for kept in kept_in(step.root, review.module))
     for kept, known in (*listed, *((total, True) for total in totals)):
         outer = loop in (kept.loop, *around(kept.loop, step.root, ast.For, ast.While))
         if outer and any(mentions(n, kept.base) for n in of) and known:
-            anew = is_begun_anew(kept) or values_in(kept.base, loop) or is_emptied(kept)
+            anew = is_begun_anew(kept, *kept.turns, loop) or is_emptied(kept)
             if not anew and any(_carries_graph(part, kept.at, step, review) for part in kept.parts):
                 return kept.base, True
     return None

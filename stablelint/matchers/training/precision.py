@@ -8,7 +8,8 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import Review, Rule, Sites, computed, make_site, observes
 from stablelint.matchers.models import makes_module, modules_in, modules_made_in, runs_module
-from stablelint.matchers.tree import arguments, called, is_given, mentions, receiver, subject
+from stablelint.matchers.tree import argument, arguments, called, is_given, mentions, receiver, subject
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
 
@@ -27,6 +28,7 @@ _COPYING = "from_numpy|as_tensor|tensor"
 _OF_ARRAYS = ("numpy", "pandas", "sklearn")
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")
 _DOUBLE = ("double", "float64")
+_DOUBLES = (*_DOUBLE, "float")  # of NumPy
 _DEPTH = 12  # operations between an array and what made it
 _WIDTH = 40  # values looked at
 
@@ -107,9 +109,12 @@ def _is_double(value: Value, depth: int = _DEPTH) -> bool:
     if value.dtype is not None or not depth:
         return value.dtype == "float64"
     call = value.node if isinstance(value.node, ast.Call) else None
-    if is_given(call, "dtype", None) if call is not None else False:
-        return False
     first, name = value.first, called(call) or value.name
+    if call is not None and (is_given(call, "dtype", None) or name == "astype"):
+        written = arguments(call)[:1] if name == "astype" else [argument(call, "dtype")]
+        return any(
+            one is not None and spelled(one).rpartition(".")[2].strip("'") in _DOUBLES for one in written
+        )
     if value.op.startswith("sklearn.datasets.") or value.op == "pandas.read_csv":
         return True
     if first is None:

@@ -8,17 +8,17 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, make_site, observed, observes, scope_of, site_at
 from stablelint.matchers.names import (
     assigned_in,
+    bindings,
     functions_of,
     made_by,
     parameters_of,
     qualified,
     reached_from,
+    turns_of,
 )
-from stablelint.matchers.training.gathered import bindings
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import (
     Function,
-    Loop,
     argument,
     around,
     backs_below,
@@ -50,7 +50,7 @@ def unclipped_recurrent_training(review: Review, rule: Rule) -> Sites:
     """A training step in a file with a recurrent model and no clip."""
     steps = steps_of(review)
     step = next((s for s in steps if s.kind == "step"), None)
-    backward = next((s for s in steps if s.kind == "backward"), None)
+    backward = next((s for s in steps if "backward" in s.kind), None)
     if step is None or backward is None or not review.module.mentions(*_RECURRENT):
         return
     if not review.module.mentions("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
@@ -90,15 +90,29 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
     for root in functions_of(review, "benchmark", "determinis"):
         own = _switched(root, review.module)
         fastest, on = own.get(_BENCHMARK, (root, False))
-        if on is not True or not isinstance(fastest, ast.expr):
+        if not on or not isinstance(fastest, ast.expr):
             continue
         others = [_switched(n, review.module) for n in reached_from(root, review.module.source.tree)[1:]]
         steady, wanted = own.get(_DETERMINISTIC, (root, False))
-        elsewhere = any(one.get(_DETERMINISTIC, (root, False))[1] is True for one in others)
-        if wanted is True and not exclusive(fastest, steady, root):
+        elsewhere = any(one.get(_DETERMINISTIC, (root, False))[1] for one in others)
+        if wanted and not exclusive(fastest, steady, root):
             yield site_at(review, rule, fastest)
         elif _DETERMINISTIC not in own and elsewhere and not any(_BENCHMARK in one for one in others):
             yield site_at(review, rule, fastest)
+    yield from _set_apart(review, rule)
+
+
+def _set_apart(review: Review, rule: Rule) -> Sites:
+    """The fastest algorithms that one function which the file's body calls asks for, and another one the same result."""
+    tree = review.module.source.tree
+    if not functions_of(review, "benchmark", "determinis"):
+        return
+    sets = [_switched(node, review.module) for node in reached_from(tree, tree)[1:]]
+    steady = [one[_DETERMINISTIC] for one in sets if _DETERMINISTIC in one]
+    fast = [one[_BENCHMARK] for one in sets if _BENCHMARK in one]
+    apart = not any(_DETERMINISTIC in one and _BENCHMARK in one for one in sets)
+    if apart and len(steady) == len(fast) == 1 and steady[0][1] and fast[0][1]:
+        yield site_at(review, rule, fast[0][0])
 
 
 def _switched(root: ast.AST, module: ModuleInfo) -> dict[str, tuple[ast.expr, object]]:
@@ -126,8 +140,11 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
         for call, place in zip(found, places, strict=True):
             if len(call.args) != 1 or places.count(place) > 1:
                 continue  # two: passes compared
-            loops = [place[1]] if place[1] is not None else _loops_of(root, call, roots)
-            if any(_is_invariant(call.args[0], loop) and _trains(loop, call, tree) for loop in loops):
+            loop = place[1]
+            turns = [loop] if loop is not None else turns_of(call, root, review.module)
+            if loop is None and not isinstance(call.args[0], ast.Constant):
+                continue  # each call may pass another
+            if any(_is_invariant(call.args[0], turn) and _trains(turn, call, tree) for turn in turns):
                 yield site_at(review, rule, call)
 
 
@@ -139,14 +156,6 @@ def _seeds(call: ast.Call, module: ModuleInfo) -> bool:
         else ()
     )
     return made_by(call, module) in SEEDS or any(made_by(n, module) == "torch.Generator" for n in made)
-
-
-def _loops_of(root: ast.AST, seeding: ast.Call, roots: list[ast.AST]) -> list[Loop]:
-    """The loops that call a function which sets a constant seed and goes backward."""
-    if not isinstance(root, Function) or not backs_in(root) or not isinstance(seeding.args[0], ast.Constant):
-        return []
-    calls = ((n, other) for other in roots for n in calls_in(other, root.name) if subject(n) in ("", "self"))
-    return [loop for n, other in calls if (loop := loop_around(n, other)) is not None]
 
 
 def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:

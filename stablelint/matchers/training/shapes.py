@@ -133,7 +133,10 @@ def _unpacked(value: Value, _given: Shape) -> Shape:
     size = _size(layer.data, "hidden_size")
     if value.data == 1 and not layer.data.qualified.endswith("LSTM"):
         return Shape((None, size))  # the last state of each layer and direction
-    return Shape((None, size * (1 + ways))) if size is not None and value.data == 0 else UNKNOWN
+    if size is None or value.data != 0:
+        return UNKNOWN
+    in_batches = "batch_first" in given  # of what has no batches nobody says where those lie
+    return Shape((*[None] * (1 + in_batches), size * (1 + ways)), whole=in_batches)
 
 
 def _size(layer: Layer, *names: str) -> Dim:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import makes_module, modules_in
+from stablelint.matchers.models import modules_in
 from stablelint.matchers.names import (
     assigned_in,
+    bindings,
     bound_anywhere,
     bound_to,
     functions_naming,
@@ -18,8 +19,8 @@ from stablelint.matchers.names import (
     parameters_of,
 )
 from stablelint.matchers.through import Through, calls_through
-from stablelint.matchers.training.gathered import bindings, kept_in
-from stablelint.matchers.training.steps import names_optimizer
+from stablelint.matchers.training.gathered import kept_in
+from stablelint.matchers.training.steps import is_optimizer
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
@@ -69,7 +70,11 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
             source = arguments(node)[0]
             if known & {spelled(source), getattr(source, "attr", "")} or called(source) == "BytesIO":
                 continue
-            used = restoring or helps or any(text in modules for text in _bound_by(node, root))
+            moved = isinstance(above := parents(root).get(node), ast.Attribute) and above.attr in (
+                "to",
+                "cuda",
+            )
+            used = restoring or helps or moved or any(text in modules for text in _bound_by(node, root))
             if used and not _is_of_run(source, calls, module):
                 yield site_at(review, rule, node, shown=anywhere)
 
@@ -117,9 +122,10 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
     module = review.module
     told = set[ast.Call]()
-    for root in functions_of(review, "load_state_dict") if module.mentions("to", "cuda") else ():
+    known = module.mentions("load_state_dict") or module.speaks_of("optim")
+    for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
         models, moved, restored = set[str](), set[str](), list[Through]()
-        for made in calls_through(root, module, "load_state_dict", "to", "cuda"):
+        for made in calls_through(root, review, module, "load_state_dict", "to", "cuda"):
             if called(made.node) != "load_state_dict":
                 late = restored and _moved(made) & models - moved
                 if late and not all(
@@ -131,7 +137,7 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                     told.add(made.node)
                     break
                 moved |= _moved(made)
-            elif _is_optimizer(made, module):
+            elif any(is_optimizer(name, module) for name in (subject(made.node), *made.subjects)):
                 restored.append(made)
                 models |= {
                     name for one in (subject(made.node), *made.subjects) for name in _models_of(one, module)
@@ -163,18 +169,6 @@ def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
     return {subject(n) for one in made for n in calls_below(one, "parameters")}
 
 
-def _is_optimizer(made: Through, module: ModuleInfo) -> bool:
-    """Whether a state is restored into an optimizer, by what the text binds to its name, or by the name."""
-    names = {subject(made.node), *made.subjects}
-    makers = [one for name in names for one in bound_anywhere(name, module.source.tree)]
-    if any(made_by(n, module).startswith("torch.") or makes_module(n, module) for n in makers):
-        return any(
-            made_by(n, module).startswith("torch.optim.") and "lr_scheduler" not in made_by(n, module)
-            for n in makers
-        )
-    return any(map(names_optimizer, names))
-
-
 @observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
@@ -182,7 +176,9 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
         return
     tree, modules = review.module.source.tree, modules_in(review)
     for root in functions_naming(review, "state_dict"):
-        yield from (site_at(review, rule, state, {"state": state}) for state in _gathered(root))
+        yield from (
+            site_at(review, rule, state, {"state": state}) for state in _gathered(root, review.module)
+        )
     names = (text.rpartition(".")[2] for text in modules)
     for root in functions_naming(review, "load_state_dict", "state_dict", *names):
         for statement in nodes_in(root, ast.Assign):
@@ -197,9 +193,9 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
                     yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
 
 
-def _gathered(root: ast.AST) -> Iterator[ast.expr]:
+def _gathered(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
     """The states that a loop which trains puts into a list that is read behind it: each is the last one, in the end."""
-    for states in kept_in(root):
+    for states in kept_in(root, module):
         behind = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(states.loop))
         read = any(spelled(n) == states.base for n in behind)
         for part in states.parts if read else ():
@@ -231,13 +227,22 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
             return model in parameters_of(root)  # of an object that watches the training
         return any(_restores(kept, model, one) and not assigned_in(model, one) for one in methods)
     if loop is not None:
-        return bool(of_it) and all(start(n) > end(loop) for n in of_it)
+        steps = [n for n in calls_in(loop, "step") if start(n) > start(state)]
+        between = any(start(step) < start(n) < end(loop) for n in of_it for step in steps)
+        return between or (bool(of_it) and all(start(n) > end(loop) for n in of_it))
     again = [one for n in of_it if (one := loop_around(n, root)) is not None and start(state) < start(one)]
     return any(not assigned_in(model, one) and not assigned_in(kept, one) for one in again)
 
 
 def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
-    return [n for n in calls_in(root, "load_state_dict") if _given(n, 0) == kept and subject(n) == model]
+    of_model = (n for n in calls_in(root, "load_state_dict") if n.args and subject(n) == model)
+    return [n for n in of_model if kept in {_given(n, 0), *map(spelled, _mixed(n.args[0]))}]
+
+
+def _mixed(state: ast.expr) -> list[ast.expr]:
+    """What the entries of a state are taken from that is computed of others: `{k: a * old[k] + b * new[k] for k in old}`."""
+    entry = state.value if isinstance(state, ast.DictComp) else None
+    return [n.value for n in nodes_below(entry, ast.Subscript)] if isinstance(entry, ast.BinOp) else []
 
 
 def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: ast.AST) -> bool:

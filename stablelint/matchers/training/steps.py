@@ -6,7 +6,9 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Frame, Observed, Review, Value, observed, scope_of
+from stablelint.matchers.names import bound_anywhere, made_by
 from stablelint.matchers.tree import end, exclusive, receiver, subject
 from stablelint.syntax.names import spelled
 from stablelint.syntax.sieve import Glance
@@ -103,17 +105,32 @@ def steps_of(review: Review) -> list[Step]:
 def _kind(value: Value) -> str:
     """What a call is in a training step; empty for the calls of other objects that share a name."""
     kind, text = _KINDS[value.op], subject(value.node)
-    made_by = value.operands["input"].op if "input" in value.operands else ""
-    is_scaler = "scaler" in text.lower() or made_by.endswith("GradScaler")
+    made = maker_of(value.operands.get("input"))
+    is_scaler = "scaler" in text.lower() or made.endswith("GradScaler")
     if kind == "step" and is_scaler:
         return "scaler_step"
     if kind == "step":
-        bound = made_by.startswith("torch.optim.") and ".lr_scheduler." not in made_by
+        bound = made.startswith("torch.optim.") and ".lr_scheduler." not in made
         return kind if names_optimizer(text) or bound else ""
     if kind in ("scale", "unscale", "update"):
         return kind if is_scaler else ""
     given = isinstance(value.node, ast.Call) and value.node.args  # `accelerator.backward(loss)`
     return "wrapped_backward" if kind == "backward" and given else kind
+
+
+def maker_of(made: Value | None) -> str:
+    """The operation that has made an object, be it that it was handed to something since, which may have changed it."""
+    if made is None or made.op != "written" or made.module is None:
+        return made.op if made is not None else ""
+    return made_by(made.node, made.module)
+
+
+def is_optimizer(text: str, module: ModuleInfo) -> bool:
+    """Whether an expression stands for an optimizer, by what the file binds it to, or else by what it is called."""
+    makers = [made_by(n, module) for n in bound_anywhere(text, module.source.tree)]
+    known = [name for name in makers if name.startswith("torch.") or "sched" in name]
+    of_optim = any(name.startswith("torch.optim.") and "sched" not in name for name in known)
+    return of_optim if known else names_optimizer(text) and "sched" not in text
 
 
 def names_optimizer(text: str) -> bool:

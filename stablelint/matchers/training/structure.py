@@ -10,19 +10,21 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import is_module_class
-from stablelint.matchers.names import bound_to, classes_of, made_by
+from stablelint.matchers.names import bound_to, classes_of, defined, made_by
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
     assigned,
     called,
     calls_below,
+    calls_in,
     is_given,
     mentions,
     receiver,
     subject,
 )
 from stablelint.syntax.names import spelled
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 # Without parameters, or one themselves.
@@ -52,7 +54,10 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
             if not isinstance(target, ast.Attribute) or made is None:
                 continue
             names = {target.attr, getattr(value, "id", "")} - {""}
-            parts = _elements(made) or _filled_with(made, names, init)
+            parts = [
+                bound_to(part.id, statement, init) or part if isinstance(part, ast.Name) else part
+                for part in _elements(made) or _filled_with(made, names, init)
+            ]
             layers = any(_is_layer(part, module) for part in parts)
             if (layers or any(_is_parameter(part, module) for part in parts)) and not _is_registered(
                 names, info
@@ -69,12 +74,19 @@ def _suits(name: str, names: set[str], info: ast.ClassDef) -> bool:
     return all(one.attr in _METHODS[name] for one in asked if spelled(one.value).rpartition(".")[2] in names)
 
 
-def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.FunctionDef]]:
-    """The modules that a file defines, each with its `__init__`."""
+def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.AST]]:
+    """The modules that a file defines, each with its `__init__`, and with the methods that build parts of it for that."""
     for info in classes_of(review):
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
         if init is not None and is_module_class(info, review.module):
-            yield info, init
+            building = _called_of_self(init)
+            yield from ((info, s) for s in info.body if s is init or getattr(s, "name", "") in building)
+
+
+@remembered
+def _called_of_self(init: ast.AST) -> set[str]:
+    """The methods that a constructor calls."""
+    return {called(n) for n in calls_in(init) if isinstance(n.func, ast.Attribute) and subject(n) == "self"}
 
 
 @observes()
@@ -86,6 +98,8 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             target, value = statement.targets[0], statement.value
             moved = _moved_parameter(value, review.module)
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
+            if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
+                made = _given_back(made, review.module) or made
             of_torch = made_by(made, review.module).startswith("torch.")
             is_asked = of_torch and _is_asked({spelled(target), spelled(value)}, init)
             leaf = made is not None and _is_leaf(made, review.module, is_asked=is_asked)
@@ -101,6 +115,14 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
                 yield site_at(review, rule, value, moved, message=message, kind=Kind.TENSOR)
             elif not _is_registered({target.attr}, info):
                 yield site_at(review, rule, value, {"leaf": value})
+
+
+def _given_back(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
+    """What the one function of the file that an expression calls returns."""
+    given = [
+        n.value for f in (defined(call, module) if call is not None else ()) for n in nodes_in(f, ast.Return)
+    ]
+    return given[0] if len(given) == 1 else None
 
 
 def is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:
@@ -146,7 +168,7 @@ def _is_leaf(node: ast.expr, module: ModuleInfo, *, is_asked: bool) -> bool:
     return maker.startswith("torch.") and not maker.endswith("Parameter")
 
 
-def _filled_with(made: ast.expr, names: set[str], init: ast.FunctionDef) -> list[ast.expr]:
+def _filled_with(made: ast.expr, names: set[str], init: ast.AST) -> list[ast.expr]:
     """What a list or dict, by its name or as an attribute, that begins empty is given in the same function."""
     if spelled(made) not in ("[]", "{}", "list()", "dict()", "OrderedDict()"):
         return []
@@ -166,6 +188,8 @@ def _elements(node: ast.expr) -> list[ast.expr]:
     match node:
         case ast.Call(args=[inner]) if called(node) in ("list", "tuple"):
             return _elements(inner)
+        case ast.Call(args=[ast.List(elts=pairs)]) if called(node) in ("dict", "OrderedDict"):
+            return [pair.elts[1] for pair in pairs if isinstance(pair, ast.Tuple) and len(pair.elts) == 2]
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
             return parts
         case ast.BinOp(left=inner, op=ast.Mult()):

@@ -14,7 +14,9 @@ from stablelint.matchers.names import (
     made_by,
     operation_of,
     parameters_of,
+    run_by,
 )
+from stablelint.matchers.through import given_to
 from stablelint.matchers.training.structure import constructors, is_read_outside
 from stablelint.matchers.tree import (
     Function,
@@ -27,6 +29,7 @@ from stablelint.matchers.tree import (
     backs_in,
     called,
     calls_in,
+    loss_of,
     parents,
     receiver,
 )
@@ -60,11 +63,14 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
             for loop in around(back, root, ast.For)[:1]
             if _is_made_in(loop, back)
         } | {loop for call in handing for loop in around(call, root, ast.For)[:1]}
-        read = set[str]().union(*map(_loads, functions_below(root)))
+        within = map(_loads, functions_below(root))
+        read, spared = set[str]().union(*within), _given_for_nothing(root, review)
         for loop in (n for n in nodes_in(root, ast.For) if n in inner):
             for batch, sure in _batches_of(loop, loaders):
                 names = {n.id for n in (batch, *nodes_below(batch, ast.Name)) if isinstance(n, ast.Name)}
-                if not any(name.startswith("_") for name in names) and _is_passed_on(names, loop, sure, read):
+                if not any(name.startswith("_") for name in names) and _is_passed_on(
+                    names, loop, sure, read, spared
+                ):
                     yield site_at(review, rule, batch)
     yield from _unread_by_hook(review, rule)
 
@@ -79,11 +85,30 @@ def _unread_by_hook(review: Review, rule: Rule) -> Sites:
     """The loss that a `training_step` of Lightning returns, and computes without its batch."""
     for root in functions_of(review, "LightningModule"):
         if getattr(root, "name", "") == "training_step":
-            batch = [name for name in parameters_of(root) if name != "self"][:1]
-            losses = [n.value for n in nodes_in(root, ast.Return) if n.value is not None]
-            read = {n.id for n in nodes_below(root, ast.Name)}
-            if losses and nodes_in(root, ast.Call) and batch and batch[0] not in read:
+            batch = {name for name in [*parameters_of(root)][1:2] if not name.startswith("_")}
+            losses = [
+                loss
+                for n in (*nodes_in(root, ast.Return), *backs_in(root))
+                if (loss := loss_of(n)) is not None
+            ]
+            if (
+                losses
+                and nodes_in(root, ast.Call)
+                and batch
+                and _is_passed_on(batch, root, True, set(), set())
+            ):
                 yield site_at(review, rule, losses[0])
+
+
+def _given_for_nothing(root: ast.AST, review: Review) -> set[ast.AST]:
+    """What a function passes to others that never read the parameter."""
+    found = set[ast.AST]()
+    for call in calls_in(root):
+        for helper, _ in run_by(call, review, review.module) if call.args else ():
+            read = {n.id for n in nodes_below(helper, ast.Name)}
+            unread = {text for name, text in given_to(call, helper).items() if name not in read}
+            found |= {one for one in arguments(call) if spelled(one) in unread}
+    return found
 
 
 def _is_made_in(loop: ast.For, back: ast.Call) -> bool:
@@ -111,8 +136,9 @@ def _batches_of(loop: ast.For, loaders: set[str]) -> Iterator[tuple[ast.expr, bo
             yield taken.targets[0], True
 
 
-def _is_passed_on(names: set[str], loop: ast.For, sure: bool, read: set[str]) -> bool:
-    """Whether the names of a batch are moved and unpacked in a loop, which makes them sure to be one, and nothing more."""
+def _is_passed_on(names: set[str], loop: ast.AST, sure: bool, read: set[str], spared: set[ast.AST]) -> bool:
+    """Whether the names of a batch are moved and unpacked in a loop, which makes them sure to be one, and nothing more but
+    that they are given where nothing reads them."""
     passing = [n for n in nodes_in(loop, ast.Assign) if _passes_on(n.value)]
     taken: set[ast.AST] = set()
     while more := [n for n in passing if n not in taken and names & _loads(n.value)]:
@@ -120,7 +146,7 @@ def _is_passed_on(names: set[str], loop: ast.For, sure: bool, read: set[str]) ->
         names |= {
             n.id for one in more for t in one.targets for n in descendants(t) if isinstance(n, ast.Name)
         }
-    within = {n for one in taken for n in nodes_below(one, ast.Name)}
+    within = {n for one in taken for n in nodes_below(one, ast.Name)} | spared
     loads = {n.id for n in nodes_below(loop, ast.Name) if isinstance(n.ctx, ast.Load) and n not in within}
     return (sure or bool(taken)) and names.isdisjoint(loads | read)
 

@@ -138,7 +138,9 @@ def hand_back(inner: Frame | None, given: Mapping[str, Value], frame: Frame) -> 
 def unread(value: Value, frame: Frame) -> Value:
     """A tensor after something was written into it of which nothing is known, but how many elements there are."""
     emptiable = {FILLED: value} if can_be_empty(value, frame.state) else {}
-    return Value("written", frame.graph.fresh(), value.kind, emptiable, dtype=value.dtype, node=value.node)
+    made = Value("written", frame.graph.fresh(), value.kind, emptiable, dtype=value.dtype, node=value.node)
+    made.module = value.module
+    return made
 
 
 def _parts_of(container: Value) -> Iterator[Value]:
