@@ -10,6 +10,7 @@ from dataclasses import replace
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.calls import delete_item
+from stablelint.codemod.layout.breaks import folded
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import limits
 from stablelint.codemod.templates.instantiate import instantiate, uses
@@ -132,7 +133,7 @@ def _with_limits(file: File, line: str, site: ast.stmt) -> list[str]:
 
 def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> draft.Change:
     newline = tree.source.newline
-    text = newline.join(region.indent + line if line.strip() else line for line in lines)
+    text = newline.join(folded(tree.source, region.indent + line) if line.strip() else line for line in lines)
     if before:
         return region.start, region.start, text + newline
     return region.end, region.end, newline + text

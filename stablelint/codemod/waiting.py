@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import Function
+from stablelint.codemod.text.draft import limit
 from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Diagnostic
@@ -22,9 +23,9 @@ _ASSIGNMENT = re.compile(r"[^\W\d]\w* = \S")
 def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The findings whose fixes can be made in one pass.
 
-    Of equal assignments in a function the first alone is; what bounds a value in a function waits for what bounds
-    one in a function that calls it, and may hand it over bounded; and of those that do without a local name the last
-    waits, which finds it without another reader.
+    Of equal assignments in a function the first alone is, and of edits that make a line too long together, which each would
+    break by itself. What bounds a value in a function waits for what bounds one in a function that calls it, and may hand it
+    over bounded; and of those that do without a local name the last waits, which finds it without another reader.
     """
     if len(items) < 2:
         return list(items)
@@ -40,6 +41,7 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
     shared = Counter(one for each in spared for one in each)
     called = {function: _called(function) for function in around if function is not None}
     seen: set[tuple[str, Function | None]] = set()
+    grown: Counter[int] = Counter()  # lines, by how much longer they get
     kept: list[Diagnostic] = []
     for index, (item, own) in enumerate(places):
         callers = [
@@ -48,10 +50,26 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
         waits = any(own is not None and one.name not in called[own] for one in callers) and _is_unsafe(item)
         waits = waits or any(shared[one] > 1 and last[one] == index for one in spared[index])
         made = {(line, own) for line in _assignments(item)}
+        longer = _longer(item)
+        together = [row for row in longer if row in grown]
+        if any(len(text.line(row)) + grown[row] + longer[row] > limit(text) for row in together):
+            waits = True
         if not waits and not made & seen:
             kept.append(item)
+            grown.update(longer)
         seen |= made
     return kept or list(items[:1])
+
+
+def _longer(item: Diagnostic) -> Counter[int]:
+    """By how many characters the fix of a finding makes the lines longer that it changes, in one piece."""
+    found: Counter[int] = Counter()
+    for edit in item.fix.edits if item.fix is not None else ():
+        start, end = edit.span.start, edit.span.end
+        if edit.filename is None and start.row == end.row:
+            content = edit.content if start != end else edit.content.rpartition("\n")[2]
+            found[start.row] += len(content) - (end.column - start.column)
+    return found
 
 
 def _is_unsafe(item: Diagnostic) -> bool:

@@ -59,6 +59,18 @@ def test_findings_are_fixed_and_a_second_run_changes_nothing() -> None:
     assert not again.withheld
 
 
+def test_a_line_that_two_fixes_make_too_long_is_broken_as_one() -> None:
+    line = "logarithm = torch.log(numerator_of_slope) - 2 * torch.log(denominator)"
+    after = run(
+        f"import torch\n{line}\n", lambda _: "torch.log($x.clamp_min(smallest_of_the_normal_numbers))"
+    )
+    assert after.source.decode() == (
+        "import torch\nlogarithm = torch.log(\n"
+        "    numerator_of_slope.clamp_min(smallest_of_the_normal_numbers)\n"
+        ") - 2 * torch.log(denominator.clamp_min(smallest_of_the_normal_numbers))\n"
+    )
+
+
 def test_nested_findings_take_further_rounds() -> None:
     outcome = run("import torch\ny = torch.log(torch.log(torch.log(a)))\n")
     assert outcome.source.decode().count("clamp_min") == 3

@@ -189,3 +189,16 @@ def test_an_argument_with_a_comment_of_its_own_stays(call: str, is_reasoned: boo
         assert "tells why" in withheld(source, change)
     else:
         assert "correction=0" in rewritten(source, change)
+
+
+def test_a_statement_that_is_too_long_for_its_line_is_opened_at_its_last_brackets() -> None:
+    source = "import torch\n\n\ndef f(first_denominator):\n    return 1 / first_denominator\n"
+    template = "first_denominator = $x.clamp_min(torch.finfo($x.dtype).eps * 1000 + first_offset)"
+    change = proposal(
+        source, "first_denominator", template, kind="insert-before", occurrence=1, x="first_denominator"
+    )
+    assert (
+        "    first_denominator = first_denominator.clamp_min(\n"
+        "        torch.finfo(first_denominator.dtype).eps * 1000 + first_offset\n"
+        "    )\n    return 1 / first_denominator\n"
+    ) in rewritten(source, change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,7 +58,8 @@ class _Line:
     def opened(self, bracket: _Bracket, indent: str, tolerated: int = 0) -> Iterator[_Break]:
         """Breaks that put the content of brackets on lines of its own."""
         inner, newline = self.deeper(indent), self.source.newline
-        room = self.longest if bracket.parts and inner.endswith(" ") else max(self.longest, tolerated)
+        is_parted = bracket.parts or self.cuts(bracket.start, bracket.end, inner)
+        room = self.longest if is_parted and inner.endswith(" ") else max(self.longest, tolerated)
         fits = len(inner) + bracket.end - bracket.start <= room
         comma = "" if fits or not bracket.parts or bracket.is_comprehension else ","
         yield from self.lines([bracket.start], inner)
@@ -108,19 +109,23 @@ class _Line:
                 pieces.append((offset, offset, content))
         return sorted([*pieces, (start, end, text)])
 
-    def is_cut_to_fit(self, breaks: list[_Break]) -> bool:
-        """Whether no line is too long with the breaks."""
+    def cut(self, breaks: Iterable[_Break]) -> str:
+        """The code of the line with texts inserted at its columns."""
         text = self.text[: self.whole.end]
         for column, content in sorted(breaks, reverse=True):
             text = text[:column] + content + text[column:]
-        return max(map(len, text.splitlines())) <= self.longest
+        return text
+
+    def is_cut_to_fit(self, breaks: list[_Break]) -> bool:
+        """Whether no line is too long with the breaks."""
+        return max(map(len, self.cut(breaks).splitlines())) <= self.longest
 
 
 def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change]]:
     """The change with its line broken, in several ways, the best first; nothing where it needs no break.
 
     The value of a statement, if a break at its last brackets would part it in the middle, goes into parentheses: ``y =
-    (⏎ a - b * x.clamp_min(...).log()⏎)``; of two operands the second is opened, where it ends in brackets. A line within
+    (⏎ a - b * x.clamp_min(...).log()⏎)``; of two operands one is opened, where the second ends in brackets. A line within
     brackets is parted. Else the last outermost brackets that the change touches are opened.
     """
     line = _line(tree.source, change)
@@ -131,13 +136,8 @@ def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change
     if value is not None:
         first, last = value
         inner, newline = line.deeper(line.indent), source.newline
-        tail = next((one for one in line.brackets if one.end + 1 == last and first < one.start), None)
-        if (
-            tail is not None
-            and len(line.cuts(first, last, inner)) == 1
-            and tail.end - tail.start >= _WORTH_A_LINE
-        ):
-            breaks = list(line.opened(tail, line.indent))
+        for bracket in _brackets_of_two(line, first, last):
+            breaks = list(line.opened(bracket, line.indent))
             if line.is_cut_to_fit(breaks):
                 yield line.broken(breaks)
         breaks = [(first, f"({newline}{inner}"), (last, f"{newline}{line.indent})")]
@@ -155,6 +155,26 @@ def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change
     touched = [one for one in line.brackets if one.start < begin + len(text) and begin < one.end]
     if touched:
         yield line.broken(list(line.opened(_last(touched), line.indent, _TOLERATED)))
+
+
+def _brackets_of_two(line: _Line, first: int, last: int) -> Iterator[_Bracket]:
+    """The outermost brackets of a value of two operands, the last first; none where the second does not end in one."""
+    inside = [one for one in line.brackets if first < one.start and one.end < last]
+    outermost = min((one.depth for one in inside), default=0)
+    tail = next((one for one in inside if one.end + 1 == last), None)
+    if tail is not None and len(line.cuts(first, last, line.deeper(line.indent))) == 1:
+        for one in sorted(inside, key=lambda one: -one.start):
+            if one.depth == outermost and one.end - one.start >= _WORTH_A_LINE:
+                yield one
+
+
+def folded(source: SourceText, line: str) -> str:
+    """A line that is put in by itself, with its last outermost brackets opened where it is too long."""
+    scanned = _scan(line) if len(line) > limit(source) else None
+    if scanned is None or not scanned[1]:
+        return line
+    whole = _Line(source, (0, 0, ""), line, *scanned)
+    return whole.cut(whole.opened(_last(list(scanned[1])), whole.indent))
 
 
 def _last(brackets: list[_Bracket]) -> _Bracket:

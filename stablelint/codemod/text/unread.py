@@ -37,7 +37,10 @@ def without_unread(
         kept = [one for one in statement.names if _bound(one) not in lost]
         if len(kept) < len(statement.names) and _is_plain(text[start:end]):
             left = f"{_written(statement, kept)}{source.newline}" if kept else ""
-            text = text[:start] + left + text[end:]
+            rest = (
+                text[end:] if start or left else text[end:].lstrip("\r\n")
+            )  # a file begins with no empty line
+            text = text[:start] + left + rest
     return after if text == source.text else source.encode(text)
 
 

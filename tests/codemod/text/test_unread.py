@@ -72,3 +72,10 @@ def test_an_import_that_others_take_stays() -> None:
     imports = "import torch\nimport torch.nn.functional as F\n"
     before, after = f"{imports}y = torch.log(F.softmax(x, -1))\n".encode(), f"{imports}{FIXED}".encode()
     assert without_unread(before, after, lambda names: names == {"F"}) == after
+
+
+def test_a_file_begins_with_no_empty_line_where_its_first_import_goes() -> None:
+    after = without_unread(
+        b"import math\n\nimport torch\ny = math.e\n", b"import math\n\nimport torch\ny = torch.e\n"
+    )
+    assert after == b"import torch\ny = torch.e\n"
