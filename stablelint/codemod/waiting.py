@@ -14,7 +14,7 @@ from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Diagnostic
 from stablelint.syntax.names import called_name
-from stablelint.syntax.walk import descendants, functions_below
+from stablelint.syntax.walk import descendants, functions_below, nodes_below
 
 _NAME = re.compile(r"(?<![.\w])[^\W\d]\w*")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w* = \S")
@@ -24,18 +24,21 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
     """The findings whose fixes can be made in one pass.
 
     Of equal assignments in a function the first alone is, and of edits that make a line too long together, which each would
-    break by itself. What bounds a value in a function waits for what bounds one in a function that calls it, and may hand it
-    over bounded; and of those that do without a local name the last waits, which finds it without another reader.
+    break by itself. What reads a name waits for a change of the value that the name is given; what bounds a value in a
+    function for what bounds one in a function that calls it, and may hand it over bounded. And of those that do without a
+    local name the last waits, which finds it without another reader.
     """
     if len(items) < 2:
         return list(items)
     try:
         text = SourceText.decode(source)
-        functions = functions_below(parse(text.text))
+        tree = parse(text.text)
     except SourceError:
         return list(items)
+    functions = functions_below(tree)
     around = [_around(item, functions) for item in items]
     places = list(zip(items, around, strict=True))
+    behind = _behind_others(text, tree, places)
     spared = [{(name, own) for name in _spared(text, item, own)} for item, own in places]
     last = {one: index for index, each in enumerate(spared) for one in each}
     shared = Counter(one for each in spared for one in each)
@@ -48,7 +51,9 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
             one for one, names in called.items() if own is not None and own.name in names and one is not own
         ]
         waits = any(own is not None and one.name not in called[own] for one in callers) and _is_unsafe(item)
-        waits = waits or any(shared[one] > 1 and last[one] == index for one in spared[index])
+        waits = (
+            waits or index in behind or any(shared[one] > 1 and last[one] == index for one in spared[index])
+        )
         made = {(line, own) for line in _assignments(item)}
         longer = _longer(item)
         together = [row for row in longer if row in grown]
@@ -59,6 +64,31 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
             grown.update(longer)
         seen |= made
     return kept or list(items[:1])
+
+
+def _behind_others(
+    text: SourceText, tree: ast.AST, places: Sequence[tuple[Diagnostic, Function | None]]
+) -> set[int]:
+    """The places of findings that read a name whose value the fix of one above changes, which may mend them as well."""
+    given = {row: one.targets for one in nodes_below(tree, ast.Assign) for row in _rows(one)}
+    behind: set[int] = set()
+    changed: set[tuple[str, Function | None]] = set()
+    for index, (item, own) in sorted(enumerate(places), key=lambda one: one[1][0].span):
+        if changed & {(name, own) for name in _NAME.findall(text.slice(item.span))}:
+            behind.add(index)
+            continue
+        rows = (
+            [one.span.start.row for one in item.fix.edits if one.filename is None]
+            if item.fix is not None
+            else []
+        )
+        targets = (target for row in rows for target in given.get(row, []))
+        changed |= {(one.id, own) for one in targets if isinstance(one, ast.Name)}
+    return behind
+
+
+def _rows(node: ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _longer(item: Diagnostic) -> Counter[int]:
@@ -79,7 +109,7 @@ def _is_unsafe(item: Diagnostic) -> bool:
 def _around(item: Diagnostic, functions: Sequence[Function]) -> Function | None:
     """The innermost function around a finding."""
     row = item.span.start.row
-    held = (one for one in functions if one.lineno <= row <= (one.end_lineno or one.lineno))
+    held = (one for one in functions if row in _rows(one))
     return max(held, key=lambda one: one.lineno, default=None)
 
 

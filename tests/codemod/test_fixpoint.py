@@ -7,6 +7,7 @@ import pytest
 from stablelint.codemod.fixpoint import MAX_ROUNDS, FixOutcome, fix_source
 from stablelint.codemod.text.source import SourceText
 from stablelint.diagnostic import Applicability, Binding, Diagnostic, Proposal, Span
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import diagnostic, proposal
 
 Template = Callable[[ast.Call], str]
@@ -57,6 +58,19 @@ def test_findings_are_fixed_and_a_second_run_changes_nothing() -> None:
     assert again.source == outcome.source
     assert not again.changed
     assert not again.withheld
+
+
+def test_what_reads_a_value_that_another_fix_changes_waits_for_it() -> None:
+    source = (
+        "import torch\n\n\ndef f(x):\n    mean = x.mean(-1, keepdim=True)\n"
+        "    var = (x**2).mean(-1, keepdim=True) - mean**2\n    return (x - mean) * torch.rsqrt(var + 1e-5)\n"
+    )
+    after, applied = fixed(source, unsafe=True)
+    assert (
+        "var = torch.var(x, dim=-1, keepdim=True, correction=0)\n    return (x - mean) * torch.rsqrt(var + 1e-5)"
+        in after
+    )
+    assert {item.code for item in applied} == {"SL214", "SL103"}
 
 
 def test_a_line_that_two_fixes_make_too_long_is_broken_as_one() -> None:
