@@ -10,6 +10,7 @@ from stablelint.matchers.common import (
     Rule,
     Sites,
     Value,
+    made_from,
     make_site,
     observed,
     observes,
@@ -30,32 +31,27 @@ _FOLLOWING = having("like", "layout", "copy", "total", "row", "join", "cast") - 
 # Operations that take tensors of one device only.
 _MIXING = (*sorted(having("promote", "product", "join", "loss")), "where", "linear_module")
 _ELEMENTWISE = having("elementwise")
+_OF_LAYERS = frozenset(("linear_module", "norm_module", "layer_output", "matmul"))
 _DEFAULTS = ("set_default_device", "set_default_tensor_type")
-_ORIGINS = 12  # operations between a tensor and where it was made
+_ORIGINS = 8  # operations between a tensor and where it was made
 
 
 @observes("|".join(_MIXING) + " to|cuda " + "|".join((*_CREATIONS, "from_numpy", "as_tensor")))
 def made_on_cpu(review: Review, rule: Rule) -> Sites:
     """`x.to(device) + torch.randn(8)`: a tensor made on the CPU meets one that was moved."""
-    if review.module.mentions(*_DEFAULTS):
-        return
-    shapes, devices = Shapes(), _Devices()
-    for pair in observed(review, *_MIXING):
+    shapes = Shapes()
+    for pair in observed(review, *_MIXING) if not review.module.mentions(*_DEFAULTS) else ():
         value, frame = pair
-        if _under_device(value.node, scope_of(frame)):
-            continue
+        if any(mentions(head, "device", "Device") for head in contexts(value.node, scope_of(frame))):
+            continue  # `with torch.device(…)` says where tensors are made
         tensors = _tensors_of(value)
-        moved = next((v for v in tensors if devices.of(v) == "moved"), None)
-        on_cpu = (v for v in tensors if devices.of(v) == "cpu")
-        made = next((v for v in on_cpu if shapes.of(v) != Shape((), whole=True)), None)
-        if moved is None or made is None:
-            continue
-        origin = devices.origin(made)
-        if _is_buffer(origin):
-            continue
-        bindings = {"x": moved, "made": origin}
-        anchor = origin.node if origin.module is review.module else value.node
-        yield make_site(review, rule, pair, bindings, shown=devices.is_surely_moved(moved), anchor=anchor)
+        moved = next((v for v in tensors if _place(v) == "moved"), None)
+        on_cpu = (v for v in tensors if _place(v) == "cpu" and shapes.of(v) != Shape((), whole=True))
+        made = next(map(_origin, on_cpu), None)
+        if moved is not None and made is not None and not _is_buffer(made):
+            anchor = made.node if made.module is review.module else value.node
+            by_name = any(v.op == "cuda" for v in made_from([moved]))
+            yield make_site(review, rule, pair, {"x": moved, "made": made}, shown=by_name, anchor=anchor)
 
 
 def _tensors_of(value: Value) -> list[Value]:
@@ -65,61 +61,36 @@ def _tensors_of(value: Value) -> list[Value]:
     return [v for v in found if v.kind in (Kind.TENSOR, Kind.UNKNOWN)]
 
 
-class _Devices:
-    """Where tensors are, each worked out once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], str] = {}
-
-    def of(self, value: Value, depth: int = _ORIGINS) -> str:
-        """`moved`, `cpu`, or nothing where it is not known."""
-        key = (id(value), depth)
-        if key not in self._known:
-            self._known[key] = self._found(value, depth) if depth else ""
-        return self._known[key]
-
-    def _found(self, value: Value, depth: int) -> str:
-        if value.op in ("to", "cuda"):
-            return self._target(value, depth)
-        if value.op in _CREATIONS:
-            return _made(value)
-        if value.op == "cpu":
-            return "cpu"
-        if value.op in _FOLLOWING and value.operands:
-            tensors = _tensors_of(value)
-            return self.of(tensors[0], depth - 1) if tensors else ""
-        if value.op in _ELEMENTWISE or value.op in ("linear_module", "norm_module", "layer_output", "matmul"):
-            places = {self.of(v, depth - 1) for v in _tensors_of(value)}
-            if "moved" in places:
-                return "moved"
-            return "cpu" if places == {"cpu"} and value.op in _ELEMENTWISE else ""
+def _place(value: Value, depth: int = _ORIGINS) -> str:
+    """Where a tensor is: `moved`, `cpu`, or nothing where it is not known."""
+    tensors = _tensors_of(value) if depth else []
+    if value.op in _CREATIONS or value.op == "cpu":
+        return _made(value) if value.op != "cpu" else "cpu"
+    if value.op in ("to", "cuda"):
+        target = value.data if isinstance(value.data, Value) else None
+        if value.op == "cuda" or (
+            target is not None and not _names_type(target) and target.kind is not Kind.TENSOR
+        ):
+            return "cpu" if target is not None and target.constant() == "cpu" else "moved"
+        tensors = [target] if target is not None and target.kind is Kind.TENSOR else tensors[:1]
+    elif value.op in _FOLLOWING:
+        tensors = tensors[:1]
+    elif value.op not in _ELEMENTWISE | _OF_LAYERS:
         return ""
+    places = {_place(v, depth - 1) for v in tensors}
+    if "moved" in places:
+        return "moved"
+    return "cpu" if places == {"cpu"} and value.op not in _OF_LAYERS else ""
 
-    def _target(self, value: Value, depth: int) -> str:
-        """Where `.to(…)` or `.cuda()` puts a tensor; a cast leaves it where it is."""
-        place = value.data if isinstance(value.data, Value) else None
-        if (value.op == "to" and place is None) or (place is not None and _names_type(place)):
-            return self.of(value.first, depth - 1) if value.first is not None else ""
-        if place is not None and place.kind is Kind.TENSOR:
-            return self.of(place, depth - 1)
-        return "cpu" if place is not None and place.constant() == "cpu" else "moved"
 
-    def origin(self, value: Value) -> Value:
-        """The call that made a tensor."""
-        while value.op not in _CREATIONS | {"cpu"}:
-            inner = next((v for v in _tensors_of(value) if self.of(v) == "cpu"), None)
-            if inner is None:
-                break
-            value = inner
-        return value
-
-    def is_surely_moved(self, value: Value) -> bool:
-        """Whether a tensor was moved to a GPU by name."""
-        if value.op == "cuda":
-            return True
-        if value.op == "to" and isinstance(value.data, Value):
-            return str(value.data.constant() or "").startswith("cuda")
-        return any(self.is_surely_moved(v) for v in _tensors_of(value) if self.of(v) == "moved")
+def _origin(value: Value) -> Value:
+    """The call that made a tensor of the CPU."""
+    while value.op not in _CREATIONS | {"cpu"}:
+        inner = next((v for v in _tensors_of(value) if _place(v) == "cpu"), None)
+        if inner is None:
+            break
+        value = inner
+    return value
 
 
 def _names_type(given: Value) -> bool:
@@ -152,8 +123,3 @@ def _is_buffer(made: Value) -> bool:
         return False
     functions = around(made.node, made.module.source.tree, ast.FunctionDef)
     return any(mentions(function, "register_buffer") for function in functions)
-
-
-def _under_device(node: ast.AST | None, root: ast.AST) -> bool:
-    """Whether a `with torch.device(…)` around a call says where tensors are made."""
-    return any(mentions(head, "device", "Device") for head in contexts(node, root))

@@ -14,13 +14,11 @@ from stablelint.matchers.names import (
     defined,
     functions_naming,
     made_by,
-    parameters_of,
 )
 from stablelint.matchers.through import given_to, listed
 from stablelint.matchers.tree import (
     argument,
     arguments,
-    around,
     assigned,
     block_of,
     called,
@@ -189,17 +187,7 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
             twins = _twins(plain, module.source.tree) or others
             scales_there = (any(mentions(c, *scales) for c in group) for group in (others, twins))
             found += [plain] if all(scales_there) else []
-    return list(dict.fromkeys((*found, *_for_training_alone(module))))
-
-
-def _for_training_alone(module: ModuleInfo) -> Iterator[ast.expr]:
-    """The `Normalize` that a function adds to a pipeline where a parameter says that it is for training, and only there."""
-    for function in module.sights.functions_naming("Normalize"):
-        scales = calls_in(function, "Normalize")
-        tests = [test for n in scales for test in around(n, function, ast.If)[:1]]
-        told = len(scales) == len(tests) == 1 and spelled(tests[0].test) in parameters_of(function)
-        if told and "train" in spelled(tests[0].test) and mentions(function, "Compose"):
-            yield scales[0]
+    return list(dict.fromkeys(found))
 
 
 def _pipelines_of_sets(module: ModuleInfo) -> tuple[dict[str, list[ast.expr]], set[str]]:

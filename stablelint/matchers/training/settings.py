@@ -99,20 +99,6 @@ def benchmark_beside_deterministic(review: Review, rule: Rule) -> Sites:
             yield site_at(review, rule, fastest)
         elif _DETERMINISTIC not in own and elsewhere and not any(_BENCHMARK in one for one in others):
             yield site_at(review, rule, fastest)
-    yield from _set_apart(review, rule)
-
-
-def _set_apart(review: Review, rule: Rule) -> Sites:
-    """The fastest algorithms that one function which the file's body calls asks for, and another one the same result."""
-    tree = review.module.source.tree
-    if not functions_of(review, "benchmark", "determinis"):
-        return
-    sets = [_switched(node, review.module) for node in reached_from(tree, tree)[1:]]
-    steady = [one[_DETERMINISTIC] for one in sets if _DETERMINISTIC in one]
-    fast = [one[_BENCHMARK] for one in sets if _BENCHMARK in one]
-    apart = not any(_DETERMINISTIC in one and _BENCHMARK in one for one in sets)
-    if apart and len(steady) == len(fast) == 1 and steady[0][1] and fast[0][1]:
-        yield site_at(review, rule, fast[0][0])
 
 
 def _switched(root: ast.AST, module: ModuleInfo) -> dict[str, tuple[ast.expr, object]]:

@@ -49,61 +49,32 @@ _SAME_MODEL = "this is another name of the model that is trained on, and no copy
 def load_without_map_location(review: Review, rule: Rule) -> Sites:
     """`model.load_state_dict(torch.load(f))` that names no device, or `torch.load(f).to(device)`."""
     module = review.module
-    if not review.of_body or not any(_is_load(n, module) for n in module.sights.calls("load")):
-        return
-    anywhere = module.mentions("is_available")
-    if not anywhere and module.mentions("cuda"):
+    calls = module.sights.calls
+    if not review.of_body or (module.mentions("cuda") and not module.mentions("is_available")):
         return  # it needs a GPU
-    calls = module.sights.calls()
-    modules = modules_in(review).union(map(subject, module.sights.calls("to", "cuda")))
-    written = {_given(c, 1) for c in module.sights.calls("save") if made_by(c, module) == "torch.save"}
-    named = {_given(c, 0) for c in module.sights.calls("load") if is_given(c, "map_location")}
-    known = (written | named) - {""}
-    restored = {called(part) for n in module.sights.calls("load_state_dict") for part in calls_below(n)}
+    modules = (
+        modules_in(review).union(map(subject, calls("to", "cuda"))) if calls("load") else frozenset[str]()
+    )
+    written = {_given(c, 1) for c in calls("save") if made_by(c, module) == "torch.save"}
+    known = (written | {_given(c, 0) for c in calls("load") if is_given(c, "map_location")}) - {""}
+    restored = {called(part) for n in calls("load_state_dict") for part in calls_below(n)}
     for root in functions_naming(review, "load"):
-        restoring = calls_in(root, "load_state_dict")
-        plain = {n.args[0] for n in restoring if n.args and _has_no_tensors(n, restoring, root, module)}
-        loads = [n for n in calls_in(root, "load") if n not in plain and _is_load(n, module)]
-        helps = getattr(root, "name", "") in restored
-        for node in sorted(loads, key=start):
+        restoring = [n for n in calls_in(root, "load_state_dict") if not _is_of_numbers(n, root, module)]
+        helps = bool(restoring) or getattr(root, "name", "") in restored
+        for node in sorted((n for n in calls_in(root, "load") if _is_load(n, module)), key=start):
+            above, source = parents(root).get(node), arguments(node)[0]
+            moved = isinstance(above, ast.Attribute) and above.attr in ("to", "cuda")
+            bound = assigned(above)[0] if above is not None else []
             # What this run has saved lies where it runs, and so does what never left the memory.
-            source = arguments(node)[0]
-            if known & {spelled(source), getattr(source, "attr", "")} or called(source) == "BytesIO":
-                continue
-            moved = isinstance(above := parents(root).get(node), ast.Attribute) and above.attr in (
-                "to",
-                "cuda",
-            )
-            used = restoring or helps or moved or any(text in modules for text in _bound_by(node, root))
-            if used and not _is_of_run(source, calls, module):
-                yield site_at(review, rule, node, shown=anywhere)
+            own = known & {spelled(source), getattr(source, "attr", "")} or called(source) == "BytesIO"
+            if not own and (helps or moved or any(text in modules for text in bound)):
+                yield site_at(review, rule, node, shown=False)
 
 
-def _bound_by(made: ast.expr, root: ast.AST) -> list[str]:
-    """What the assignment of an expression binds."""
-    above = parents(root).get(made)
-    return assigned(above)[0] if above is not None else []
-
-
-def _has_no_tensors(restoring: ast.Call, others: list[ast.Call], root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a state is restored into a scaler, or into what was made over an optimizer: a scheduler."""
-    made = bound_to(subject(restoring), restoring, root)
-    if not isinstance(made, ast.Call):
-        return False
-    name = made_by(made, module)
-    if name.endswith("GradScaler") or ".lr_scheduler." in name:
-        return True
-    over = set(map(spelled, arguments(made)))
-    return any(subject(n) in over for n in others if n is not restoring)
-
-
-def _is_of_run(path: ast.expr, calls: list[ast.Call], module: ModuleInfo) -> bool:
-    """Whether a path is an attribute of what the run makes itself and hands on: `callback.best_model_path`."""
-    if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Name):
-        return False
-    name = path.value.id
-    handed = any(name == getattr(a, "id", "") for call in calls for a in arguments(call))
-    return handed and any(called(m)[:1].isupper() for m in bound_anywhere(name, module.source.tree))
+def _is_of_numbers(restoring: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a state is that of a gradient scaler or a scheduler, which hold no tensors."""
+    made = made_by(bound_to(subject(restoring), restoring, root), module)
+    return made.endswith("GradScaler") or ".lr_scheduler." in made
 
 
 def _given(call: ast.Call, place: int) -> str:
