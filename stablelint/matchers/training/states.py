@@ -67,6 +67,12 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
             bound = assigned(above)[0] if above is not None else []
             # What this run has saved lies where it runs, and so does what never left the memory.
             own = known & {spelled(source), getattr(source, "attr", "")} or called(source) == "BytesIO"
+            holder = (
+                bound_to(spelled(source.value), node, root) if isinstance(source, ast.Attribute) else None
+            )
+            own = (
+                own or called(holder)[:1].isupper()
+            )  # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
             if not own and (helps or moved or any(text in modules for text in bound)):
                 yield site_at(review, rule, node, shown=False)
 
