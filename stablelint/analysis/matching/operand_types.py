@@ -81,7 +81,8 @@ def misfit(template: str, site: Site) -> str | None:
     taken = (
         site.match.bindings[name] for name in set(_OPERAND.findall(template)) & site.match.bindings.keys()
     )
-    spelled = next(filter(_is_spelled_for_arrays, (*site.match.covered, *taken)), None)
+    parts = (part for one in taken for part in behind(one))
+    spelled = next(filter(_is_spelled_for_arrays, (*site.match.covered, *parts)), None)
     if spelled is not None:
         return f"nothing shows that `{_receiver(spelled)}` is a tensor, and NumPy's words are used of it"
     for name in sorted(set(_OPERAND.findall(template)) & site.match.bindings.keys()):
@@ -233,8 +234,9 @@ def _is_array(value: Value, site: Site) -> bool:
         taken_from = part.node.value if isinstance(part.node, ast.Subscript) else None
         of_table = isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES
         of_package = part.op.partition(".")[0] in _TABLES
+        given = part.operands.values() if part.kind is not Kind.TENSOR else ()
         if (
-            part.kind is Kind.ARRAY
+            any(one.kind is Kind.ARRAY for one in (part, *given))
             or of_table
             or of_package
             or (part.op in HANDED_OVER and part.name in likes)

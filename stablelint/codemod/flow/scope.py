@@ -43,7 +43,8 @@ class Scope:
     def reach(self, qualified: str, site: ast.AST) -> str | None:
         """How `qualified` is written at `site` with the imports that are there, or None.
 
-        The shortest spelling wins: ``F.log_softmax`` before ``torch.nn.functional.log_softmax``.
+        The shortest spelling wins: ``F.log_softmax`` before ``torch.nn.functional.log_softmax``; of two names for a module
+        the one that the statement has.
         """
         spellings = []
         for name in self._imported_at(site):
@@ -52,7 +53,12 @@ class Scope:
                 spellings.append(name)
             elif stands_for is not None and qualified.startswith(f"{stands_for}."):
                 spellings.append(name + qualified.removeprefix(stands_for))
-        return min(spellings, key=lambda text: (text.count("."), len(text), text), default=None)
+        if len(spellings) < 2:
+            return spellings[0] if spellings else None
+        read = {one.id for one in ast.walk(self._tree.statement(site)) if isinstance(one, ast.Name)}
+        return min(
+            spellings, key=lambda text: (text.count("."), text.split(".")[0] not in read, len(text), text)
+        )
 
     def stands_for(self, name: str, site: ast.AST) -> str | None:
         """The qualified name that `name` is an import of at `site`, or None."""

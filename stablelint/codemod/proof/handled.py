@@ -30,6 +30,7 @@ _ASKS = having("finite-test") | {"nan_to_num"}
 def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where what stands behind `node` speaks against the rewrite."""
     for one in (
+        check_applied,
         check_unhandled,
         check_agrees,
         check_cured,
@@ -38,6 +39,20 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_cast_back,
     ):
         one(tree, proposal, node)
+
+
+def check_applied(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed in a function that has the operation's own name and returns its result."""
+    function, statement = function_of(tree, node), tree.statement(node)
+    call = statement.value if isinstance(statement, ast.Return) else None
+    if (
+        function is None
+        or not isinstance(call, ast.Call)
+        or not any(one in proposal.template for one in _BOUNDS)
+    ):
+        return
+    if called_name(call) == function.name and node in ast.walk(call):
+        raise Withheld(f"`{function.name}` is the operation itself, whose operand its callers know")
 
 
 def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -730,6 +730,14 @@ def test_what_may_be_a_number_on_one_path_has_no_methods_of_tensors(
             "is a product of many factors",
         ),
         ("def f(data, column):\n    return data[column].mean()", "is a tensor and no array"),
+        (
+            "def f(x, paint):\n    return paint(x.cpu().numpy())[..., :3].squeeze(0).std()",
+            "is an array or a table",
+        ),
+        (
+            "def log(*, input: torch.Tensor):\n    return torch.log(input=input)",
+            "`log` is the operation itself",
+        ),
     ],
 )
 def test_what_has_no_limits_to_ask_for_and_no_least_size_is_not_bounded(function: str, reason: str) -> None:

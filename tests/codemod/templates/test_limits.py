@@ -137,3 +137,9 @@ def test_what_a_call_leaves_of_one_is_not_called_again_for_its_type() -> None:
     source = f"{HEAD}def f(net, x, y):\n    return torch.log(net(x)) + torch.log(1 - net(y))\n"
     fixed = rewritten(source, proposal(source, "torch.log(1 - net(y))", CLAMPED_LOG, x="1 - net(y)"))
     assert "torch.log(net(x)) + torch.log((1 - net(y)).clamp_min(5e-8))" in fixed
+
+
+def test_of_two_names_for_torch_the_one_in_the_statement_is_asked() -> None:
+    source = f"{HEAD}import torch as T\n\n\ndef f(x):\n    return torch.log(x)\n"
+    fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x="x"))
+    assert "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))" in fixed
