@@ -257,6 +257,7 @@ class _Analysis:
         function = root.function
         quiet = Frame(self._graph, self._module, None, State(), self._session)
         self._session.budget = BUDGET
+        self._graph.arguments.clear()
         receiver = classes.self_of(function.owner, quiet) if function.owner is not None else None
         frame = inline.enter(function, {**self._arguments(root, quiet), **passed}, receiver, quiet)
         frame.depth, frame.reporting = 0, True

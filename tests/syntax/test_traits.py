@@ -90,6 +90,7 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     },
     "lerp": lambda x: x.lerp(Y, 0.5),
     "fft": torch.fft.fft,
+    "bits": lambda x: x.view(torch.int32),
     "as_complex": lambda x: torch.view_as_complex(x.view(-1)[:8].view(4, 2)),
     "as_real": lambda x: torch.view_as_real(x.view(-1)[:8].view(4, 2).view(torch.complex64)),
     "stft": lambda x: x.flatten().stft(4, window=torch.ones(4), return_complex=True),

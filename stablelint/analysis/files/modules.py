@@ -556,7 +556,7 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     _index(source.tree.body, module)
     if "global " in text or "nonlocal " in text:
         module.rebound = declared_names(source.tree)
-    module.several = bound_again(source.tree.body)
+    module.several |= bound_again(source.tree.body)
     known = (*module.functions, *module.classes, *module.assignments)
     if "globals()" in text:
         module.rebound |= frozenset(entered_names(source.tree, known))
@@ -582,6 +582,8 @@ def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
             module.imports.update(imported_names(statement, module.package))
             if isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names):
                 module.stars.append(imported_module(statement, module.package))
+                # Which may bind each of these anew.
+                module.several |= {*module.functions, *module.classes, *module.assignments}
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
                 _index_assignment(target, statement.value, module)

@@ -19,7 +19,7 @@ from stablelint.analysis.interpret.paths.conditions import narrowed_by, picks_so
 from stablelint.analysis.interpret.paths.narrowing import kept_by, narrowed_value, open_to_callers
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.annotations import annotated_element
-from stablelint.analysis.values.indexing import adds_dimensions, gives_places, keeps_all
+from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import picks_rows, selector
@@ -32,15 +32,14 @@ from stablelint.numerics.interval import Interval
 def subscript(base: Value, index: Value, node: ast.AST, frame: Frame) -> Value:
     """`base[index]`: an element of a sequence, a selection of a tensor, a shape's size."""
     constant = index.constant()
-    element = _element(as_sequence(base, node, frame), constant, frame)
+    base = as_sequence(base, node, frame)
+    element = _element(base, constant, frame)
     if element is not None:
         return element
     if base.op == "shape":
         return size_of(base.operands["input"], node, frame, index.key, index.constant())
     if base.kind in (Kind.STRING, Kind.FOREIGN):
         return frame.graph.foreign(node)
-    if base.op in ("amax", "amin", "median") and gives_places(base) and constant in (0, 1):
-        return frame.graph.unknown("indices", node, Kind.TENSOR) if constant else base  # of `x.max(dim)`
     if isinstance(constant, int) and (part := part_at(base, constant, node, frame)) is not None:
         return part
     if base.kind is Kind.LAYER:
@@ -82,13 +81,13 @@ def _part_of_tensor(base: Value, index: Value, node: ast.AST, frame: Frame) -> V
         return stored
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
         key = stored.key if stored is not None else frame.graph.part("item", base.key, index.key)
-        item = Value("item", key, node=node, module=frame.module, data=base.key, name=str(index.data))
+        item = Value("item", key, node=node, module=frame.module, data=base, name=str(index.data))
         return _of_optimizer(item, str(index.data), frame)
     if (
         base.op == "attribute" and base.name == "state" and _optimizer(frame) is not None
     ):  # what it keeps of each tensor
         key = frame.graph.part("item", base.key, index.key)
-        return Value("item", key, node=node, module=frame.module, data=base.key)
+        return Value("item", key, node=node, module=frame.module, data=base)
     if base.kind is Kind.UNKNOWN and type(index.constant()) is int:
         counted = annotated_element(base, f"{base.name}[{index.constant()}]", node, frame.graph)
         if counted is not None:

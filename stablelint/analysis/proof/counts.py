@@ -161,9 +161,9 @@ def counts_itself(operand: Value) -> bool:
         base = test.operands["input"]
         positive = marked is not None and marked.is_constant and held_in(base.dtype, marked.interval).lo > 0
         return positive and row and base.interval.lo >= 0
-    if test.op != "eq" or len(test.operands) < 2:
+    if test.op != "eq" or not test.operands.keys() >= {"input", "other"}:
         return False
-    one, other = test.operands.values()
+    one, other = test.operands["input"], test.operands["other"]
     return _is_same(one, other) and not any(map(_moves, (one, other)))
 
 

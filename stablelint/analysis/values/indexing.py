@@ -7,6 +7,9 @@ from stablelint.analysis.values.value import Kind, Value
 PAIR = "pair"
 """What a reduction carries that yields more than one result; it is known by the name of the first alone."""
 
+_WITH_PLACES = frozenset({"sort", "topk", "cummax"})  # along whichever dimension
+_ALONE = frozenset({"unique"})
+
 
 def parts_of(index: Value) -> list[Value]:
     """The parts of an index, one for each dimension that it speaks of: `[i, :, None]` has three."""
@@ -30,8 +33,11 @@ def _is_whole(part: Value) -> bool:
 
 
 def gives_places(reduction: Value) -> bool:
-    """Whether a reduction along a dimension yields a pair, of what it finds and where: `x.max(1)`, and not `x.amax(1)`."""
-    return reduction.data == PAIR and "dim" in reduction.operands and reduction.kind is not Kind.ARRAY
+    """Whether what is found comes with where it is: `x.max(1)` and `x.sort()`, and not `x.amax(1)`."""
+    along = "dim" in reduction.operands or reduction.op in _WITH_PLACES
+    return (
+        reduction.data is PAIR and along and reduction.op not in _ALONE and reduction.kind is not Kind.ARRAY
+    )
 
 
 def is_view(selected: Value) -> bool:

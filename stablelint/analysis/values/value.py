@@ -89,7 +89,7 @@ class Value:
     node: ast.AST | None = None
     module: ModuleInfo | None = None
     data: Any = (
-        None  # constant, elements, class, function, layer: by kind; the key of an entry, the place of a part
+        None  # constant, elements, class, function, layer: by kind; what has an entry, the place of a part
     )
     name: str = ""
     peak: Hashable = (
@@ -215,6 +215,7 @@ class Graph:
         self._next = 0
         self.parts: dict[int, set[int]] = {}  # keys of attributes and items, by the key of what has them
         self.wholes: dict[int, int] = {}  # and the keys of what has them, by theirs
+        self.arguments: set[int] = set()  # keys of what is passed to a function, whose callers are not seen
         self.lengths: set[int] = set()  # keys of what `len` gives
         self.optional: set[int] = set()  # keys of what is None on some path
         self.written: dict[int, int] = {}  # of what was written into, and the youngest key at that time

@@ -25,6 +25,7 @@ unknown         +given
 foreign         +given
 index           +pick +alias +keep-sort
 part            +alias +keep-sort
+bits            +alias
 phi             +keep-sort
 overwritten     +may-alias +keep-sort
 identity        +copy +may-alias

@@ -1252,6 +1252,62 @@ class C{i}:
         self.second.mul_({k})
         return self.first
 v{i} = C{i}({t}.abs() + 1).go()
+
+d{i} = collections.defaultdict(list, a={t}.abs() + 1)
+v{i} = d{i}["a"]
+d{i}["a"].mul_({k})
+
+v{i} = {t}.abs() + 1
+collections.ChainMap({{"a": v{i}}})["a"].mul_({k})
+
+v{i} = {t}.abs() + 1
+d{i} = collections.defaultdict(dict)
+d{i}["a"]["b"] = v{i}
+for z in d{i}["a"].values():
+    z.mul_({k})
+
+v{i} = {t}.abs() + 1
+d{i} = collections.defaultdict(dict)
+d{i}["a"][{n}] = v{i}
+for z in d{i}["a"]:
+    d{i}["a"][z].mul_({k})
+
+v{i} = {t}.abs() + 1
+d{i} = collections.defaultdict(list)
+d{i}["b"] = v{i}
+if (v{i} > 0).all():
+    d{i}["b"][0] = {k}
+
+v{i} = ({t}.abs() + 1).max({d})[-1]
+
+v{i} = ({t}.abs() + 1).sort({d})[{n} > 0]
+
+v{i} = list(({t}.abs() + 1).topk(2))[{n} > 0]
+
+for b{i} in ({t}.abs() + 1).median({d}):
+    v{i} = b{i}
+
+v{i} = ({t}.abs() + 1).cummax(0)[1]
+
+v{i} = {t}.abs() + 1
+torch.special.i0e({t}, out=v{i})
+
+v{i} = {t}.abs() + 1
+F.feature_alpha_dropout(v{i}, inplace=True)
+
+v{i} = {t}.abs() + 1
+b{i} = torch.eq({t}, {u}, out=v{i})
+
+v{i} = ({t}.abs() + 1).view(torch.int16)
+
+v{i} = {t}.abs() + 1
+v{i}.view(torch.int16).mul_({k})
+
+v{i} = torch.prod({t}[{t} > 0.5].abs() + 1) - 1
+
+v{i} = {t}.clone().clamp_(min=1)
+p{i} = torch.nn.ParameterDict({{"a": v{i}}})
+p{i}["a"].data.mul_({k})
 """
 
 # What is asked of a tensor or a number `{v}` at the end.

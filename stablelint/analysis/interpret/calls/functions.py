@@ -97,7 +97,7 @@ def call_named(
         if qualified.endswith("_") and positional:
             written_into(positional[0], result, frame)
         return result
-    if qualified.startswith("torch.nn.") and qualified.rpartition(".")[2][:1].isupper():
+    if layers.is_layer(qualified):
         return layers.make_layer(qualified, positional, keywords, node, frame)
     found = make_distribution(qualified, positional, keywords, node, frame)
     if found is not None:
@@ -180,22 +180,21 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         if frame.reporting:
             frame.session.observe(made, frame)
         return made
-    gradient = frame.state.gradient
+    gradient, out = frame.state.gradient, operands.pop("out", None)
     # What is written into `out=` has no gradient: torch refuses operands that ask for one.
-    frame.state.gradient = gradient and ("out" not in operands or _may_be_none(operands["out"]))
+    frame.state.gradient = gradient and (out is None or _may_be_none(out))
     special = SPECIAL.get(op)
     result = special(op, operands, node, frame) if special is not None else None
     result = result or apply(op, operands, node, frame)
     frame.state.gradient = gradient
-    if "out" in operands:
-        result = held(result, operands["out"], node, frame)
-        out = next((k.value for k in node.keywords if k.arg == "out"), None)
-        if isinstance(out, ast.Name | ast.Attribute):
-            bind(out, result, frame)
-        several = operands["out"].data if operands["out"].kind is Kind.SEQUENCE else []
-        for one in several:
+    if out is not None:
+        result = held(result, out, node, frame)
+        name = next((k.value for k in node.keywords if k.arg == "out"), None)
+        if isinstance(name, ast.Name | ast.Attribute):
+            bind(name, result, frame)
+        for one in out.data if out.kind is Kind.SEQUENCE else []:
             written_into(one, frame.graph.unknown(one.name, node, one.kind), frame)
-        written_into(operands["out"], result, frame)
+        written_into(out, result, frame)
     if "inplace" in operands and operands["inplace"].constant() is not False:
         written_into(operands["input"], result, frame)
     return result

@@ -408,6 +408,7 @@ def _evaluated(default: ast.expr, frame: Frame) -> Value:
 def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
     """A parameter of which no more is known than its annotation says."""
     key = frame.graph.key("argument", id(function.node), parameter.arg)
+    frame.graph.arguments.add(key)
     kind, dtype = annotated(parameter.annotation)
     value = Value(
         "argument", key, kind, dtype=dtype, node=parameter, module=frame.module, data=function, name=parameter.arg

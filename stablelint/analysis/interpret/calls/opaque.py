@@ -15,6 +15,8 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value
 
+_READING = ("torch.nn.functional.", "torch.special.", "torch.linalg.", "torch.fft.", "torch.nn.init.")
+
 
 def opaque(
     op: str, key: int, operands: Mapping[str, Value], node: ast.AST, frame: Frame, kind: Kind = Kind.UNKNOWN
@@ -23,9 +25,14 @@ def opaque(
 
     One whose result nobody takes is there for its effect: it may write into tensors and objects, too.
     """
-    known_to_read = op.startswith("torch.") and not op.startswith(("torch.distributed.", "torch.nn.utils."))
+    if "out" in operands:
+        let_write(op, [operands["out"]], frame, in_place=True)
+    if "inplace" in operands and operands["inplace"].constant() is not False:
+        let_write(op, list(operands.values())[:1], frame, in_place=True)
+    known_to_read = op.startswith("torch.") and (op.count(".") == 1 or op.startswith(_READING))
     if op.endswith("_") or not known_to_read:
-        if isinstance(frame.statement, ast.Expr) and frame.statement.value is node:
+        alone = isinstance(frame.statement, ast.Expr) and frame.statement.value is node
+        if alone or op.startswith("torch.distributed."):
             in_place = known_to_read and op.endswith("_")
             let_write(op.rpartition(".")[2], operands.values(), frame, in_place)
         _hand_over(operands.values(), frame)

@@ -37,6 +37,7 @@ from stablelint.analysis.interpret.statements.writing import (
     unread,
 )
 from stablelint.analysis.values.families import BLANK
+from stablelint.analysis.values.indexing import PAIR, gives_places
 from stablelint.analysis.values.state import UNFOLLOWED, Frame, quiet_frame
 from stablelint.analysis.values.value import NUMERIC, Attained, Attributes, Kind, Value, join
 from stablelint.numerics.interval import COUNT, TOP, Interval
@@ -321,7 +322,10 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
 
 
 def as_sequence(value: Value, node: ast.AST, frame: Frame) -> Value:
-    """A value, or the sequence of what it holds in order where it is an instance of a named tuple."""
+    """A value, or the sequence of what it holds in order: an instance of a named tuple, what is found and where."""
+    if value.data is PAIR and gives_places(value):
+        places = frame.graph.unknown("indices", node, Kind.TENSOR)
+        return frame.graph.sequence([replace(value, data=None), places], node)
     if value.kind is not Kind.INSTANCE or not is_tuple(value.data[0]):
         return value
     return frame.graph.sequence(

@@ -391,6 +391,8 @@ def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, fram
     operand = operands.get("input")
     if op in _PRODUCTS and any(can_be_empty(v, frame.state) for v in operands.values()):
         return interval.join(Interval.point(0.0))
+    if op == "prod" and operand is not None and can_be_empty(operand, frame.state):
+        return interval.join(Interval.point(1.0))
     if op not in _ADDING or operand is None:
         return interval
     if not interval.contains(0.0) and can_be_empty(operand, frame.state) and keeps_rows(operands) is None:

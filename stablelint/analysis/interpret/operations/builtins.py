@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
@@ -61,7 +62,7 @@ def call_builtin(
         key = frame.graph.key(f"python.{name}", *(v.key for v in positional))
         return Value(f"python.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module)
     if name in ("list", "tuple", "sorted", "reversed") and first is not None:
-        return _listed(name, first, node, frame)
+        return _listed(name, as_sequence(first, node, frame), node, frame)
     if name == "staticmethod" and first is not None:
         return first
     if name == "isinstance" and len(positional) == 2 and _are_layers(positional[1]):

@@ -38,6 +38,13 @@ class Layer:
     last: Value | None = None  # and the last one, where that is known
 
 
+def is_layer(qualified: str) -> bool:
+    """Whether a qualified name is that of a class of `nn` whose instances compute, and do not only hold tensors."""
+    name = qualified.rpartition(".")[2]
+    holds = name in ("ParameterDict", "ParameterList", "PackedSequence")
+    return qualified.startswith("torch.nn.") and name[:1].isupper() and not holds
+
+
 def make_layer(
     qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:

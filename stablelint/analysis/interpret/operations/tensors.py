@@ -183,6 +183,15 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     return of_any(value, tensors.data)
 
 
+def _viewed(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`x.view(torch.int32)`: the bits of the elements, read as another type."""
+    source, sizes = operands.get("input"), [v for name, v in operands.items() if name != "input"]
+    typed = next((v for v in sizes if element_type(v) is not None or v.name == "dtype"), None)
+    if source is None or typed is None or typed.kind is Kind.TENSOR:
+        return None
+    return apply("bits", {"input": source, "dtype": typed}, node, frame)
+
+
 def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`x.to(dtype)`, `x.to(y)`, `x.type_as(y)`: the dtype changes where it is named, or to that of a tensor."""
     source = operands.get("input")
@@ -392,6 +401,7 @@ SPECIAL: dict[str, Special] = {
     "stack": _joined,
     "hstack": _joined,
     "vstack": _joined,
+    "view": _viewed,
     "to": _cast,
     "type": _cast,
     "type_as": _cast,

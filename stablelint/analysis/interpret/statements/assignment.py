@@ -21,7 +21,7 @@ from stablelint.analysis.interpret.statements.writing import (
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.families import BLANK, HANDED_OVER
-from stablelint.analysis.values.indexing import gives_places, is_view, keeps_all
+from stablelint.analysis.values.indexing import is_view, keeps_all
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import FILLED, can_be_empty, selector
 from stablelint.analysis.values.state import Frame
@@ -103,10 +103,6 @@ def _parts(value: Value, places: list[ast.expr], node: ast.AST, frame: Frame) ->
         ]
         if len(fitting) == 1:
             return list(fitting[0])
-    if value.op in ("amax", "amin", "median", "cummax") and count == 2 and gives_places(value):
-        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
-    if value.op in ("topk", "sort") and count == 2:
-        return [value, frame.graph.unknown("indices", node, Kind.TENSOR)]
     if value.op in ("chunk", "split", "unbind") or value.kind is Kind.TENSOR:
         return [_part(value, i, node, frame) for i in range(count)]
     if value.op in ("shape", "size") and value.first is not None:  # `H, W = x.shape[-2:]`
@@ -175,6 +171,9 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
         assign_element(target.value, updated, frame)  # `x[i][j] = v` writes into x
     elif base.kind is not Kind.UNKNOWN:
         written_into(base, updated, frame)  # `x.view(-1)[i] = v`
+    elif isinstance(target.value, ast.Subscript):  # `found["a"][i] = v`
+        written_into(base, updated, frame)
+        assign_element(target.value, updated, frame)
 
 
 def _as_held(value: Value, base: Value, node: ast.AST, frame: Frame) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.sizes import length_key
 from stablelint.analysis.interpret.paths.conditions import compare
@@ -95,6 +96,7 @@ def _keep_apart(index: Value, end: Value, least: int, after: bool, frame: Frame)
 def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     """What a loop variable stands for; records that there is one, so that what is looped over is not empty."""
     frame.state.learn_of(length_key(iterable, frame), AT_LEAST_ONE)
+    iterable = as_sequence(iterable, target, frame)
     if iterable.op == "progress":
         return element_of(iterable.operands["input"], target, frame)
     if iterable.kind is Kind.SEQUENCE and iterable.data:

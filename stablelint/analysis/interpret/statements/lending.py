@@ -85,6 +85,10 @@ def exposed(thing: int, said: str, frame: Frame) -> None:
     """
     held = frame.state.attributes
     for place in [p for p in held if p[0] == thing and held[p].kind in (*STORED, Kind.NUMBER)]:
-        value, lost = held[place], frame.graph.unknown(place[1], held[place].node)
+        value = held[place]
+        among = (
+            value.operands.values() if value.op == "unknown" else [value] if value.interval is not TOP else ()
+        )
+        lost = frame.graph.unknown(place[1], value.node, among=list(among))
         stays = said and value.zero is not Attained.EXACT
         held[place] = opened(value, lost.key, f"{said} .{place[1]}", frame) if stays else lost

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
+from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import HELD, Frame
@@ -18,8 +19,11 @@ from stablelint.syntax.operations import VIEWING, having
 # What may yield the very elements of its operand, and not a copy of them.
 _SHARING = having("alias", "may-alias")
 _CHOOSING = frozenset({"phi", "list_of", "python.or", "python.and"})
+_SHOWING = _SHARING | _CHOOSING | {"attribute"}
 _CONTAINERS = (Kind.SEQUENCE, Kind.MAPPING)
+_HOLDING = (*_CONTAINERS, Kind.INSTANCE)
 _LISTS = frozenset({"phi", "list_of"})  # what may be a list of unknown length
+_Written = dict[int, tuple[Value, Value]]  # targets and their results, by the identity of these
 STORED = (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN)  # what may have elements in memory
 
 
@@ -33,25 +37,26 @@ def written_into(target: Value, result: Value, frame: Frame) -> None:
 
 def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
     """`written_into` for several targets and their results at once."""
-    writes, kept, held = _Writes(), kept_by_objects(frame), dict[int, set[int]]()
+    writes, kept, held = _Writes(), kept_by_objects(frame), dict[tuple[int, ...], set[int]]()
     for target, result in pairs:
         sources = _sources(target)
         own = _lying_in(sources)
         result.origin |= own
+        if not own.isdisjoint(frame.graph.arguments):
+            _open_other_arguments(own, frame)
         for key in own:
             frame.graph.written.setdefault(key, frame.graph.youngest)
-        if frame.state.facts and any(one.op == "argument" for one in sources):
-            _forget_other_arguments(own, frame)
-        holders = list(_holders_among(sources, frame))
-        for holder in holders:
-            if holder.key not in held:
-                held[holder.key] = _held_by([holder], kept)
-        for root in own.union(*(held[holder.key] for holder in holders)):
-            writes.at.setdefault(root, []).append((target, result))
+        holders = list(_holders_among(sources, kept, frame))
+        among = tuple(holder.key for holder in holders)
+        if among not in held:
+            held[among] = _held_by(holders, kept)
+        this = {id(result): (target, result)}
+        for root in own | held[among]:
+            writes.at[root] = {**writes.at[root], **this} if root in writes.at else this
         if any(
             _is_opaque(source) and source.op != "attribute" for source in sources
         ):  # whatever is held anywhere
-            writes.anywhere.append((target, result))
+            writes.anywhere |= this
     if writes.anywhere:
         writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], kept)
     _rewrite(lambda value: _overwritten(value, writes, frame), frame)
@@ -65,19 +70,22 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
 class _Writes:
     """Targets and their results by the key of a tensor that a target may be; those that may be anything that is held."""
 
-    at: dict[int, list[tuple[Value, Value]]] = field(default_factory=dict)
-    anywhere: list[tuple[Value, Value]] = field(default_factory=list)
+    at: dict[int, _Written] = field(default_factory=dict)
+    anywhere: _Written = field(default_factory=dict)
     held: set[int] = field(default_factory=set)
 
-    def into(self, value: Value) -> dict[int, tuple[Value, Value]]:
+    def into(self, value: Value) -> _Written:
         """The writes that may change elements of a value, by their result."""
+        if not self.anywhere and value.op not in _SHOWING and not value.origin and value.key not in self.at:
+            return {}
         storage = _storage(value)
         held = bool(self.anywhere) and not self.held.isdisjoint(storage)
         if not held and self.at.keys().isdisjoint(storage):
             return {}
-        found = [pair for key in self.at.keys() & storage for pair in self.at[key]]
-        found += self.anywhere if held else []
-        return {id(pair[1]): pair for pair in found}
+        found = dict(self.anywhere) if held else {}
+        for key in self.at.keys() & storage:
+            found |= self.at[key]
+        return found
 
 
 def _overwritten(value: Value, writes: _Writes, frame: Frame) -> Value | None:
@@ -101,11 +109,22 @@ def _lost(value: Value, frame: Frame) -> Value:
     return result
 
 
-def _forget_other_arguments(own: set[int], frame: Frame) -> None:
-    """Forgets what was tested of other tensors that are passed: a caller may pass one and the same, or views of it."""
-    for value in frame.state.names.values():
-        if value.op == "argument" and value.kind in STORED and value.key not in own:
-            frame.state.facts.pop(value.key, None)
+def _open_other_arguments(own: set[int], frame: Frame) -> None:
+    """Opens what is known of other tensors that are passed: a caller may pass one and the same, or views of it."""
+    others = frame.graph.arguments - own
+    if others.isdisjoint(frame.state.facts) and others.isdisjoint(frame.graph.written):
+        return
+
+    def become(value: Value) -> Value | None:
+        told = value.interval is not TOP or value.key in frame.state.facts
+        if not told or value.kind not in STORED or not _lies_in(value, others) or _lies_in(value, own):
+            return None
+        frame.state.facts.pop(value.key, None)
+        if value.op == "argument" or value.interval == TOP:
+            return None
+        return opened(value, frame.graph.fresh(), value.name or "what is passed", frame)
+
+    _rewrite(become, frame)
 
 
 def is_written(value: Value, moment: int, frame: Frame) -> bool:
@@ -235,14 +254,21 @@ def _rewritten(value: Value, become: Callable[[Value], Value | None], frame: Fra
     return lists.holding(value, parts, frame.graph.fresh())
 
 
-def _holders_among(sources: Iterable[Value], frame: Frame) -> Iterator[Value]:
+def _holders_among(
+    sources: Iterable[Value], kept: Mapping[int, list[Value]], frame: Frame
+) -> Iterator[Value]:
     """The objects of which no more is known than what they hold, one of which a value with these sources may be."""
     for source in sources:
         if _is_opaque(source):
             yield source
+        elif source.op == "item" and isinstance(source.data, Value):
+            if parts := [*_without_kept(source.data)]:
+                yield frame.graph.sequence(parts)
+        elif source.op == "index" and (of := source.first) and (of.key in kept or of.op == "overwritten"):
+            yield of
         elif source.op == "attribute" and source.first is not None and source.first.kind is Kind.INSTANCE:
-            kept = source.first.data[1].settled().get(source.name)
-            yield frame.graph.sequence([kept]) if kept is not None else source.first
+            own = source.first.data[1].settled().get(source.name)
+            yield frame.graph.sequence([own]) if own is not None else source.first
 
 
 def _held_by(holders: Iterable[Value], kept: Mapping[int, list[Value]]) -> set[int]:
@@ -259,7 +285,8 @@ def _held_by(holders: Iterable[Value], kept: Mapping[int, list[Value]]) -> set[i
             if id(one) in told:
                 continue
             told.add(id(one))
-            pending.append(one)
+            if one.operands or one.kind in _HOLDING or one.op == "item" or one.key in kept:
+                pending.append(one)
             for part in lists.leaves(one) if one.op == "phi" else (one,):
                 if part.kind in STORED:
                     keys |= _storage(part)
@@ -289,11 +316,23 @@ def held_in(value: Value, kept: Mapping[int, list[Value]]) -> list[Value]:
         # What nobody has asked for yet is made anew when it is, endlessly where objects refer to each other.
         known = value.data[1].values() if value.data[1].fill is None else ()
         return [*held, *known, *value.operands.values()]
+    if value.op in ("item", "overwritten"):
+        return [*held, *_without_kept(value)]
     if value.kind is Kind.MAPPING:
         return [*held, *lists.held_by(value).values(), *value.operands.values()]
     if value.kind is Kind.SEQUENCE or (value.op in _LISTS and lists.is_list(value)):
         held = [*held, *lists.elements_of(value)]
     return [*held, *value.operands.values()] if _is_opaque(value) else held
+
+
+def _without_kept(thing: Value) -> Iterable[Value]:
+    """What else something may hold of which no more is known than where it comes from."""
+    if thing.op == "item" and isinstance(thing.data, Value):
+        return (thing.data,) if thing.data.op != "attribute" else ()
+    perhaps_filled = thing.op == "overwritten" and thing.kind is Kind.UNKNOWN
+    return (
+        thing.operands.values() if perhaps_filled or (_is_opaque(thing) and thing.op != "attribute") else ()
+    )
 
 
 def _sources(value: Value) -> list[Value]:
@@ -333,4 +372,6 @@ def _lying_in(sources: Iterable[Value]) -> set[int]:
 
 def _lies_in(value: Value, places: Set[int]) -> bool:
     """Whether elements of a value may lie in one of some tensors, given by their keys."""
+    if value.op not in _SHOWING and not value.origin:
+        return value.key in places
     return not places.isdisjoint(_storage(value))
