@@ -52,9 +52,7 @@ from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
-_MODAL = tuple(
-    "Dropout BatchNorm SyncBatchNorm InstanceNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split()
-)
+_MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split())
 
 _MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
 _WEIGHTS = ("pretrained", "weights")

@@ -13,8 +13,10 @@ from stablelint.matchers.names import (
     made_by,
     parameters_of,
     reached_from,
+    run_by,
     turns_of,
 )
+from stablelint.matchers.through import Through, calls_through
 from stablelint.matchers.training.steps import Step, is_optimizer, maker_of, names_optimizer, steps_of
 from stablelint.matchers.tree import (
     Function,
@@ -29,7 +31,6 @@ from stablelint.matchers.tree import (
     calls_in,
     loop_around,
     mentions,
-    receiver,
     start,
     statement_in,
     subject,
@@ -183,7 +184,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
         if first is None or (loop is None and first.loss in parameters_of(step.root)):
             continue  # who computes the loss may clear the gradients, too
         known = _is_plain(optimizer)
-        if _clears(loop or step.root, module) if known else _may_clear(optimizer, module):
+        if _clears(loop or step.root, review) if known else _may_clear(optimizer, module):
             continue
         yield make_site(
             review, rule, first.at, {"optimizer": optimizer}, texts={"optimizer": step.optimizer},
@@ -212,14 +213,16 @@ def _in_closure(call: ast.Call, review: Review, rule: Rule) -> Sites:
     """The backward of a closure that a step is given, and that clears nothing."""
     given = spelled(call.args[0]) if call.args else ""
     for function in functions_below(review.module.source.tree):
-        backs = backs_in(function) if function.name == given and not _clears(function, review.module) else []
+        backs = backs_in(function) if function.name == given and not _clears(function, review) else []
         yield from (site_at(review, rule, back) for back in backs[:1])
 
 
-def _clears(root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a function, or one of the file that it calls, clears or sets gradients."""
-    tree = module.source.tree
-    return module.mentions(*_CLEARING) and any(mentions(n, *_CLEARING) for n in reached_from(root, tree))
+def _clears(root: ast.AST, review: Review) -> bool:
+    """Whether a function, or one that it calls, clears or sets gradients."""
+    module = review.module
+    own = reached_from(root, module.source.tree) if module.mentions(*_CLEARING) else []
+    others = (helper for call in calls_below(root) for helper, _ in run_by(call, review, module))
+    return any(mentions(n, *_CLEARING) for n in own) or any(mentions(n, *_CLEARING) for n in others)
 
 
 def _is_plain(optimizer: Value) -> bool:
@@ -236,16 +239,14 @@ def _may_clear(optimizer: Value, module: ModuleInfo) -> bool:
 @observes()
 def scheduler_first(review: Review, rule: Rule) -> Sites:
     """`scheduler.step()` and, further down in the same block or its loop, the first step of an optimizer in the function,
-    or in one of the file that it calls."""
-    roots = functions_naming(review, "step")
-    stepping = {r.name for r in roots if isinstance(r, Function) and _optimizer_steps(r, review.module)}
-    for root in roots:
-        alone = (n for n in calls_in(root, "step") if not arguments(n))
-        schedulers = [n for n in alone if _is_scheduler(subject(n), review.module)]
-        if not schedulers:
-            continue
-        inside = (n for n in calls_in(root) if called(n) in stepping and subject(n) in ("", "self"))
-        optimizers = sorted((*_optimizer_steps(root, review.module), *inside), key=start)
+    or in one that it calls."""
+    module = review.module
+    for root in functions_naming(review, "step"):
+        steps = list(calls_through(root, review, module, "step"))
+        schedulers = [
+            s.at for s in steps if not arguments(s.node) and any(_is_scheduler(n, module) for n in s.subjects)
+        ]
+        optimizers = [s.at for s in steps if schedulers and _steps_optimizer(s, module)]
         for scheduler in schedulers if optimizers else ():
             if start(optimizers[0]) > start(scheduler):
                 yield from _late(scheduler, optimizers[0], root, review, rule)
@@ -263,13 +264,11 @@ def _late(scheduler: ast.Call, optimizer: ast.Call, root: ast.AST, review: Revie
         yield site_at(review, rule, scheduler, parts, statement=block[first])
 
 
-def _optimizer_steps(root: ast.AST, module: ModuleInfo) -> list[ast.Call]:
-    """The steps of optimizers in a function, those through a gradient scaler among them."""
-    steps = (
-        (n, n.args[0] if "scaler" in subject(n).lower() and n.args else receiver(n))
-        for n in calls_in(root, "step")
-    )
-    return [n for n, of in steps if of is not None and is_optimizer(spelled(of), module)]
+def _steps_optimizer(step: Through, module: ModuleInfo) -> bool:
+    """Whether a step is one of an optimizer, be it through a gradient scaler."""
+    scaled = "scaler" in subject(step.node).lower() and step.node.args
+    names = step.words(step.node.args[0]) if scaled else step.subjects
+    return any(is_optimizer(name, module) for name in names)
 
 
 def _is_scheduler(text: str, module: ModuleInfo) -> bool:
