@@ -53,12 +53,12 @@ class Scope:
                 spellings.append(name)
             elif stands_for is not None and qualified.startswith(f"{stands_for}."):
                 spellings.append(name + qualified.removeprefix(stands_for))
-        if len(spellings) < 2:
-            return spellings[0] if spellings else None
-        read = {one.id for one in ast.walk(self._tree.statement(site)) if isinstance(one, ast.Name)}
-        return min(
-            spellings, key=lambda text: (text.count("."), text.split(".")[0] not in read, len(text), text)
-        )
+        nodes = ast.walk(self._tree.statement(site)) if len(spellings) > 1 else ()
+        read = {one.id for one in nodes if isinstance(one, ast.Name)}
+        order = {
+            text: (text.count("."), text.split(".")[0] not in read, len(text), text) for text in spellings
+        }
+        return min(spellings, key=order.__getitem__, default=None)
 
     def stands_for(self, name: str, site: ast.AST) -> str | None:
         """The qualified name that `name` is an import of at `site`, or None."""

@@ -27,7 +27,6 @@ _OF_VARIANCE = ".clamp(-44.0, 44.0)"
 _OF_STD = ".clamp(-29.0, 29.0)"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
-_OF_BOX = ".clamp(max=4.135)"  # detectors let a box be 1000 / 16 times as large as its anchor
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")
 _NOISE = ("randn_like", "randn")
@@ -53,9 +52,6 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if _is_log_ratio(node):
             made = replace(proposal, template=f"${operand}{_OF_RATIO}")
             return by_name(made, node, "the logarithm of a ratio of probabilities"), node
-        if _sizes_box(tree, node):
-            made = replace(proposal, template=f"${operand}{_OF_BOX}")
-            return by_name(made, node, "the logarithm of a box's size over its anchor's"), node
         is_double = proposal.bindings[operand].dtype == "float64"
         if (
             not is_double
@@ -196,17 +192,6 @@ def _radicand(node: ast.expr) -> ast.expr | None:
         ):
             return inner
     return None
-
-
-def _sizes_box(tree: Tree, node: ast.expr) -> bool:
-    """Whether the size of an anchor is multiplied by the exponential of a node."""
-    exponential = applied(tree, node, "exp")
-    above = None if exponential is None else tree.link(exponential).parent
-    factors = list(ast.iter_child_nodes(above)) if above is not None and is_product(above) else []
-    named = (
-        one.value if isinstance(one, ast.Subscript) else one for one in factors if one is not exponential
-    )
-    return any(isinstance(one, ast.expr) and words.names_an_anchor(last_name(one)) for one in named)
 
 
 def _is_log_ratio(node: ast.expr) -> bool:
