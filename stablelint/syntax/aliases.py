@@ -11,6 +11,7 @@ from stablelint.syntax.names import last_name
 
 INIT = "torch.nn.init"
 LARGE = 1000.0
+BIG = 2.0
 PARAMETER = "parameter"  # what a name holds: it is made once, and not again where the name is read
 NUMBERS = {
     "nan": "nan",
@@ -54,7 +55,9 @@ def _word_of_branches(value: ast.IfExp, imports: Mapping[str, str]) -> str:
 
 def _word_of_constant(value: ast.Constant, imports: Mapping[str, str]) -> str:
     number: Any = value.value
-    return "large" if type(number) in (int, float) and number >= LARGE else ""
+    if type(number) not in (int, float) or number <= BIG:
+        return ""
+    return "large" if number >= LARGE else "big"
 
 
 def _word_of_call(value: ast.Call, imports: Mapping[str, str]) -> str:

@@ -1,8 +1,8 @@
 """Decides cheaply what need not be looked at: functions without a word that matters.
 
 A *word* stands for what a function does: the last component of a name that it uses, an operator (`/`, `**`, `+=`),
-`inf` and `nan`, `large` for a large literal, `[]` for a subscript. Words over-approximate: each operation that the
-analysis can see in a function has one of `words_of(operation)` among the function's words.
+`inf` and `nan`, `big` and `large` for literals of some size, `[]` for a subscript. Words over-approximate: each operation
+that the analysis can see in a function has one of `words_of(operation)` among the function's words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from stablelint.syntax import operations
-from stablelint.syntax.aliases import INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
+from stablelint.syntax.aliases import BIG, INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.signatures import defaults_in, parameters
 from stablelint.syntax.walk import FIELDS, GAPPY
@@ -338,6 +338,8 @@ def _look_at_constant(node: ast.Constant, seen: Glance) -> None:
         if len(value) < 10 and value in NUMBERS:  # as `float` reads it
             seen.words.add(NUMBERS[value])
     elif kind is float or kind is int:
+        if BIG < value < LARGE:
+            seen.words.add("big")
         if value >= LARGE:
             seen.words.add("large" if value < float("inf") else "inf")
         elif kind is float and value > 0.5 and 0 < abs(value - round(value)) < 1e-6:

@@ -1,55 +1,64 @@
 """A backward slice of a function: which of its statements matter to what somebody asks of it.
 
-Order is left out of account, and what is called by an attribute goes by the attribute's name on whatever object, so
+What is called by an attribute goes by the attribute's name on whatever object, so
 that more is kept than need be (Weiser, Program Slicing, 1984).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from stablelint.syntax.names import last_name
-from stablelint.syntax.walk import SCOPES, descendants, statements_below
+from stablelint.syntax.walk import BLOCKS, SCOPES, descendants, statements_below
 
-_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
-_Flow = tuple[
-    ast.stmt, Set[str], Set[str]
-]  # a statement, the names that it may change, and those that it reads
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+_Asked = Callable[[ast.stmt], Iterable[ast.expr]]
 
 
-def idle_statements(
-    body: Iterable[ast.stmt], wanted: Set[str], asked: Callable[[ast.stmt], Iterable[ast.expr]]
-) -> frozenset[int]:
+def idle_statements(body: Sequence[ast.stmt], wanted: Set[str], asked: _Asked) -> frozenset[int]:
     """The ids of statements none of whose calls has influence on the `wanted` names and attributes, or on what is `asked`.
 
-    Only assignments, returns and expressions can be idle; every test counts as asked.
+    Only assignments, returns and expressions can be idle; every test counts as asked. Where calls are made for what is
+    asked, it is the others of the statement that are idle, if what they yield has no influence.
     """
-    flows, needed = list[_Flow](), set(wanted)
-    for node in (node for top in body for node in (top, *statements_below(top))):
-        if not isinstance(node, (*_ASSIGNMENTS, ast.Expr, ast.Return)):
-            needed |= _read_by_itself(node)
-            continue
-        nodes = [part for value in asked(node) for part in descendants(value)]
-        needed |= _names_in(nodes)
-        if not any(isinstance(part, ast.Call) for part in nodes):
-            reads = _names_in(descendants(node))
-            flows.append((node, _changed_by(node, reads), reads))
-    return frozenset(id(node) for node, _, _ in _without_influence(flows, needed))
+    idle = set[int]()
+    within = (part for top in body for part in (top, *statements_below(top)) if isinstance(part, SCOPES))
+    _go_back(body, set(wanted).union(*map(_read_by_itself, within)), asked, idle)
+    return frozenset(idle)
 
 
-def _without_influence(flows: list[_Flow], needed: set[str]) -> list[_Flow]:
-    """The flows that change nothing of what is needed, by themselves or through others."""
-    while True:
-        left = list[_Flow]()
-        for flow in flows:
-            if needed.isdisjoint(flow[1]):
-                left.append(flow)
-            else:
-                needed |= flow[2]
-        if len(left) == len(flows):
-            return left
-        flows = left
+def _go_back(body: Sequence[ast.AST], needed: Set[str], asked: _Asked, idle: set[int]) -> Set[str]:
+    """What is needed before statements, if some is after them; keeps account of those that are idle."""
+    for node in reversed(body):
+        if isinstance(node, _SIMPLE):
+            needed = _before(node, needed, asked, idle)
+        elif isinstance(node, ast.If):
+            other = _go_back(node.orelse, needed, asked, idle)
+            needed = _go_back(node.body, needed, asked, idle) | other | _read_by_itself(node)
+        elif not isinstance(node, SCOPES):
+            after: Set[str] = frozenset()
+            while len(after) < len(needed):  # a loop begins again, and a handler follows on any statement
+                after = needed
+                for block in reversed(BLOCKS[type(node)]):
+                    needed = _go_back(getattr(node, block), needed, asked, idle) | after
+                needed |= _read_by_itself(node)
+    return needed
+
+
+def _before(node: ast.stmt, needed: Set[str], asked: _Asked, idle: set[int]) -> Set[str]:
+    """What is needed before a simple statement."""
+    parts = descendants(node)
+    given = [part for value in asked(node) for part in descendants(value)]
+    calls = {id(part) for part in parts if isinstance(part, ast.Call)}
+    beside = calls.difference(map(id, given))
+    reads = _names_in(parts)
+    spared = beside if beside != calls else {id(node)}
+    if needed.isdisjoint(_changed_by(node, reads)):
+        idle |= spared
+        return needed | _names_in(given)
+    idle -= spared
+    return needed | reads
 
 
 def _changed_by(node: ast.stmt, reads: Set[str]) -> Set[str]:

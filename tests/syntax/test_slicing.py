@@ -17,7 +17,10 @@ def _results(statement: ast.stmt) -> Iterable[ast.expr]:
     [
         ("a = f(x)\nb = g(x)\nreturn h(a)", ["b = g(x)"]),
         ("a = f(x)\nb = g(a)\nreturn h(b)", []),
-        ("b = g(a)\na = f(x)\nreturn h(b)", []),  # in a loop around them it would be read
+        ("b = g(a)\na = f(x)\nreturn h(b)", ["a = f(x)"]),
+        ("for y in x:\n    b = g(a)\n    a = f(x)\nreturn h(b)", []),  # the next turn reads it
+        ("try:\n    b = g(a)\nexcept E:\n    b = a\n    a = f(x)\nreturn h(b)", []),
+        ("if x:\n    a = f(x)\nelse:\n    b = g(x)\nreturn h(a)", ["b = g(x)"]),
         ("a, b = f(x)\nc = g()\nreturn h(b)", ["c = g()"]),
         ("a[0] = f(x)\nb.w = g(x)\nreturn h(a)", ["b.w = g(x)"]),
         ("b.w = g(x)\nreturn h(y.w)", []),
@@ -25,8 +28,8 @@ def _results(statement: ast.stmt) -> Iterable[ast.expr]:
         ("a += f(x)\nb: int = g(x)\nreturn h(a)", ["b: int = g(x)"]),
         ("a.fill(f(x))\nb.copy(g(y))\nreturn h(a)", ["b.copy(g(y))"]),
         ("a = f(x)\nif a:\n    b = g(x)\nreturn h(x)", ["b = g(x)"]),
-        ("def inner():\n    return a\na = f(x)\nreturn h(x)", ["return a"]),
-        ("match v:\n    case a.b:\n        c = g(x)\na = f(x)\nreturn h(x)", ["c = g(x)"]),
+        ("def inner():\n    return a\na = f(x)\nreturn h(x)", []),
+        ("match v:\n    case a.b:\n        c = g(x)\na = f(x)\nreturn h(x)", ["c = g(x)", "a = f(x)"]),
         ("a = f(x)\nreturn a", ["return a"]),
     ],
 )
@@ -40,3 +43,15 @@ def test_what_does_not_reach_a_call_that_is_returned(text: str, idle: list[str])
 def test_attributes_that_are_wanted() -> None:
     body = ast.parse("self.a = f(x)\nself.b = g(self.a)\nself.c = h(x)").body
     assert idle_statements(body, {"b"}, lambda _: []) == {id(body[2])}
+
+
+def test_calls_beside_what_is_asked_for() -> None:
+    body = ast.parse("a = f(g(x))\nb = f(g(a))\nf(g(a))").body
+    calls = [node for node in ast.walk(ast.Module(body, [])) if isinstance(node, ast.Call)]
+    asked = {id(node): node.args for node in calls if ast.unparse(node.func) == "f"}
+
+    def passed(statement: ast.stmt) -> Iterable[ast.expr]:
+        return [part for node in ast.walk(statement) for part in asked.get(id(node), ())]
+
+    found = idle_statements(body, frozenset(), passed)
+    assert [ast.unparse(node) for node in calls if id(node) in found] == ["f(g(a))", "f(g(a))"]

@@ -6,6 +6,7 @@ Where the root is plain arithmetic, which is everywhere, the rest is asked of th
 
 from __future__ import annotations
 
+import ast
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,8 @@ from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
 from stablelint.catalog.rule import Rule
-from stablelint.syntax.aliases import PARAMETER
+from stablelint.syntax.aliases import BIG, LARGE, PARAMETER
+from stablelint.syntax.beforehand import bindings, is_whole
 from stablelint.syntax.sieve import ABSORBED, JOINED, Glance, words_of
 
 Words = frozenset[str]
@@ -34,7 +36,8 @@ _DTYPE_WORDS = {
 }
 # Words for how a number is written, which may be somewhere else.
 _OF_CONSTANTS = frozenset({ABSORBED, JOINED})
-_FAR = 1000.0  # a bound beyond which only a large literal lies
+_OF_WHOLE = ("remainder", "floor_divide")  # operations of whole numbers, most often
+_SORTS = ("floating", "tensor")  # predicates that no whole number of Python's meets
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +110,28 @@ def needs_of(shape: Shape, rule: Rule) -> Need:
     bound = frozenset(_names(root))
     conditions = [p for p in conditions if p.metavariables <= bound and not p.negated]
     here = [first]
-    if any(_asks_for_large(p) for p in conditions):
+    if any(_asks_for(p, LARGE) for p in conditions):
         here.append(frozenset({"large"}))
+    elif all(_asks_for(p, BIG) for p in conditions if p.name == "range") and _literals(conditions):
+        here.append(frozenset({"big", "large", "inf"}))
     for predicate in conditions:
         if predicate.name == "dtype" and predicate.op == "==" and str(predicate.value) in _DTYPE_WORDS:
             inner.append(_DTYPE_WORDS[str(predicate.value)])
     half = any(p.name == "dtype" and p.op == "<" for p in conditions)
     if root.op in _EVERYWHERE:
         return Need((*here, *inner), half=half)
-    return Need(tuple(here), tuple(inner), half)
+    where = _divides if root.op in _OF_WHOLE and any(p.name in _SORTS for p in conditions) else None
+    return Need(tuple(here), tuple(inner), half, where)
+
+
+def _divides(seen: Glance) -> bool:
+    """Whether anything is divided, with a remainder or without, that need not be a whole number."""
+    if any(not seen.words.isdisjoint(words_of(op) - {"%", "//"}) for op in _OF_WHOLE):
+        return True
+    bound = bindings(seen.nodes)
+    operators = (n for n in seen.nodes if isinstance(n, ast.BinOp | ast.AugAssign))
+    divided = (n for n in operators if isinstance(n.op, ast.Mod | ast.FloorDiv))
+    return any(not is_whole(n.left if isinstance(n, ast.BinOp) else n.target, bound) for n in divided)
 
 
 def observes(
@@ -180,6 +196,12 @@ def _names(root: Value) -> Iterator[str]:
         yield from _names(value)
 
 
-def _asks_for_large(predicate: Predicate) -> bool:
+def _asks_for(predicate: Predicate, size: float) -> bool:
     value = predicate.value
-    return predicate.name == "range" and isinstance(value, int | float) and abs(value) >= _FAR
+    return predicate.name == "range" and isinstance(value, int | float) and abs(value) >= size
+
+
+def _literals(conditions: Iterable[Predicate]) -> bool:
+    """Whether one of the ranges that are asked for is that of a literal."""
+    literal, ranged = ({p.args[0] for p in conditions if p.name == name} for name in ("literal", "range"))
+    return not literal.isdisjoint(ranged)

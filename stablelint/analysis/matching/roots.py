@@ -223,7 +223,8 @@ def _collect(body: list[ast.stmt], owner: ClassInfo | None, module: ModuleInfo) 
             known = owner.methods.get(statement.name) if owner else module.functions.get(statement.name)
             if known is None or known.node is not statement:
                 known = FunctionInfo(statement, module, owner)
-            seen = glance(children(statement), module.imports)
+            computed = (part for part in children(statement) if part is not statement.returns)
+            seen = glance(computed, module.imports)
             known.note(seen)
             yield Root(known, seen)
         elif isinstance(statement, ast.ClassDef):

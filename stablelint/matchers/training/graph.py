@@ -26,8 +26,11 @@ from stablelint.matchers.names import assigned_in, is_without_graph, reached_fro
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
+from stablelint.syntax.aliases import origin
+from stablelint.syntax.beforehand import bindings, is_computed
 from stablelint.syntax.names import called_name, spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants, nodes_in
 
 # Operations whose gradient is computed from their result, and from their operand, which autograd keeps.
@@ -58,7 +61,27 @@ _WRITTEN = "|".join(("op=", "[]=", *(f"{name}_" for name in _IN_PLACE)))
 _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 
 
-@observes(f"{_WRITTEN} {_SAVED}", f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
+def _may_overwrite(seen: Glance) -> bool:
+    """Whether something is written in place that may have a graph."""
+    bound = bindings(seen.nodes)
+    targets = (target for node in seen.nodes if (target := _target(node, seen)) is not None)
+    return any(is_computed(target, bound) for target in targets)
+
+
+def _target(node: ast.AST, seen: Glance) -> ast.expr | None:
+    """What a node writes into in place; of an initialisation, what it is given."""
+    match node:
+        case ast.AugAssign(target=target):
+            return target
+        case ast.Subscript(ctx=ast.Store(), slice=key, value=value):
+            return None if isinstance(key, ast.JoinedStr) else value
+        case ast.Call(func=ast.Attribute(attr=name, value=value), args=given) if name.endswith("_"):
+            return given[0] if given and origin(value, seen.imports) else value
+    return None
+
+
+@observes(f"{_WRITTEN} {_SAVED}", where=_may_overwrite)
+@observes(f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
 def in_place(review: Review, rule: Rule) -> Sites:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
     losses = [loss for s in steps_of(review) if (loss := s.differentiated) is not None]

@@ -25,18 +25,32 @@ from stablelint.matchers.names import function_around, graph_is_off, made_by
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
 from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
+from stablelint.syntax.beforehand import is_fresh
 from stablelint.syntax.names import spelled
+from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants, nodes_in
 
 _READING = ("tolist", "numpy", "item")
 _TOTALS = ("mean", "sum", "dot")
-_LEAVES = "Variable|tensor|from_numpy|FloatTensor|requires_grad_|requires_grad|Parameter"
+_MADE = "Parameter"
+_ASKING = ("Variable", "requires_grad_", "requires_grad")
+_LEAVES = "|".join((*_ASKING, _MADE))
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
+
+
+def _may_copy(seen: Glance) -> bool:
+    """Whether what becomes a leaf may be made of another tensor."""
+    if not seen.words.isdisjoint(_ASKING):
+        return True
+    names = [n for n in seen.calls if n == _MADE or seen.imports.get(n, "").endswith(f".{_MADE}")]
+    calls = [call for name in names for call in seen.calls[name]]
+    others = sum(seen.loads[name] for name in names) > len(calls)  # it is handed to somebody
+    return others or not names or any(not (call.args and is_fresh(call.args[0])) for call in calls)
 
 
 @observes(f"{_LEAVES} backward", f"{_LEAVES} {'|'.join((*_TOTALS, *sorted(LOSSES)))}")
 @observes("backward", anywhere=_LEAVES)
-@observes(_LEAVES, anywhere="Module")
+@observes(_LEAVES, anywhere="Module", where=_may_copy)
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `model(x).detach().requires_grad_()` on the way to a loss, or given back as one."""
     leaves = [(pair, source) for pair in computed(review) if (source := _copied(pair[0])) is not None]

@@ -31,9 +31,10 @@ from stablelint.matchers.training.shapes import (
     last_size,
     through,
 )
+from stablelint.syntax.beforehand import is_whole
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
-from stablelint.syntax.sieve import Glance
+from stablelint.syntax.sieve import SIZED, Glance
 from stablelint.syntax.sizes import are_permuted
 from stablelint.syntax.walk import nodes_in
 
@@ -46,7 +47,18 @@ _PAIRWISE = having("distance")
 _MEASURES = having("total") | {"pow", "abs", "square", "sqrt"}
 
 
-@observes("linear_module|layer_output sized", "Sequential", "ModuleList sized", anywhere="sized")
+def _names_sizes(seen: Glance) -> bool:
+    """Whether sizes of layers are written out in a function: of one, or of what is made for it by a call."""
+    calls = (call for several in seen.calls.values() for call in several)
+    return SIZED in seen.words or any(sum(map(_is_size, call.args)) > 1 for call in calls)
+
+
+def _is_size(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1
+
+
+@observes("linear_module|layer_output sized", "ModuleList sized", anywhere="sized")
+@observes("Sequential", anywhere="sized", where=_names_sizes)
 def layers_that_do_not_fit(review: Review, rule: Rule) -> Sites:
     """`nn.Linear(784, 256)` and then `nn.Linear(128, 10)`, in a `Sequential` or in what a `forward` does."""
     shapes, seen = Shapes(), set()
@@ -153,12 +165,24 @@ def _may_permute(seen: Glance) -> bool:
     )
 
 
+def _may_be_written_out(seen: Glance) -> bool:
+    """Whether all sizes that a view is given can be numbers that are written out."""
+    views = [call for name in ("view", "reshape") for call in seen.calls.get(name, ())]
+    return not views or any(not any(map(_is_left_open, call.args)) for call in views)
+
+
+def _is_left_open(size: ast.expr) -> bool:
+    """Whether a size is -1, or the text takes it from a tensor."""
+    held = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
+    return any(isinstance(n, ast.UnaryOp) or (is_whole(n, {}) and not _is_size(n)) for n in held)
+
+
 _LENGTHENED = frozenset({"pad", "cat"})
 _COUNTED = having("grid")
 
 
 @observes("view size|shape", where=_may_permute)
-@observes("view zeros|ones|rand|randn|empty|full|randint|from_numpy")
+@observes("view zeros|ones|rand|randn|empty|full|randint|from_numpy", where=_may_be_written_out)
 def view_for_transpose(review: Review, rule: Rule) -> Sites:
     """`x.view(x.size(1), x.size(0))`: all sizes of a tensor, in another order; `x.view(batch, heads, steps, -1)`.
 

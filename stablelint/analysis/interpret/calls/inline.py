@@ -68,7 +68,7 @@ def call_function(
         return _build(function, bound, receiver, node, frame)
     given = written_by(function, bound)
     result = _result_of(function, bound, given, receiver, node, frame)
-    if function.outline.checks:
+    if function.outline.checks and id(node) not in frame.idle:
         _pass_check(function, bound, receiver, frame)
     unseen = [v for name, v in _seen_by(function, bound).items() if name in function.writes - given.keys()]
     let_write(function.name, unseen, frame, in_place=True)
@@ -178,7 +178,7 @@ def _result_of(
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
     since = frame.graph.youngest
-    inner = run_function(function, bound, receiver, frame)
+    inner = None if id(node) in frame.idle else run_function(function, bound, receiver, frame)
     _hand_back(inner, given, function, node, frame)
     if inner is None:
         return frame.graph.unknown(node=node)
