@@ -241,6 +241,9 @@ Place = tuple[str, str]
 """What may be set from another file: a function, class or table (see `passing.target_of`), and a name in it."""
 WHOLE = ""
 """In a place, the project as a whole: what is passed to it are facts, by name (see `syntax.precision`)."""
+CALLED = "()"
+"""What is passed to a private function that another file calls, whatever its arguments, and, behind its name, to a method
+that a class of another file overrides."""
 OF_SOME_OBJECT = ":"
 """Before the name of a method in a place: that of an object of which its caller does not tell the class."""
 Passes = Mapping[Place, Sequence[Passed]]

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.files.opened import opened
 from stablelint.analysis.files.passing import (
-    CALLED,
     asking,
     critical_of,
     of_some_object,
@@ -35,6 +34,7 @@ from stablelint.analysis.values.value import Graph, Kind, Value, join
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.catalog import Catalog
 from stablelint.diagnostic import (
+    CALLED,
     NOTHING,
     Diagnostic,
     FileReport,

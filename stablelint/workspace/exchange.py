@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -9,13 +10,16 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from stablelint.diagnostic import NOTHING, WHOLE, Passed, Passes, Place, counting
+from stablelint.diagnostic import CALLED, NOTHING, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place, counting
 from stablelint.syntax.precision import FACTS, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept.answer import Answer, DamagedError, read
 from stablelint.workspace.kept.cache import Cache
 from stablelint.workspace.kept.codec import Json
+
+_PRIVATE_CALL = re.compile(rb"\.(_[A-Za-z0-9_]+)\(")
+_ITSELF = (b"self", b"cls")
 
 
 class Exchange:
@@ -82,15 +86,23 @@ def guesses_of(
     known = {place for answer in chain(answers.values(), guesses.values()) for place in answer.passes}
     wanted = {fact for fact in FACTS if (WHOLE, fact) not in known}
     for path in sorted(guesses) if len(files) > 1 else ():
-        if wanted and not guesses[path].passes and speaks_for(root, path):
-            with suppress(OSError):
-                data = Path(path).read_bytes()
-                shown = [fact for fact in wanted if brings_torch(data) and shows(data, fact)]
-                guesses[path] = replace(
-                    guesses[path], passes={(WHOLE, f): (Passed(path, 1, ""),) for f in shown}
-                )
-                wanted.difference_update(shown)
+        with suppress(OSError):
+            data = Path(path).read_bytes() if not guesses[path].passes else b""
+            told = [
+                fact for fact in wanted if speaks_for(root, path) and brings_torch(data) and shows(data, fact)
+            ]
+            wanted.difference_update(told)
+            places = [*((WHOLE, fact) for fact in told), *_called_of_objects(data)]
+            if places:
+                guesses[path] = replace(guesses[path], passes=dict.fromkeys(places, (Passed(path, 1, ""),)))
     return guesses
+
+
+def _called_of_objects(data: bytes) -> set[Place]:
+    """The private methods that a file seems to call of other objects than its own."""
+    calls = _PRIVATE_CALL.finditer(data)
+    names = {call[1].decode() for call in calls if not data.endswith(_ITSELF, 0, call.start())}
+    return {(OF_SOME_OBJECT + name, CALLED) for name in names}
 
 
 def _last(file: Candidate, cache: Cache | None) -> Answer:

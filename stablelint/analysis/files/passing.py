@@ -16,15 +16,11 @@ from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInf
 from stablelint.analysis.files.project import Found, Project
 from stablelint.analysis.files.reading import statements_of
 from stablelint.analysis.files.sights import CallSite
-from stablelint.diagnostic import OF_SOME_OBJECT, WHOLE, Passed, Passes, Place
+from stablelint.diagnostic import CALLED, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.precision import speaks_for
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import is_of_self
-
-CALLED = "()"
-"""What is passed to a private function that another file calls, whatever its arguments, and, behind its name, to a method
-that a class of another file overrides."""
 
 CRITICAL = "/"
 """Before the name of a parameter: where the arguments lie that other files pass for it, which is critical in a function."""

@@ -11,7 +11,7 @@ from math import inf
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.counters import least_count
 from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo
-from stablelint.analysis.files.passing import CALLED, target_of
+from stablelint.analysis.files.passing import target_of
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
@@ -40,6 +40,7 @@ from stablelint.analysis.values.families import BLANK
 from stablelint.analysis.values.indexing import PAIR, gives_places
 from stablelint.analysis.values.state import UNFOLLOWED, Frame, quiet_frame
 from stablelint.analysis.values.value import NUMERIC, Attained, Attributes, Kind, Value, join
+from stablelint.diagnostic import CALLED
 from stablelint.numerics.interval import COUNT, TOP, Interval
 from stablelint.syntax.signatures import parameters
 
