@@ -87,6 +87,7 @@ def fix_files(
     """
     found = list(found)
     joint = fix_across(_accepted_across(found, wanted, request.scope), request.scope, received)
+    joint.withheld += (item for item in found if item.fix_withheld)  # as the sight of all files has it
     names = {item.filename for item in found} | joint.texts.keys()
     files = [Candidate(name, 0, _size(name)) for name in sorted(names)]
     answers: list[FileFix | Problem] = []

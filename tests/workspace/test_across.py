@@ -184,3 +184,16 @@ def test_files_that_were_fixed_need_no_second_fix(project: Path) -> None:
     assert apply(project, ["model", "train"]) == 0
     assert "BCEWithLogitsLoss" in (project / "train.py").read_text()
     assert "sigmoid" not in (project / "model.py").read_text()
+
+
+def test_why_a_model_stays_is_said_as_the_sight_of_all_files_has_it(project: Path) -> None:
+    made = "out = model(x)\n        loss = criterion(out, y)\n        print(out.mean())"
+    answers = fixed(project, model=MODEL.format(last=SIGMOID), train=train("BCELoss", made))
+    (item,) = answers["train"].withheld
+    assert item.fix_withheld == "`out`, which would change, is used on line 12 too"
+
+
+def test_a_model_that_a_file_makes_once_for_all_its_functions_loses_its_last_step(project: Path) -> None:
+    head = "from torch import nn\nfrom model import Net\n\nnet = Net()\n\n\n"
+    source = f"{head}def loss(x, y):\n    return nn.CrossEntropyLoss()(net(x), y)\n"
+    assert changed(fixed(project, model=MODEL.format(last=SOFTMAX), train=source)["model"]) == ["return x"]
