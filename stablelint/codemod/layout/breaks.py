@@ -164,7 +164,7 @@ def _brackets_of_two(line: _Line, first: int, last: int) -> Iterator[_Bracket]:
     tail = next((one for one in inside if one.end + 1 == last), None)
     if tail is not None and len(line.cuts(first, last, line.deeper(line.indent))) == 1:
         for one in sorted(inside, key=lambda one: -one.start):
-            if one.depth == outermost and one.end - one.start >= _WORTH_A_LINE:
+            if one.depth == outermost:
                 yield one
 
 

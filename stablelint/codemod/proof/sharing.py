@@ -15,7 +15,7 @@ from stablelint.diagnostic import Proposal, Span
 from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 
-_IN_ORDER = ("list", "tuple", "len", "enumerate", "reversed", "iter")
+_IN_ORDER = r"\b(?:list|tuple|len|enumerate|reversed|iter)\("
 
 
 def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str = "") -> str | None:
@@ -143,7 +143,7 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     name = ast.unparse(named) if isinstance(named, ast.Name | ast.Attribute) else ""
     owner = _owner(tree, statement) if name.startswith("self.") else None
     scope = owner or scope_of(tree, statement)
-    for row in _looked_into(scope, name):
+    for row in _looked_into(tree, scope, name):
         raise Withheld(f"the layers of `{name}` are looked for by their places on line {row}")
     called = sorted(set(_calls_of(scope, {name})))
     if owner is None and len(called) < 2:
@@ -152,23 +152,15 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     return f"all who call `{name if owner is None else owner.name}`{lines} then get what enters the layer"
 
 
-def _looked_into(scope: ast.AST, name: str) -> Iterator[int]:
+def _looked_into(tree: Tree, scope: ast.AST, name: str) -> Iterator[int]:
     """The lines on which a layer of a chain is taken, or all of them in their order."""
+    chain = re.escape(name)
+    taken = re.compile(
+        rf"{_IN_ORDER}{chain}\)|(\*|\bin ){chain}\b(?!\.)|\b{chain}(\[|\.(named_)?(children|modules)\()"
+    )
     for one in ast.walk(scope):
-        match one:
-            case ast.Subscript(value=chain) | ast.Starred(value=chain):
-                pass
-            case (
-                ast.For(iter=chain) | ast.comprehension(iter=chain) | ast.Call(func=ast.Name(), args=[chain])
-            ):
-                pass
-            case ast.Attribute(value=chain, attr="children" | "named_children" | "modules" | "named_modules"):
-                pass
-            case _:
-                continue
-        is_whole = isinstance(one, ast.Call) and ast.unparse(one.func) not in _IN_ORDER
-        if not is_whole and ast.unparse(chain) == name:
-            yield chain.lineno
+        if isinstance(one, ast.stmt) and taken.search(tree.source.line(one.lineno)):
+            yield one.lineno
 
 
 def check_reuse(tree: Tree, node: ast.expr, template: str, operands: Iterable[Operand]) -> None:
