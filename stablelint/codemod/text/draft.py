@@ -16,7 +16,7 @@ from stablelint.diagnostic import Edit
 Change = tuple[int, int, str]  # start and end offset, new text
 _PROSE = re.compile(r'''("""|\'\'\').*?\1''', re.DOTALL)
 _COMMENT = re.compile(r"(^[ \t]*|[ \t]+)#.*", re.MULTILINE)
-_QUOTES = frozenset("\"'")
+_TEXT = re.compile(r"""(["']).{24,}?\1""")
 _USUAL = 88
 _LONGEST = 120
 
@@ -24,7 +24,7 @@ _LONGEST = 120
 def limit(source: SourceText) -> int:
     """How long the lines of a file may be: as long as its longest lines of code are, within reason.
 
-    Strings, comments and the two longest of hundreds of lines are no measure: formatters leave them.
+    Long strings, comments and the two longest of hundreds of lines are no measure: formatters leave them.
     """
     return _limit(source.text)
 
@@ -37,7 +37,7 @@ def is_too_long(source: SourceText, row: int) -> bool:
 @lru_cache(maxsize=2)
 def _limit(text: str) -> int:
     lines = (one.rstrip() for one in _COMMENT.sub("", _PROSE.sub("", text)).splitlines())
-    lengths = sorted((len(one) for one in lines if not _QUOTES & set(one)), reverse=True) or [0]
+    lengths = sorted((len(one) for one in lines if not _TEXT.search(one)), reverse=True) or [0]
     return min(max(lengths[min(2, len(lengths) // 100)], _USUAL), _LONGEST)
 
 
