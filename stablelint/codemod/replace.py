@@ -9,20 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stablelint.catalog.pattern import PREFIX, encode
+from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.guards import bound, dead
 from stablelint.codemod.guards.alias import without_alias
 from stablelint.codemod.layout.placed import placed
 from stablelint.codemod.proof.kinds import check_kind
-from stablelint.codemod.proof.sharing import check_reuse
 from stablelint.codemod.templates import clamps, forms, limits, written
 from stablelint.codemod.templates.hoist import Hoisted, hoist
 from stablelint.codemod.templates.instantiate import instantiate, uses
 from stablelint.codemod.templates.names import by_name
 from stablelint.codemod.templates.operand import (
     Operand,
-    bare,
     check_bound,
     check_computed_once,
     check_evaluation,
@@ -34,7 +32,6 @@ from stablelint.codemod.templates.operand import (
 from stablelint.codemod.templates.sign import without_signs
 from stablelint.codemod.templates.spelling import File, spell_names
 from stablelint.codemod.text import draft
-from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
@@ -70,8 +67,6 @@ def _replaced(
     alias = without_alias(file.tree, node, template, operands)
     if alias is not None:
         return draft.edits(file.tree, alias)
-    if "(" in template:
-        check_reuse(file.tree, node, template, operands.values())
     expression = forms.parse_template(template)
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if ".clamp(max=" in template:
@@ -84,7 +79,7 @@ def _replaced(
     expression = _in_form(file, node, expression, operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
-        expression = written.as_written_into(expression, _receiver(file, node, operands), writer)
+        raise Withheld(f"`{writer}` writes into its operand")
     whole, expression = without_signs(file.tree, node, expression, operands)
     return _finish(file, node, whole, expression, operands, inline, moved)
 
@@ -134,7 +129,7 @@ def _in_form(
     expression: ast.expr,
     operands: dict[str, Operand],
 ) -> ast.expr:
-    """The template in the form of the original: in place, or as a method."""
+    """The template in the form of the original: as a method where that is one."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
         methods = _methods(node, file.imported_at(node))
         return forms.with_methods(expression, methods) if methods else expression
@@ -149,8 +144,7 @@ def _in_form(
         is_function = file.scope.reach(f"torch.{name}", node) == file.tree.text(node.func)
         value = node.args[0] if is_function and node.args else node.func.value
         if not written.is_new(value, file.imported_at(node)):
-            receiver = _receiver(file, value, operands)
-            return written.in_place(forms.as_method(expression), name, receiver)
+            raise Withheld(f"`{name}` works in place, and the rewrite does not")
     return forms.as_method(expression) if _is_method(file, node, operands) else expression
 
 
@@ -173,15 +167,6 @@ def _is_method(file: File, node: ast.Call, operands: dict[str, Operand]) -> bool
         return False  # `F.softmax(x, dim=d).log()`: the function takes what its method does not
     receiver = file.tree.source.span(file.tree.start(node.func.value), file.tree.end(node.func.value))
     return any(operand.span is not None and receiver.contains(operand.span) for operand in operands.values())
-
-
-def _receiver(file: File, value: ast.expr, operands: dict[str, Operand]) -> str:
-    for name, operand in operands.items():
-        if same(operand.tree, value):
-            return name
-    name = f"{PREFIX}_receiver"
-    operands[name] = Operand(name, bare(file.tree.text(value)), value, value)
-    return name
 
 
 def _finish(

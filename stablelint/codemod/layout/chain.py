@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from stablelint.codemod.layout.cuts import expression_of, links
-from stablelint.codemod.templates.forms import code
 from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.source import SourceText
 
 _NEXT_LINK = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?=\.)")
 _LAST_TERM = re.compile(r"((?:\r\n|\n|\r)[ \t]*)[+-] [^\r\n]*\Z")
-_METHODS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 def chained(source: SourceText, change: Change) -> Change:
@@ -44,25 +41,6 @@ def behind_brackets(source: SourceText, change: Change, opened: int, closed: int
         return None
     following = _NEXT_LINK.match(source.text, closed)
     return closed, closed, (following.group() if following is not None else "") + appended
-
-
-def as_link(source: SourceText, change: Change, value: ast.expr) -> tuple[Change, ast.expr]:
-    """``x + c`` as ``x.add(c)`` in the middle of a chain over several lines; else what was given.
-
-    A chain is read from top to bottom; parentheses around one half of it, with an operator behind a line,
-    tear it apart.
-    """
-    start, end, text = change
-    original = source.text[start:end]
-    following = _NEXT_LINK.match(source.text, end)
-    if following is None or not isinstance(value, ast.BinOp) or not text.startswith(original):
-        return change, value
-    method = _METHODS.get(type(value.op))
-    if method is None or not isinstance(value.left, ast.Call):
-        return change, value
-    appended = f"{following.group()}.{method}({code(value.right)})"
-    call = ast.Call(ast.Attribute(value.left, method, ast.Load()), [value.right], [])
-    return (start, end, original + appended), call
 
 
 def stacked(source: SourceText, change: Change) -> Change:

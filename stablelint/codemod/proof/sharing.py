@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, in_loop, scope_of
 from stablelint.codemod.flow.nodes import OF_SHAPE, looks_names_up, readers, viewed
-from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal, Span
-from stablelint.syntax import operations
 from stablelint.syntax.order import keeps_order, order_readers
 
 _IN_ORDER = r"\b(?:list|tuple|len|enumerate|reversed|iter)\("
@@ -163,32 +161,6 @@ def _looked_into(tree: Tree, scope: ast.AST, name: str) -> Iterator[int]:
             yield one.lineno
 
 
-def check_reuse(tree: Tree, node: ast.expr, template: str, operands: Iterable[Operand]) -> None:
-    """Raise Withheld where a rewrite would only repeat a computation whose results stay.
-
-    That is so where `node` calls nothing and takes what names hold, as ``share - 1`` does, the rewrite goes back
-    to the operands of those names' own computation, and all of the names are read elsewhere too. One elementwise
-    function more costs next to nothing.
-    """
-    if not isinstance(node, ast.BinOp) or any(operand.node is not None for operand in operands):
-        return
-    if _is_one_elementwise_call(template):
-        return
-    inside = list(ast.walk(node))
-    if any(isinstance(one, ast.Call) for one in inside):
-        return
-    names = {one.id for one in inside if isinstance(one, ast.Name)}
-    within = set(inside)
-    elsewhere = {
-        one.id
-        for one in ast.walk(scope_of(tree, tree.statement(node)))
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one not in within
-    }
-    if names and names <= elsewhere:
-        listed = " and ".join(f"`{name}`" for name in sorted(names))
-        raise Withheld(f"{listed}, which other code reads too, would be computed a second time")
-
-
 def _instances(scope: ast.AST, name: str, of_self: bool) -> set[str]:
     """The names, or attributes of `self`, that a scope gives to instances of a class."""
     found: set[str] = set()
@@ -264,10 +236,3 @@ def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
 def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
     kinds = Function | ast.Lambda
     return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))
-
-
-def _is_one_elementwise_call(template: str) -> bool:
-    """Whether a template applies one function to each element of a metavariable, and no more: ``torch.expm1($x)``."""
-    called = re.fullmatch(r"([\w.]+)\(\$\w+\)", template)
-    operation = operations.function(called[1]) if called is not None else None
-    return operation is not None and operation.name in operations.having("elementwise")

@@ -179,15 +179,6 @@ def test_parentheses_go_with_the_lines_that_they_held_unless_a_comment_stands_in
     assert rewritten(source, softplus) == f"import torch\ny = {written}"
 
 
-def test_an_offset_within_a_chain_of_lines_is_a_link_of_it() -> None:
-    source = "import torch\ny = (\n    (action - previous)\n    .square()\n    .mean()\n    .sqrt()\n)\n"
-    mean = "(action - previous)\n    .square()\n    .mean()"
-    after = rewritten(source, proposal(source, mean, "$m + 1e-12", m=mean))
-    assert after == (
-        "import torch\ny = (\n    (action - previous)\n    .square()\n    .mean()\n    .add(1e-12)\n    .sqrt()\n)\n"
-    )
-
-
 def test_a_chain_of_lines_is_rewritten_as_one() -> None:
     source = "import torch\ny = (\n    torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()\n)\n"
     whole = "torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()"
