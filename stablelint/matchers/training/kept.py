@@ -46,7 +46,7 @@ from stablelint.syntax.walk import descendants, nodes_in
 # What yields a number, or a tensor without its graph: by itself, and wherever it stands in an expression.
 _GATHERING = ("float", "tolist", "numpy", "reduce", "gather", "all_reduce", "reduce_value")
 _LOSSES = having("loss")
-_NUMBERS = ("item", "detach", "data", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss")
+_NUMBERS = ("item", "detach", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss")
 
 
 @observes()
@@ -144,7 +144,10 @@ def _has_graph(made: ast.expr | None, module: ModuleInfo) -> bool:
     """Whether what a name was bound to last can be a tensor with its graph, as far as the text tells."""
     if made is None or made_by(made, module).startswith("numpy."):
         return made is None
-    return called(made) not in _GATHERING and not mentions(made, *_NUMBERS)
+    cut = mentions(made, *_NUMBERS) or any(
+        isinstance(n, ast.Attribute) and n.attr == "data" for n in descendants(made)
+    )
+    return called(made) not in _GATHERING and not cut
 
 
 def _gives_back_loss(made: ast.expr | None, review: Review) -> bool:

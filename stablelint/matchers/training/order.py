@@ -221,8 +221,11 @@ def _clears(root: ast.AST, review: Review) -> bool:
     """Whether a function, or one that it calls, clears or sets gradients."""
     module = review.module
     own = reached_from(root, module.source.tree) if module.mentions(*_CLEARING) else []
-    others = (helper for call in calls_below(root) for helper, _ in run_by(call, review, module))
-    return any(mentions(n, *_CLEARING) for n in own) or any(mentions(n, *_CLEARING) for n in others)
+    others = [(call, helper) for call in calls_below(root) for helper, _ in run_by(call, review, module)]
+    # Of another file's functions, only those that return something are kept.
+    unseen = (one for call, helper in others if not helper.body for one in arguments(call))
+    told = any(mentions(n, *_CLEARING) for n in (*own, *(helper for _, helper in others)))
+    return told or any(is_optimizer(spelled(one), module) for one in unseen)
 
 
 def _is_plain(optimizer: Value) -> bool:

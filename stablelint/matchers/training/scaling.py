@@ -12,6 +12,7 @@ from stablelint.matchers.names import (
     bound_anywhere,
     bound_to,
     defined,
+    function_around,
     functions_naming,
     made_by,
 )
@@ -201,7 +202,7 @@ def _pipelines_of_sets(module: ModuleInfo) -> tuple[dict[str, list[ast.expr]], s
     for call in module.sights.calls():
         by_place = call.args if called(call)[:1].isupper() and called(call) != "Compose" else []
         for given in (one for one in (argument(call, "transform"), *by_place) if one is not None):
-            last = bound_to(spelled(given), call, tree)
+            last = bound_to(spelled(given), call, function_around(call, module))
             made = [last] if last is not None else bound_anywhere(spelled(given), tree) or [given]
             of_sets.setdefault(called(call), []).extend(c for c in made if _is_pipeline(c, module))
             split |= {called(call)} if is_given(call, "train", "split") else set()

@@ -1,0 +1,160 @@
+"""Training loops whose parts stand in several files."""
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from tests.matchers.support import CATALOG, HEAD
+
+_HELPERS = """
+def restore(net, opt, path):
+    state = torch.load(path, map_location="cpu")
+    net.load_state_dict(state["net"])
+    opt.load_state_dict(state["opt"])
+    return state["epoch"]
+
+def score(net, data):
+    net.eval()
+    return sum(net(x).sum().item() for x in data)
+
+def score_and_return(net, data):
+    net.eval()
+    total = sum(net(x).sum().item() for x in data)
+    net.train()
+    return total
+
+def backward(net, opt, x):
+    opt.zero_grad()
+    loss = net(x).sum()
+    loss.backward()
+    return loss
+
+def forward(net, opt, x):
+    opt.zero_grad()
+    return net(x).sum()
+
+def advance(schedule):
+    schedule.step()
+    return schedule.get_last_lr()
+
+def clear(opt):
+    opt.zero_grad()
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+class Dropping(Plain):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+"""
+
+
+def _found(code: str, body: str, folder: Path) -> list[str]:
+    (folder / "helpers.py").write_text(HEAD + _HELPERS)
+    source = f"{HEAD}from helpers import *\nimport helpers\n" + dedent(body)
+    program = folder / "program.py"
+    report = check_source(source.encode(), str(program), CATALOG, AnalysisOptions(root=folder))
+    assert report.problems == ()
+    lines = source.splitlines()
+    return [lines[d.span.start.row - 1].strip() for d in report.diagnostics if d.code == code]
+
+
+def _loop(*body: str) -> str:
+    lines = "\n            ".join(body)
+    return f"""
+def fit(net, data, epochs):
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(opt, 9)
+    losses = []
+    for _ in range(epochs):
+        for x in data:
+            {lines}
+"""
+
+
+def _resumed(*body: str) -> str:
+    return "\n    ".join(["def main(net):", "opt = torch.optim.Adam(net.parameters())", *body])
+
+
+def _tested(model: str) -> str:
+    return f"""
+model = {model}
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+def fit(data):
+    for x in data:
+        opt.zero_grad()
+        model(x).sum().backward()
+        opt.step()
+def test(data):
+    with torch.no_grad():
+        for x in data:
+            print(model(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "line"),
+    [
+        (
+            "SL644",
+            _resumed("helpers.restore(net, opt, 'x')", "net.cuda()"),
+            "net.cuda()",
+        ),
+        (
+            "SL623",
+            _loop("helpers.backward(net, opt, x).backward()", "opt.step()")
+            + "        helpers.score(net, data)\n",
+            "helpers.score(net, data)",
+        ),
+        (
+            "SL614",
+            _loop(
+                "loss = helpers.backward(net, opt, x)", "opt.step()", "opt.zero_grad()", "losses.append(loss)"
+            ),
+            "losses.append(loss)",
+        ),
+        (
+            "SL617",
+            _loop("helpers.advance(schedule)", "helpers.backward(net, opt, x)", "opt.step()"),
+            "helpers.advance(schedule)",
+        ),
+        (
+            "SL622",
+            _tested("helpers.Dropping()"),
+            "print(model(x))",
+        ),
+    ],
+)
+def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: str, tmp_path: Path) -> None:
+    assert _found(code, body, tmp_path) == [line]
+
+
+@pytest.mark.parametrize(
+    ("code", "body"),
+    [
+        (
+            "SL644",
+            _resumed("net.cuda()", "helpers.restore(net, opt, 'x')"),
+        ),
+        (
+            "SL623",
+            _loop("helpers.backward(net, opt, x)", "opt.step()")
+            + "        helpers.score_and_return(net, data)\n",
+        ),
+        ("SL604", _loop("loss = helpers.forward(net, opt, x)", "loss.backward()", "opt.step()")),
+        ("SL604", _loop("helpers.clear(opt)", "net(x).sum().backward()", "opt.step()")),
+        ("SL614", _loop("loss = helpers.backward(net, opt, x)", "opt.step()", "losses.append(loss.item())")),
+        ("SL617", _loop("helpers.backward(net, opt, x)", "opt.step()", "helpers.advance(schedule)")),
+        (
+            "SL622",
+            _tested("helpers.Plain()"),
+        ),
+    ],
+)
+def test_what_another_file_does_rightly_is_seen(code: str, body: str, tmp_path: Path) -> None:
+    assert _found(code, body, tmp_path) == []
