@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
 from torch.autograd.gradcheck import GradcheckError, gradcheck
 
-from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
@@ -30,7 +28,7 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     if loss is None or (model := copy_of(loss.model)) is None:
         return None
     with undisturbed():
-        _steady(model)
+        model.eval()  # without dropout, and with the statistics that were gathered
         if not math.isfinite(float(loss(model).detach())):
             return None
         parameters = [one for one in model.parameters() if one.requires_grad]
@@ -60,12 +58,6 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     return passed(text)
 
 
-def _steady(model: nn.Module) -> None:
-    """Without dropout, and with the statistics of the batch; what was in evaluation mode stays there."""
-    for one in model.modules():
-        one.training = one.training and isinstance(one, (*NORMALISING, nn.RNNBase))
-
-
 def _of_first_batch(run: Run) -> LossOnBatch | None:
     """The loss of the first batch, where one optimizer learns it."""
     loss = run.loss_on_batch
@@ -82,7 +74,7 @@ def usable_rate(run: Run) -> Outcome | None:
     if (forked := copy_of((loss.model, run.optimizers[0])) if rates else None) is None:
         return None
     with undisturbed():
-        _steady(forked[0])
+        forked[0].eval()
         if not math.isfinite(float(loss(forked[0]).detach())):
             return None
         limit = _limit(loss, *forked, run.steps[0].rates)
