@@ -10,7 +10,6 @@ from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.layout.arguments import appended
-from stablelint.codemod.layout.placed import beside_comment
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import instantiate
@@ -66,8 +65,6 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
     region = file.tree.region(file.tree.statement(node))
     if not draft.lawful(file.tree, region, changes, replaced(file.tree, region, node, call)):
         raise Withheld("the argument cannot be added to this call")
-    if len(changes) == 1:
-        changes = beside_comment(file.tree.source, changes[0])
     return [*imports, *draft.edits(file.tree, changes)]
 
 

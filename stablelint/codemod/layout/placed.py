@@ -20,7 +20,6 @@ from stablelint.codemod.withheld import Withheld
 
 _OPENED = re.compile(r"\(\s*(-?)\Z")
 _CLOSED = re.compile(r"\s*\)")
-_COMMENT = re.compile(r"([^#'\"]*?)( {2,})#")
 _NEAR = 400  # how far from a bracket its content may start
 
 
@@ -47,7 +46,7 @@ def placed(
             for lines in rebroken(tree, variant, node):
                 if draft.lawful(tree, region, [*before, *lines], expected):
                     return [*before, *lines]
-            return [*before, *beside_comment(source, variant)]
+            return changes
     raise Withheld("the rewritten expression would mean something else in its place")
 
 
@@ -56,23 +55,6 @@ def _on_one_line(source: SourceText, item: Hoisted) -> Hoisted:
     joined = replace(item, value=replace(item.value, text=flat(item.value.text)))
     fits = len(item.indent + joined.line("{}")) <= draft.limit(source)
     return joined if "\n" in item.value.text and "\n" not in joined.value.text and fits else item
-
-
-def beside_comment(source: SourceText, change: draft.Change) -> list[draft.Change]:
-    """The change, with fewer or more spaces before a comment that stands below or above another: it stays in its column."""
-    start, end, text = change
-    row = source.position(start).row
-    first, last = source.line_start(row), source.line_end(row)
-    found = _COMMENT.match(source.text[end:last]) if end <= last and "\n" not in text else None
-    column = 0 if found is None else end - first + found.end() - 1
-    lines = (source.line(one) for one in (row - 1, row + 1) if 0 < one <= len(source.starts))
-    spaces = 0 if found is None else len(found[2]) - len(text) + (end - start)
-    if found is None or not any(line[column : column + 1] == "#" for line in lines):
-        return [change]
-    spaces = max(spaces, 2)
-    if not found[1]:
-        return [(start, end + len(found[2]), text + " " * spaces)]
-    return [change, (end + found.start(2), end + found.end(2), " " * spaces)]
 
 
 def _joined(
