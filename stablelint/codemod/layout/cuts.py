@@ -35,7 +35,7 @@ def cuts(text: str) -> list[int]:
         case ast.BinOp() as node:
             places = _operators(text, node, _SUMS) or _operators(text, node, _PRODUCTS)
         case ast.Call() as node:
-            places = links(text, node)
+            places = dots if len(dots := links(text, node)) > 1 else []
         case _:
             return []
     return [lead + place for place in sorted(places)]
@@ -54,10 +54,10 @@ def _operators(text: str, node: ast.expr, signs: dict[type[ast.operator], str]) 
 
 
 def links(text: str, node: ast.expr) -> list[int]:
-    """The columns of the dots of a chain of two or more calls on another."""
+    """The columns of the dots of a chain of calls on another."""
     dots: list[int] = []
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
         if isinstance(node, ast.Call | ast.BinOp):
             dots.append(text.index(".", node.end_col_offset or 0))
-    return dots if len(dots) > 1 else []
+    return dots

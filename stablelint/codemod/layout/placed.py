@@ -92,6 +92,9 @@ def _variants(
     if kept is not None:
         yield (start, end, kept), parse_operand(kept)
     plain = start, end, text
+    upright = stacked(source, plain)
+    if upright != plain:
+        yield upright, value
     opened, closed = (
         _OPENED.search(source.text, max(0, start - _NEAR), start),
         _CLOSED.match(source.text, end),
@@ -112,10 +115,7 @@ def _variants(
         behind = behind_brackets(source, plain, opened.start(), closed.end())
         if behind is not None and not opened[1]:
             yield behind, value
-        upright = stacked(source, plain)
-        if upright != plain:
-            yield upright, value
-        elif "\n" in around and (
+        if "\n" in around and (
             isinstance(operand, ast.Call) or _fits(source, (opened.start(), closed.end(), opened[1] + text))
         ):
             yield (opened.start(), closed.end(), opened[1] + text), value

@@ -179,6 +179,13 @@ def test_parentheses_go_with_the_lines_that_they_held_unless_a_comment_stands_in
     assert rewritten(source, softplus) == f"import torch\ny = {written}"
 
 
+def test_the_first_links_of_a_chain_of_lines_are_links_of_it() -> None:
+    source = "import torch\ny = (\n    x.float()\n    .softmax(dim=-1)\n    .log()\n    .sum()\n)\n"
+    logarithm = "x.float()\n    .softmax(dim=-1)\n    .log()"
+    after = rewritten(source, proposal(source, logarithm, "torch.log_softmax($x, dim=-1)", x="x.float()"))
+    assert after == "import torch\ny = (\n    x.float()\n    .log_softmax(dim=-1)\n    .sum()\n)\n"
+
+
 def test_a_chain_of_lines_is_rewritten_as_one() -> None:
     source = "import torch\ny = (\n    torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()\n)\n"
     whole = "torch.pow(x, 2)\n    .prod(dim=-1, keepdim=True)\n    .log()"
