@@ -36,7 +36,7 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having, method
-from stablelint.syntax.walk import nodes_in
+from stablelint.syntax.walk import descendants, nodes_in
 
 # Methods that tensors have and hardly anything else.
 _OF_TENSORS = frozenset(
@@ -48,6 +48,7 @@ _MAKING = having(
     "elementwise", "along", "layout", "copy", "cast", "device", "join", "into", "whole", "floating"
 )
 _MOVES = having("device")
+_TOTALS = having("total")
 _OF_GRAPHS = ("grad", "grad_fn", "backward", "requires_grad", "requires_grad_", "detach", "retain_grad")
 _LEARNED = ("weight", "bias", "grad")
 _SHARED = having("of-arrays")  # methods that arrays have as well
@@ -185,6 +186,10 @@ def _is_of_tensor(data: ast.Attribute, root: ast.AST, module: ModuleInfo) -> boo
         or isinstance(owner, ast.BinOp)
         or (isinstance(owner, ast.Attribute) and owner.attr in _LEARNED)
     ):
+        return True
+    taker = next(iter(around(data, root, ast.Call)), None)
+    wraps = made_by(taker, module) in _VARIABLES or operation_of(taker, module) in _TOTALS
+    if taker is not None and wraps and any(data in descendants(one) for one in arguments(taker)):
         return True
     known = method(above.attr) if isinstance(above, ast.Attribute) else None
     computed = known is not None and known[0].name not in _SHARED and text not in module.imports
