@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
@@ -76,15 +77,27 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
-    operand, roots = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_root]
+    is_zero = is_root or node in _receivers(getattr(statement, "value", node))
+    operand, zeros = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
     compared = {operand.id} if isinstance(operand, ast.Name) else set[str]()
-    signed = {alias for name in roots for alias in _known_as(name, later)[0]}
+    signed = {alias for name in zeros for alias in _known_as(name, later)[0]}
     for one in later:
         if not _is_of_zero(one):
             continue
         read = {each.id for each in loads(one)}
         if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _receivers(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, and what it is a view or cast of, and so on inwards."""
+    yield node
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _PARTS | _CASTS
+    ):
+        yield from _receivers(node.func.value)
 
 
 def _targets(statement: ast.stmt) -> list[ast.expr]:

@@ -753,3 +753,13 @@ def test_what_is_annotated_and_seen_to_stays() -> None:
             return inverse
         """)
     assert "infinite elements" in str(written["SL103"])
+
+
+def test_a_count_whose_zeros_are_asked_for_stays() -> None:
+    written = fixes("""
+        def f(right: torch.Tensor, noisy: torch.Tensor):
+            noisy = noisy > 0
+            count = (noisy.sum(dim=1)).to(right.dtype)
+            return ((right * noisy).sum(dim=1) / count)[count > 0]
+        """)
+    assert "sees to the zeros" in str(written)
