@@ -58,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     if crashes:
         sys.stderr.write(render(crashes[0], context_of(sys.stderr)))
     audit = max(audits, key=lambda one: (one["steps"], -one["process"]), default=None)
+    if audit is None and crashes:
+        return code
     if audit is None:
         if missing:
             raise failed(f"no training was seen: {missing[0]['python']} has no torch")

@@ -6,13 +6,14 @@ import os
 import sys
 import weakref
 from inspect import Signature
+from types import FrameType
 from typing import Any
 
 import torch
 
 from stablelint.runtime.audit.graph import maker_of
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
-from stablelint.runtime.audit.replayed import LossOnBatch, detached, view_of
+from stablelint.runtime.audit.replayed import LossOnBatch, detached, loss_in, view_of
 from stablelint.runtime.audit.taps import shielded
 from stablelint.runtime.audit.values import fingerprint, row_prints, sample_of
 from stablelint.runtime.program.frames import Site, site_of, step_frames
@@ -30,8 +31,10 @@ class CallRecorder:
         self.run = Run()
         self.trouble = self.run.trouble
         self.fetches = 0  # batches since the last backward call
+        self.under_way: list[torch.nn.Module] = []  # modules that are being called
         self._process = os.getpid()
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
+        self._inside: list[LossCall] = []  # losses that the pass under way has computed
         self._judged = 0  # calls whose part in a backward pass is known
         self._batch_from: LoaderFacts | None = None
         self._batch_print: bytes | None = None
@@ -56,13 +59,16 @@ class CallRecorder:
         if forward.grad and all(one.pair is None for one in self.run.forwards if one.root is root):
             forward.pair = detached(args), detached(kwargs)
         self.run.forwards.append(forward)
+        for call in self._inside:
+            call.forward, forward.scored = forward, forward.scored or not call.grad
+        self._inside = []
         self._outputs = [(ref, one) for ref, one in self._outputs if ref() is not None]
         for output in tensors_in(result):
             self._outputs.append((weakref.ref(output), forward))
             if output.grad_fn is not None:
                 output.grad_fn.register_hook(_Reached(forward))
-        loss = result.get("loss") if isinstance(result, dict) else None
-        if forward.pair is not None and isinstance(loss, torch.Tensor) and self.run.loss_on_batch is None:
+        own = next(loss_in(result), None)
+        if forward.pair is not None and own is not None and self.run.loss_on_batch is None:
             self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
 
     @shielded
@@ -74,6 +80,8 @@ class CallRecorder:
         if not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor) or self.elsewhere():
             return
         forward, output = self._source_of(given)
+        if output is None and any(next(one.parameters(), None) is not None for one in self.under_way[:1]):
+            forward = None
         single = isinstance(value, torch.Tensor) and value.numel() == 1
         call = LossCall(
             kind,
@@ -89,11 +97,17 @@ class CallRecorder:
         )
         self.run.losses.append(call)
         if forward is None:
+            self._inside.append(call)
             return
         forward.scored = forward.scored or not call.grad
         if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
             self.run.loss_on_batch = LossOnBatch(
-                forward.root, *forward.pair, kind, bound.arguments, view_of(given, output)
+                forward.root,
+                *forward.pair,
+                kind,
+                bound.arguments,
+                view_of(given, output),
+                given.shape[1] if given.dim() > 1 else 0,
             )
 
     def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
@@ -103,6 +117,16 @@ class CallRecorder:
             if output is not None and (output is tensor or tensor._base is output):
                 return forward, output
         return (self.run.forwards[-1], None) if self.run.forwards else (None, None)
+
+    @shielded
+    def on_dropout(self, _: object, given: object, p: float = 0.5, training: bool = True, *__: Any) -> None:
+        """Note dropout within a model that is in evaluation mode."""
+        if training and p > 0 and self.under_way and not self.under_way[-1].training:
+            self.run.live_dropout = self.run.live_dropout or here()
+
+    def on_attention(self, result: object, *args: Any, dropout_p: float = 0.0, **_: object) -> None:
+        """Note its dropout."""
+        self.on_dropout(result, None, args[4] if len(args) > 4 else dropout_p)
 
     @shielded
     def on_loader(self, _: object, loader: Any, *args: object, **kwargs: object) -> None:
@@ -121,7 +145,7 @@ class CallRecorder:
         for facts in self.run.loaders:
             if facts.loader is loader:
                 return facts
-        self.run.loaders.append(LoaderFacts(loader))
+        self.run.loaders.append(LoaderFacts(loader, here()))
         return self.run.loaders[-1]
 
     @shielded
@@ -161,8 +185,13 @@ class _Reached:
 
 
 def here() -> Site | None:
-    """The instruction of the program that is being executed: of its own files before those of installed packages."""
+    """The instruction of the program that is being executed."""
+    frame = own_frame()
+    return site_of(frame) if frame is not None else None
+
+
+def own_frame() -> FrameType | None:
+    """The program's frame that is being executed: of its own files before those of installed packages."""
     frames = list(step_frames(sys._getframe(1), _FRAMES))
     own = (one for one in frames if not is_installed(one.f_code.co_filename))
-    frame = next(own, frames[0] if frames else None)
-    return site_of(frame) if frame is not None else None
+    return next(own, frames[0] if frames else None)

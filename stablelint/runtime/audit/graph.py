@@ -20,7 +20,7 @@ Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
 _VIEWS = {
     f"{one}Backward0"
-    for one in "View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
+    for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
 }
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
 # By operation: what it saved, and from the magnitudes of that how far the operand is from its edge (0, 1, infinity).

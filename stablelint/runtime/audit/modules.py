@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import nn
 
-from stablelint.runtime.audit.calls import here
+from stablelint.runtime.audit.calls import own_frame
 from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Run
 from stablelint.runtime.audit.taps import shielded
 from stablelint.runtime.audit.values import sample_of, summary_of, uniform_dimensions
-from stablelint.runtime.program.frames import Site
 
 MATRICES = (nn.Linear, nn.modules.conv._ConvNd)
 NORMALISING = (nn.modules.batchnorm._BatchNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
@@ -28,52 +26,35 @@ class ModuleBook:
         self._run = run
         self.trouble = run.trouble
         self._on_forward = on_forward
-        self._stack: list[nn.Module] = []
+        self.stack: list[nn.Module] = []  # that are being called
         self._paths: dict[int, str] = {}
         self._roots: list[nn.Module] = []
-        self._began = 0  # sequence of the first node of the pass under way
-        self._cut: list[tuple[weakref.ref[torch.Tensor], Site | None]] = []
-
-    @shielded
-    def note_cut(self, made: torch.Tensor, of: torch.Tensor) -> None:
-        """A tensor was detached: remember it where the pass under way has computed it."""
-        if self._stack and torch.is_grad_enabled() and of.grad_fn is not None:
-            if of.grad_fn._sequence_nr() >= self._began:
-                self._cut.append((weakref.ref(made), here()))
 
     @shielded
     def enter(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         """A module is about to be called."""
         if torch.compiler.is_compiling():
             return
-        if not self._stack:
-            self._began, self._cut = torch._C._autograd._get_sequence_nr(), []
-        if self._cut and any(one.requires_grad for one in module.parameters()):
-            name = self._paths.get(id(module), type(module).__name__)
-            given = [one for one in args if isinstance(one, torch.Tensor) and not one.requires_grad]
-            self._run.cut.extend(
-                (name, site) for ref, site in self._cut if any(ref() is one for one in given)
-            )
         # Within another module it is one that this one does not know of: in a plain list, say.
-        if id(module) not in self._paths and not (self._stack and self._run.steps):
-            self._learn(module)
-        self._stack.append(module)
+        if id(module) not in self._paths and not (self.stack and self._run.steps):
+            self._learn(*_named(module))
+        self.stack.append(module)
 
     @shielded
     def leave(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any = None
     ) -> None:
         """A module was called; where it raised, torch gives no result (and no keywords)."""
-        if torch.compiler.is_compiling() or not self._stack:
+        if torch.compiler.is_compiling() or not self.stack:
             return
-        while self._stack and self._stack.pop() is not module:
+        while self.stack and self.stack.pop() is not module:
             pass
         for parameter in module._parameters.values():
             if parameter is not None and torch.is_grad_enabled() and id(parameter) in self._run.parameters:
                 self._run.parameters[id(parameter)].called = True
         if isinstance(result, torch.Tensor) and not module._modules:
             self._layer(module, args, result)
-        if not self._stack and result is not None and next(module.parameters(), None) is not None:
+        if not self.stack and result is not None and next(module.parameters(), None) is not None:
             self._on_forward(module, args, kwargs, result)
 
     def names_of(self, parameters: Iterable[torch.Tensor]) -> dict[int, str]:
@@ -84,14 +65,14 @@ class ModuleBook:
             for index, one in enumerate(parameters)
         }
 
-    def _learn(self, root: nn.Module) -> None:
+    def _learn(self, root: nn.Module, called: str) -> None:
         if next(root.parameters(), None) is None:
             return
         self._roots.append(root)
-        lead = "" if len(self._roots) == 1 else f"{type(root).__name__}."
+        lead = "" if len(self._roots) == 1 and not isinstance(root, nn.Sequential) else f"{called}."
         for path, module in root.named_modules():
             path = path.removeprefix("module.").replace("_orig_mod.", "")
-            self._paths.setdefault(id(module), f"{lead}{path}" or type(module).__name__)
+            self._paths.setdefault(id(module), f"{lead}{path}".rstrip(".") or type(module).__name__)
             for name, parameter in module._parameters.items():
                 if parameter is None or id(parameter) in self._run.parameters:
                     continue
@@ -118,3 +99,16 @@ class ModuleBook:
             if isinstance(module, NORMALISING) and given is not None and given.dim() > 1:
                 count = given.numel() // max(given.shape[1], 1)
                 facts.smallest_count = min(facts.smallest_count or count, count)
+
+
+def _named(module: nn.Module) -> tuple[nn.Module, str]:
+    """The module whose method calls `module` as a part of it, or itself; and the name by which it is called there."""
+    frame = own_frame()
+    scope = frame.f_locals if frame is not None else {}
+    caller = next(iter(scope.values()), None)  # the first argument of a method
+    if isinstance(caller, nn.Module) and any(module is one for one in caller.modules()):
+        return caller, type(caller).__name__
+    for names in (scope, getattr(caller, "__dict__", {}), frame.f_globals if frame is not None else {}):
+        if (name := next((name for name, value in names.items() if value is module), None)) is not None:
+            return module, name
+    return module, type(module).__name__

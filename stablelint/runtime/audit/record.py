@@ -11,6 +11,7 @@ import torch
 
 from stablelint.runtime.audit.allocations import Peak
 from stablelint.runtime.audit.graph import GraphFacts
+from stablelint.runtime.audit.replayed import LossOnBatch
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
@@ -66,6 +67,7 @@ class Backward:
     graph: int  # identity of that node, as long as it lives
     repeated: bool  # the same graph was walked before
     fetches: int  # batches that were handed out since the backward call before
+    fresh: bool = False  # no optimizer held a gradient when it began
     scaled: bool = False
     facts: GraphFacts | None = None
 
@@ -125,6 +127,7 @@ class LoaderFacts:
     """A DataLoader and what became of its batches."""
 
     loader: Any
+    site: Site | None  # where it was made
     trained: bool = False
     batches: int = 0
     iterators: int = 0
@@ -158,9 +161,11 @@ class Run:
     parameters: dict[int, ParameterFacts] = field(default_factory=dict)
     layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls
     loaders: list[LoaderFacts] = field(default_factory=list)
-    cut: list[tuple[str, Site | None]] = field(default_factory=list)  # modules given what their pass detached
+    made_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of an optimizer
     early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
+    seeded_again: list[Site | None] = field(default_factory=list)  # calls since the first backward pass
+    live_dropout: Site | None = None  # dropout within a model in evaluation mode
     drawn: set[str] = field(default_factory=set)  # generators whose state moved
     functions: dict[Any, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
     holders: tuple[str, ...] = ()  # names that hold tensors with their graph, at the end
@@ -169,7 +174,7 @@ class Run:
     growing_at: Location | None = None
     peak: Peak | None = None  # of the GPU's memory, from the second step on
     trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
-    loss_on_batch: Any = None  # a callable (model, arguments) -> loss, where it is known
+    loss_on_batch: LossOnBatch | None = None  # of the first batch, where it is known
 
     @property
     def roots(self) -> list[torch.nn.Module]:

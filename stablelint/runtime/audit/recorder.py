@@ -25,7 +25,7 @@ from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdin
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import detached
-from stablelint.runtime.audit.taps import LOSSES, ending, observing, shielded
+from stablelint.runtime.audit.taps import DROPOUTS, LOSSES, ending, observing, shielded
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import fused_norms, tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
@@ -63,6 +63,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._undo: list[Callable[[], None]] = []
         self._modules = ModuleBook(self.run, self.on_forward)
         self._attached = False
+        self.under_way = self._modules.stack
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._sequence = 0  # of the first node after the last backward call
         self._unscaled_loss: float | None = None
@@ -117,8 +118,11 @@ class Recorder(CallRecorder, hooks.Observer):
         self._replace(DataLoader, "__iter__", observing(self.on_iterate))
         if self._batches is not None:
             self._replace(_BaseDataLoaderIter, "__next__", ending(self._batches))
-        self._replace(torch.Tensor, "detach", observing(self._modules.note_cut))
+        self._replace(torch.optim.Optimizer, "__init__", observing(self.on_optimizer))
         self._replace(torch.amp.GradScaler, "unscale_", observing(self.on_unscale))
+        for kind in DROPOUTS:
+            self._replace(functional, kind, observing(self.on_dropout))
+        self._replace(functional, "scaled_dot_product_attention", observing(self.on_attention))
         for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
             self._replace(holder, "clip_grad_value_", observing(self.on_clip_value))
         for owner, name, generator in (
@@ -149,9 +153,17 @@ class Recorder(CallRecorder, hooks.Observer):
         if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self.elsewhere():
             self.run.early_schedule = self.run.early_schedule or here()
 
+    @shielded
+    def on_optimizer(self, _: None, optimizer: object, *__: object, **___: object) -> None:
+        """Note where it is made; it may never step."""
+        self.run.made_at[id(optimizer)] = here()
+
+    @shielded
     def on_seed(self, generator: str, *_: object, **__: object) -> None:
         """Note a seed."""
         self.run.seeded.add(generator)
+        if self.run.backwards and not self.elsewhere():
+            self.run.seeded_again.append(here())
 
     def on_unscale(self, *_: object) -> None:
         """Gradients are what they are again."""
@@ -198,9 +210,11 @@ class Recorder(CallRecorder, hooks.Observer):
         """Read the graph, and whether the gradients that will be added to were used already."""
         if not losses or self.elsewhere():
             return
+        fresh = bool(self.run.optimizers)
         for optimizer, stepping in zip(self.run.optimizers, self._stepping, strict=True):
             present = any(fused_norms([one.detach() for one in gradients_of(parameters_of(optimizer))]))
             stepping.stale = stepping.used = stepping.used and present
+            fresh = fresh and not present
         loss = losses[0]
         value = self._unscaled_loss
         self.run.backwards.append(
@@ -211,6 +225,7 @@ class Recorder(CallRecorder, hooks.Observer):
                 id(loss.grad_fn),
                 any(reference() is loss for reference in self._walked),
                 self.fetches,
+                fresh,
                 self._scaled,
             )
         )

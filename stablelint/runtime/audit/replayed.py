@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,8 +15,11 @@ from torch import nn
 from torch.nn import functional
 from torch.utils._pytree import tree_map_only
 
+from stablelint.runtime.audit.values import rows_differ
+from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
 
+_MOST_SCORES = 1 << 22
 View = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides and offset
 _Copied = TypeVar("_Copied")
 
@@ -38,7 +42,7 @@ def view_of(tensor: torch.Tensor, output: torch.Tensor) -> View | None:
 class LossOnBatch:
     """The loss of one batch as a function of the model.
 
-    Either the model's result has a `loss`, or a loss function took the model's output or a view of it.
+    Either the model's result holds its loss, or a loss function took the model's output or a view of it.
     """
 
     model: nn.Module
@@ -47,35 +51,47 @@ class LossOnBatch:
     kind: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     view: View | None = None
+    classes: int = 0
 
     def __post_init__(self) -> None:
-        self.arguments = detached(dict(self.arguments))
+        self.arguments = detached({name: one for name, one in self.arguments.items() if name != "input"})
 
     @property
     def best_constant(self) -> float | None:
-        """The least loss of an output that is the same for all samples; None where that is not known."""
+        """The least loss of an output that is the same for all samples; None where that is not known, or the best."""
         target = self.arguments.get("target")
-        if target is None or self.arguments.get("reduction") != "mean":
+        if target is None or self.arguments.get("reduction") != "mean" or not rows_differ(target):
             return None
         if self.kind == "mse_loss":
-            return float(target.float().var(0, correction=0).mean()) if target.dim() else None
-        if self.kind == "cross_entropy" and not target.is_floating_point():
-            kept = target[target != self.arguments["ignore_index"]]
-            shares = kept.unique(return_counts=True)[1] / max(len(kept), 1)
-            return float(-(shares * shares.log()).sum())
+            return float(target.float().var(0, correction=0).mean())
+        if self.kind == "cross_entropy" and 0 < self.classes * target.numel() < _MOST_SCORES:
+            soft = target.is_floating_point()
+            shape = target.shape if soft else (len(target), self.classes, *target.shape[1:])
+            scores = torch.zeros(shape, device=target.device, requires_grad=True)
+            loss = functional.cross_entropy(scores, **self.arguments)
+            total = float(loss) / math.log(self.classes)
+            (slope,) = torch.autograd.grad(
+                loss, scores
+            )  # by score the weight of its class, as the loss is linear
+            weights = total / self.classes - slope.movedim(1, -1).flatten(0, -2).sum(0)
+            return float(torch.special.entr(weights.clamp_min(0) / total).sum()) * total
         return None
 
     def __call__(self, model: nn.Module) -> torch.Tensor:
         """The loss of `model`, a copy of the watched one."""
         result = model(*self.args, **self.kwargs)
         if self.kind is None:
-            loss: torch.Tensor = result["loss"]
-            return loss
+            return next(loss_in(result))
         if not isinstance(result, torch.Tensor):
             result = next(iter(result.values() if isinstance(result, dict) else result))
         given = result if self.view is None else torch.as_strided(result, *self.view)
         value: torch.Tensor = getattr(functional, self.kind)(**{**self.arguments, "input": given})
         return value
+
+
+def loss_in(result: Any) -> Iterator[torch.Tensor]:
+    """The numbers with a graph that a model returns, such as its loss."""
+    return (one for one in tensors_in(result) if not one.dim() and one.requires_grad)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ LOSSES = (
     "smooth_l1_loss huber_loss kl_div"
 ).split()
 
+DROPOUTS = ("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout").split()
+
 
 class Witness(Protocol):
     """What remembers that something could not be seen."""

@@ -61,7 +61,7 @@ def dense(tensor: torch.Tensor) -> torch.Tensor:
 def sample_of(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of the first rows of `tensor`, as many as are worth keeping."""
     values = tensor.detach()
-    if values.dim() and values.numel():
+    if values.layout is torch.strided and values.dim() and values.numel():
         row = values.numel() // values.shape[0]
         values = values[: max(1, min(_SAMPLES, _ELEMENTS // max(row, 1)))]
     return values.clone()
@@ -69,9 +69,8 @@ def sample_of(tensor: torch.Tensor) -> torch.Tensor:
 
 def fingerprint(tensor: torch.Tensor) -> bytes:
     """A hash of dtype, shape and elements."""
-    values = tensor.detach().cpu().contiguous()
-    if values.layout is not torch.strided:
-        values = values.to_dense()
+    values = tensor.detach().cpu()
+    values = (values.to_dense() if values.layout is not torch.strided else values).contiguous()
     digest = hashlib.blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
     digest.update(values.flatten().view(torch.uint8).numpy().tobytes() if values.numel() else b"")
     return digest.digest()
@@ -90,7 +89,7 @@ def row_prints(tensors: list[torch.Tensor]) -> list[bytes]:
 
 def rows_differ(tensor: torch.Tensor) -> bool:
     """Whether the rows (along the first dimension) of `tensor` are not all alike."""
-    return tensor.shape[0] < 2 or bool((tensor != tensor[:1]).any())
+    return not tensor.dim() or tensor.shape[0] < 2 or bool((tensor != tensor[:1]).any())
 
 
 def uniform_dimensions(matrix: torch.Tensor) -> tuple[int, ...]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import SequentialSampler, Subset, TensorDataset
+from torch.utils.data import SequentialSampler
 
+from stablelint.runtime.audit.datasets import generators, length, same_everywhere, shared_samples
 from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run
-from stablelint.runtime.audit.values import dense, fingerprint, summary_of
+from stablelint.runtime.audit.tokens import is_mask, is_tokens, padding_of
+from stablelint.runtime.audit.values import dense, fingerprint, rows_differ, summary_of
 from stablelint.runtime.plain import shape_text
 
 ORDER = 0
 _MATRICES = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.Bilinear)
+_TABLES = (nn.Embedding, nn.EmbeddingBag)
 _ENOUGH_ROWS = 16
-_MOST_ROWS = 20_000  # that are compared between data sets
 _LARGE = 20.0  # an input far from the unit scale
+_FLAT = 20.0  # times that a mean exceeds the deviation around it
 _UNEQUAL = 100.0  # times that the widest column is wider than the median one
 _PIXELS = (10.0, 255.0)  # the largest value of images that were not scaled
 
@@ -40,9 +42,9 @@ def _table(run: Run) -> torch.Tensor | None:
 
 
 def _first_matrix(run: Run) -> LayerFacts | None:
-    """The first layer with parameters, if it is one that multiplies its input."""
+    """The first layer that multiplies its input, where only embeddings stand before it."""
     for layer in run.layers.values():
-        if layer.first is not None and layer.train_calls:
+        if layer.first is not None and layer.train_calls and not isinstance(layer.module, _TABLES):
             fits = isinstance(layer.module, _MATRICES) and layer.first.is_floating_point()
             return layer if fits and layer.first.numel() else None
     return None
@@ -50,42 +52,59 @@ def _first_matrix(run: Run) -> LayerFacts | None:
 
 @check(needs="floating-point inputs of a trained pass")
 def finite_inputs(run: Run) -> Outcome | None:
-    """Inputs hold no NaN and no Inf."""
-    batches = _batches(run)
-    if bad := [summary_of(one) for one in batches if not bool(torch.isfinite(one).all())]:
-        at = run.trained[0].site
-        text = f"{len(bad)} of {len(batches)} inputs: {bad[0].nan} NaN and {bad[0].inf} Inf in one of {bad[0].shape}"
-        return failed(text, "find the samples and repair or drop them before they are batched", at=at)
-    return all_of(len(batches), "input")
+    """Inputs and targets hold no NaN and no Inf."""
+    batches = [(one, "an input", run.trained[0].site) for one in _batches(run)]
+    batches += [
+        (one.target, "a target", one.site)
+        for one in run.losses
+        if one.grad and one.target.is_floating_point()
+    ]
+    if bad := [one for one in batches if not bool(torch.isfinite(dense(one[0])).all())]:
+        values, what, at = bad[0]
+        seen = summary_of(values)
+        text = f"{len(bad)} of {len(batches)} inputs and targets: {seen.nan} NaN and {seen.inf} Inf in {what}"
+        text += f" of {shape_text(seen.shape)}"
+        spoiled = (~torch.isfinite(dense(values))).reshape(-1, seen.shape[-1]).any(0)
+        tabular = len(seen.shape) in (2, 3) and not bool(spoiled.all())
+        columns = [f"column {index}" for index in spoiled.nonzero().flatten().tolist()] if tabular else []
+        text += ", in {names}" if columns else ""
+        remedy = "find the samples and repair or drop them before they are batched"
+        return failed(text, remedy, *columns, at=at)
+    return all_of(len(batches), "tensor")
 
 
-@check(needs="16 rows of a two-dimensional input, or inputs of more dimensions")
+@check(needs="16 rows of a two-dimensional input, or samples of more dimensions or of integers")
 def varying_features(run: Run) -> Outcome | None:
     """Every input feature varies."""
     if (table := _table(run)) is None:
-        return _varying_arguments(run)
+        return _varying_samples(run)
     rows, columns = table.shape
     still = [f"column {index}" for index in (table == table[:1]).all(0).nonzero().flatten().tolist()]
     if not still:
         return passed(f"{columns} columns over {rows} rows")
     text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
     remedy = "drop them, or see why they were not filled"
-    return (failed if 2 * len(still) > columns else warned)(text, remedy, *still)
+    return (failed if 2 * len(still) > columns else warned)(text, remedy, *still, at=run.trained[0].site)
 
 
-def _varying_arguments(run: Run) -> Outcome | None:
-    """Whether an argument of more than two dimensions, such as an image, holds one value in most passes."""
-    seen: dict[int, list[torch.Tensor]] = {}
+def _varying_samples(run: Run) -> Outcome | None:
+    """Whether the samples of most passes, in all that is no mask, are the same, or an image holds one value."""
+    alike, count = [], 0
     for call in run.trained:
-        for position, one in enumerate(call.inputs):
-            if one.is_floating_point() and one.dim() > 2 and one.numel():
-                seen.setdefault(position, []).append(one)
-    for batches in seen.values():
-        constant = [one for one in batches if bool((one == one.flatten()[0]).all())]
-        if 2 * len(constant) > len(batches):
-            text = f"{len(constant)} of {len(batches)} inputs hold one value, {float(constant[0].flatten()[0]):.3g}"
-            return failed(text, "look at what the loader hands out", at=run.trained[0].site)
-    return all_of(sum(map(len, seen.values())), "input")
+        wide = [one for one in call.inputs if one.dim() > 1 and one.layout is torch.strided and one.numel()]
+        wide = [one for one in wide if one.dim() > 2 or not one.is_floating_point()]
+        wide = [one for one in wide if not is_mask(one)] or wide
+        flat = [one for one in wide if one.is_floating_point() and bool((one == one.flatten()[0]).all())]
+        same = bool(wide) and len(wide[0]) > 1 and not any(map(rows_differ, wide))
+        alike += [call] * (same or bool(flat))
+        count += bool(wide)
+    if 2 * len(alike) > count:
+        values = next(one for one in alike[0].inputs if one.dim() > 1)
+        single = bool((values == values.flatten()[0]).all())
+        what = f"one value, {float(values.flatten()[0]):.3g}" if single else "samples that are all the same"
+        text = f"{len(alike)} of {count} inputs {shape_text(tuple(values.shape))} hold {what}"
+        return failed(text, "look at what the data set gives for each index", at=alike[0].site)
+    return all_of(count, "input")
 
 
 @check(needs="16 rows of a two-dimensional input")
@@ -102,40 +121,54 @@ def distinct_features(run: Run) -> Outcome | None:
         if other != index and len(set(table[:, index].tolist())) > 4:
             pairs.append(f"columns {other} and {index}")
     if pairs:
-        return warned("{names} are the same in all rows", "drop one of each", *pairs)
+        return warned("{names} are the same in all rows", "drop one of each", *pairs, at=run.trained[0].site)
     return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
-@check(needs="a first layer that multiplies its input")
+@check(needs="a first layer, behind embeddings if there are any, that multiplies its input")
 def input_scale(run: Run) -> Outcome | None:
     """What the first layer multiplies is near the unit scale."""
     layer = _first_matrix(run)
     if layer is None or layer.first is None:
         return None
-    seen = summary_of(layer.first)
+    seen, names = summary_of(layer.first), [layer.name]
+    text, remedy = f"{layer.name} takes {seen.spread}", ""
     if seen.low >= 0 and _PIXELS[0] < seen.high <= _PIXELS[1] and len(seen.shape) == 4:
         text = f"{layer.name} takes images of {seen.low:.3g} … {seen.high:.3g}"
-        return failed(text, "divide by 255 and normalise by the mean and deviation of the data", layer.name)
-    if seen.integral and seen.high > _LARGE and len(seen.shape) < 4:
+        remedy = "divide by 255 and normalise by the mean and deviation of the data"
+    elif seen.integral and seen.high > _LARGE and len(seen.shape) < 4:
         text = f"{layer.name} multiplies whole numbers, {seen.spread}, as if they were quantities"
-        return failed(
-            text, "numbers that name something go through an embedding; counts are scaled", layer.name
-        )
-    if len(seen.shape) == 2 and seen.shape[0] >= _ENOUGH_ROWS and seen.shape[1] > 1:
-        widths = dense(layer.first).std(0)
-        widest = int(widths.argmax())
-        middle = float(widths[widths > 0].median()) if bool((widths > 0).any()) else 0.0
-        if middle and float(widths[widest]) > _UNEQUAL * middle:
-            text = (
-                f"column {widest} of the input of {layer.name} has deviation {float(widths[widest]):.3g}, "
-                f"the median column {middle:.3g}"
-            )
-            return failed(text, "standardise the columns", f"column {widest}", layer.name)
-    if max(abs(seen.low), abs(seen.high)) > 10 * _LARGE or seen.deviation > _LARGE:
-        return failed(f"{layer.name} takes {seen.spread}", "standardise the input", layer.name)
-    if 0 < seen.deviation < 1e-3 and abs(seen.mean) < 1e-2:
-        return failed(f"{layer.name} takes {seen.spread}", "the input was scaled down twice?", layer.name)
-    return passed(f"{layer.name} takes {seen.spread}")
+        remedy = "numbers that name something go through an embedding; counts are scaled"
+    elif (odd := _widest(layer.first)) is not None:
+        column, wide, middle = odd
+        name = _column_named(run, layer.first[:, column], f"column {column}")
+        text = f"{name} of the input of {layer.name} has deviation {wide:.3g}, the median column {middle:.3g}"
+        names, remedy = [name, layer.name], "standardise the columns"
+    elif max(abs(seen.low), abs(seen.high)) > 10 * _LARGE or seen.deviation > _LARGE:
+        remedy = "standardise the input"
+    elif 0 < seen.deviation < 1e-3 and abs(seen.mean) < 1e-2:
+        remedy = "the input was scaled down twice?"
+    elif abs(seen.mean) > _FLAT * seen.deviation > 0:
+        text += ": hardly anything beside its mean"
+        remedy = "subtract and divide by mean and deviation on the scale of the data"
+    return failed(text, remedy, *names, at=run.trained[0].site) if remedy and run.trained else passed(text)
+
+
+def _widest(table: torch.Tensor) -> tuple[int, float, float] | None:
+    """The column that is far wider than the median one: its index, and the deviations of both."""
+    if table.dim() != 2 or table.shape[0] < _ENOUGH_ROWS or table.shape[1] < 2:
+        return None
+    widths = dense(table).std(0)
+    column, moving = int(widths.argmax()), widths[widths > 0]
+    middle = float(moving.median()) if len(moving) else 0.0
+    return (column, float(widths[column]), middle) if float(widths[column]) > _UNEQUAL * middle > 0 else None
+
+
+def _column_named(run: Run, values: torch.Tensor, otherwise: str) -> str:
+    """The column of a two-dimensional input of the model that holds these values."""
+    table = next((one for one in _batches(run) if one.dim() == 2 and len(one) == len(values)), None)
+    same = (table == values[:, None]).all(0).nonzero().flatten().tolist() if table is not None else []
+    return f"column {same[0]}" if same else otherwise
 
 
 @check(needs="a boolean or 0/1 mask among the inputs")
@@ -145,7 +178,7 @@ def masks_leave_something(run: Run) -> Outcome | None:
         one
         for call in run.trained
         for one in call.inputs
-        if one.dim() == 2 and one.numel() and (one.dtype is torch.bool or _is_zero_one(one))
+        if one.dim() == 2 and one.numel() and is_mask(one) and not bool(one.all())
     ]
     for mask in masks:
         rows = [f"row {index}" for index in (~mask.bool()).all(1).nonzero().flatten().tolist()]
@@ -156,8 +189,21 @@ def masks_leave_something(run: Run) -> Outcome | None:
     return all_of(len(masks), "mask")
 
 
-def _is_zero_one(tensor: torch.Tensor) -> bool:
-    return not tensor.is_floating_point() and int(tensor.min()) == 0 and int(tensor.max()) == 1
+@check(needs="token sequences of different lengths, with a mask beside them")
+def padding_masked(run: Run) -> Outcome | None:
+    """Masks leave out padding."""
+    count = 0
+    for call in run.trained:
+        for tokens in filter(is_tokens, call.inputs):
+            masks = [one for one in call.inputs if one.shape == tokens.shape and is_mask(one)]
+            if not masks or (padding := padding_of(tokens)) is None:
+                continue
+            count += 1
+            if all(bool((one == one.flatten()[0]).all()) for one in masks):
+                share = f"{float(padding.float().mean()):.0%} of the tokens are padding"
+                text = f"{share} (token {int(tokens[padding][0])}), and the mask leaves none of them out"
+                return failed(text, "attention_mask = tokens != padding", at=call.site)
+    return all_of(count, "pass")
 
 
 def _training_loaders(run: Run) -> list[LoaderFacts]:
@@ -169,7 +215,7 @@ def shuffled(run: Run) -> Outcome | None:
     """Training samples come in random order."""
     loaders = _training_loaders(run)
     for facts in loaders:
-        if not isinstance(_sampler(facts.loader), SequentialSampler) or _length(facts.loader) < 2:
+        if not isinstance(_sampler(facts.loader), SequentialSampler) or length(facts.loader) < 2:
             continue
         text = f"the loader of {type(facts.loader.dataset).__name__} reads its samples in the order in which they are stored"
         alone = [
@@ -179,7 +225,7 @@ def shuffled(run: Run) -> Outcome | None:
         ]
         if alone and sum(alone) * 2 > len(alone):
             text += f"; {sum(alone)} of {len(alone)} batches hold one class"
-        return failed(text, "DataLoader(…, shuffle=True)")
+        return failed(text, "DataLoader(…, shuffle=True)", at=facts.site)
     return all_of(len(loaders), "loader")
 
 
@@ -200,11 +246,13 @@ def new_batches(run: Run) -> Outcome | None:
     counts = Counter((id(one.root), one.fingerprint) for one in calls)
     (_, most), facts = counts.most_common(1)[0], calls[0].fetched_from
     assert isinstance(facts, LoaderFacts)
-    if most * 2 > len(calls) and _length(facts.loader) > 1:
-        text = f"{most} of {len(calls)} steps had the same batch, of {_length(facts.loader)} in the loader"
+    if most * 2 > len(calls) and length(facts.loader) > 1:
+        text = f"{most} of {len(calls)} steps had the same batch, of {length(facts.loader)} in the loader"
+        remedy = "look at what the data set gives for each index"
         if facts.iterators * 2 > facts.batches:
             text += "; the loader was started anew for each"
-        return failed(text, "iterate over the loader: `for batch in loader:`", at=calls[0].site)
+            remedy = "iterate over the loader: `for batch in loader:`"
+        return failed(text, remedy, at=calls[0].site)
     return passed(f"{len(counts)} different batches in {len(calls)} steps")
 
 
@@ -214,12 +262,15 @@ def last_batch(run: Run) -> Outcome | None:
     loaders = [(one, one.batch_size) for one in _training_loaders(run) if one.batch_size]
     normalising = [layer.name for layer in run.layers.values() if isinstance(layer.module, NORMALISING)]
     for facts, size in loaders:
-        total = _length(facts.loader.dataset)
+        total = length(facts.loader.dataset)
         if total and size and size > 1 and total % size == 1 and not facts.drops_last:
             text = f"{total} samples in batches of {size}: the last batch has one"
             if normalising:
                 return failed(
-                    f"{text}, and {normalising[0]} normalises over it", "drop_last=True", *normalising[:1]
+                    f"{text}, and {normalising[0]} normalises over it",
+                    "drop_last=True",
+                    *normalising[:1],
+                    at=facts.site,
                 )
             return passed(f"{text}, and no layer normalises over it")
     return all_of(len(loaders), "loader")
@@ -230,70 +281,32 @@ def worker_randomness(run: Run) -> Outcome | None:
     """Workers draw different random numbers."""
     several = [one for one in _training_loaders(run) if getattr(one.loader, "num_workers", 0) > 1]
     for facts in several:
-        if facts.loader.worker_init_fn is not None:
-            continue
-        for name, generator in _generators(facts.loader.dataset):
+        init = facts.loader.worker_init_fn
+        if same := same_everywhere(init) if init is not None else []:
+            text = "worker_init_fn gives {names} the same state in each worker, and in each epoch"
+            remedy = "seed from torch.initial_seed(), which differs from worker to worker"
+            return failed(text, remedy, *same, at=facts.site)
+        for name, generator in generators(facts.loader.dataset) if init is None else ():
             text = (
                 f"`{name}` of the data set, a {type(generator).__name__}, is copied into "
                 f"{facts.loader.num_workers} workers: each draws the same numbers"
             )
-            return failed(text, "make it in worker_init_fn, from torch.initial_seed()", name)
+            return failed(text, "make it in worker_init_fn, from torch.initial_seed()", name, at=facts.site)
     return passed(f"{len(several)} loaders with workers") if several else None
 
 
-def _generators(dataset: Any, lead: str = "") -> Iterator[tuple[str, object]]:
-    """Random generators among the attributes of a data set, and of the one it wraps."""
-    for name, value in list(getattr(dataset, "__dict__", {}).items()):
-        if isinstance(value, torch.Generator) or type(value).__module__.startswith(
-            ("numpy.random", "random")
-        ):
-            yield f"{lead}{name}", value
-        elif name in ("dataset", "transform", "augment"):
-            yield from _generators(value, f"{lead}{name}.")
-
-
 @check(
-    needs="two DataLoaders, one trained on, over tensors or subsets or with a pass over both (`--batches`)"
+    needs="two DataLoaders, one trained on, over subsets or what holds its samples, or with a pass over both (`--batches`)"
 )
 def separate_validation(run: Run) -> Outcome | None:
     """Training and validation share no sample."""
     others = [one for one in run.loaders if not one.trained]
-    pairs = [_shared(facts, other) for facts in _training_loaders(run) for other in others]
-    seen = [one for one in pairs if one is not None]
+    pairs = ((other, shared_samples(facts, other)) for facts in _training_loaders(run) for other in others)
+    seen = [(other, *counts) for other, counts in pairs if counts is not None]
     # Where something else is held out, the training data themselves are looked at on purpose.
-    for shared, total in (
-        seen if all(count for count, _ in seen) else [one for one in seen if one[0] < one[1]]
-    ):
-        if shared:
+    on_purpose = not all(shared for _, shared, _ in seen)
+    for other, shared, total in seen:
+        if 0 < shared < total + (not on_purpose):
             text = f"{shared} of {total} validation samples are among those trained on"
-            return failed(text, "split before loaders are made, without overlap")
+            return failed(text, "split before loaders are made, without overlap", at=other.site)
     return passed("no sample is in both") if seen else None
-
-
-def _shared(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int] | None:
-    """How many samples of a loader one that is trained on has, too, of how many; None where that is not known."""
-    ours, theirs = _identities(trained.loader.dataset), _identities(other.loader.dataset)
-    if not ours or not theirs or type(next(iter(ours))) is not type(next(iter(theirs))):
-        if trained.repeats or not trained.samples or not other.samples:
-            return None
-        ours, theirs = trained.samples, other.samples
-    elif trained.loader.dataset is other.loader.dataset and not other.batches:
-        return None
-    return len(ours & theirs), len(theirs)
-
-
-def _identities(dataset: Any) -> set[Any]:
-    """Indices into the data set that a subset shares, or hashes of the rows of tensors; no item is made."""
-    if isinstance(dataset, Subset):
-        return {(id(dataset.dataset), int(index)) for index in dataset.indices}
-    if isinstance(dataset, TensorDataset) and len(dataset):
-        rows = dataset.tensors[0][:_MOST_ROWS]
-        return {fingerprint(row) for row in rows} if rows[0].numel() > 1 else set()
-    return set()
-
-
-def _length(sized: Any) -> int:
-    try:
-        return len(sized)
-    except TypeError:  # an iterable data set, or its loader
-        return 0

@@ -9,13 +9,21 @@ from torch import nn
 
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LossCall, Run
-from stablelint.runtime.audit.values import summary_of
+from stablelint.runtime.audit.tokens import beside, is_told, padding_of, tables_of_tokens
+from stablelint.runtime.audit.values import dense, summary_of
 from stablelint.runtime.plain import shape_text
 
 ORDER = 1
 _DIFFERENCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _ENOUGH = 64  # labels, before their balance says something
 _ONE_SIDED = 0.95
+_LINEAR = ("addmm", "mm", "bmm", "convolution", "add")  # what makes the output of a last layer
+_GIVES = {
+    **dict.fromkeys(("relu", "softplus", "exp"), (0.0, math.inf)),
+    **dict.fromkeys(("sigmoid", "softmax"), (0.0, 1.0)),
+    "tanh": (-1.0, 1.0),
+}
+_ENOUGH_ROWS, _MOST_COLUMNS = 16, 4096  # of an input that targets are looked for in
 
 
 def _classes_last(values: torch.Tensor) -> torch.Tensor:
@@ -46,7 +54,7 @@ def raw_scores(run: Run) -> Outcome | None:
             text = "every row of its input is positive and sums to 1: softmax was applied before"
             return failed(text, "give cross_entropy the output of the last layer", at=call.site)
     if binary and all(
-        bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary if one.input.numel()
+        one.maker not in _LINEAR and bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary
     ):
         text = f"all inputs of {len(binary)} calls lie within 0 … 1: sigmoid was applied before"
         remedy = "give binary_cross_entropy_with_logits the output of the last layer"
@@ -63,7 +71,7 @@ def log_probabilities(run: Run) -> Outcome | None:
         total = torch.logsumexp(rows, -1)
         if bool((total.abs() > 1e-2).all()):
             text = f"{call.kind} is given rows whose probabilities sum to {float(total.exp().mean()):.3g}"
-            return failed(text, "apply log_softmax before", at=call.site)
+            return failed(text, "log_softmax over the classes before it: dim=1", at=call.site)
         if call.kind == "kl_div" and not call.option("log_target") and bool((call.target < 0).any()):
             return failed("kl_div is given log-probabilities as targets", "log_target=True", at=call.site)
     return all_of(len(calls), "call")
@@ -141,7 +149,7 @@ def labels_and_classes(run: Run) -> Outcome | None:
     if likely and low == 1 and high == count - 1 and count > 2:
         return warned(f"{text}: class 0 never occurs", "count classes from 0", at=call.site)
     if likely and high + 1 < count and count <= 1000:
-        text = f"{text}: no label is in {high + 1} … {count - 1}"
+        text = f"{text}: no label is above {high}"
         return warned(text, f"{high + 1} outputs, or see which classes are missing", at=call.site)
     return passed(f"{text}, in {len(labels)} labels")
 
@@ -188,37 +196,67 @@ def ignored_targets(run: Run) -> Outcome | None:
 def padding_ignored(run: Run) -> Outcome | None:
     """Padding is left out of the loss."""
     for call in run.class_losses():
-        if call.forward is None:
-            continue
-        tokens = next(
-            (one for one in call.forward.inputs if one.dim() == 2 and not one.is_floating_point()), None
-        )
-        if tokens is None or tokens.dtype is torch.bool or (padding := _padding(tokens)) is None:
-            continue
-        if math.prod(call.shapes[1]) == tokens[:, 1:].numel():  # each token is told from those before it
-            tokens, padding = tokens[:, 1:], padding[:, 1:]
-        if call.shapes[1] not in (tuple(tokens.shape), (tokens.numel(),)):
-            continue
-        targets = call.target.reshape(-1)[: tokens.numel()]
-        where = padding.reshape(-1)[: len(targets)]
-        counted = (targets != call.option("ignore_index")) & where
-        share = float(counted.float().mean())
-        if share > 0.1:
-            text = f"{share:.0%} of the targets are padding (token {int(tokens[padding][0])}), and count"
-            return failed(text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=call.site)
-        return passed(f"{float(where.float().mean()):.0%} of the tokens are padding, and do not count")
+        for tokens in tables_of_tokens(call):
+            if (padding := padding_of(tokens)) is None:
+                continue
+            where, targets = beside(padding, call)
+            counted = (targets != call.option("ignore_index")) & where
+            share = float(counted.float().mean())
+            if share > 0.1:
+                text = f"{share:.0%} of the targets are padding (token {int(tokens[padding][0])}), and count"
+                return failed(text, "cross_entropy(…, ignore_index=…), or -100 in their place", at=call.site)
+            return passed(f"{float(where.float().mean()):.0%} of the tokens are padding, and do not count")
     return None
 
 
-def _padding(tokens: torch.Tensor) -> torch.Tensor | None:
-    """Where rows end in different numbers of the same token."""
-    last = tokens[:, -1]
-    token = last.mode().values
-    if float((last == token).float().mean()) < 0.5:
-        return None
-    tail = (tokens == token).flip(1).cumprod(1).flip(1).bool()
-    lengths = tail.sum(1)
-    return tail if int(lengths.max()) >= 3 and len(lengths.unique()) > 2 else None
+@check(needs="a loss of differences")
+def reachable_targets(run: Run) -> Outcome | None:
+    """The last operation can give what the targets ask for."""
+    calls = run.trained_losses(*_DIFFERENCES)
+    for call in calls:
+        low, high = _GIVES.get(call.maker or "", (-math.inf, math.inf))
+        seen = summary_of(call.target)
+        if float(((call.target < low - 1e-3) | (call.target > high + 1e-3)).float().mean()) > 0.05:
+            text = f"targets of {seen.low:.3g} … {seen.high:.3g}, and {call.maker} gives {low:g} … {high:g}"
+            return failed(text, f"leave out {call.maker}, or bring the targets into its range", at=call.site)
+    return all_of(len(calls), "call")
+
+
+@check(needs="16 samples with targets and floating-point inputs, or a target for each token")
+def withheld_targets(run: Run) -> Outcome | None:
+    """Inputs do not hold the target."""
+    calls = run.class_losses() + run.trained_losses(*_DIFFERENCES, "binary_cross_entropy_with_logits")
+    held: set[str] | None = None
+    for call in calls:
+        tables = tables_of_tokens(call)
+        if tables and all(is_told(one, call, 0) for one in tables):
+            text = "each target is the token that the input has in its place: nothing is left to tell"
+            return warned(text, "for the next token, x[:, :-1] against x[:, 1:]", at=call.site)
+        if (found := _columns_holding(call)) is not None:
+            held = found if held is None else held & found
+    if held:
+        text = f"the targets stand in the input, {{names}}, in each of {len(calls)} batches"
+        return failed(
+            text, "leave them out: they are not known when the model is used", *sorted(held), at=calls[0].site
+        )
+    return all_of(len(calls) if held is not None else 0, "call")
+
+
+def _columns_holding(call: LossCall) -> set[str] | None:
+    """The places of inputs that tell a target, up to its scale; None without a fitting input."""
+    rows, found = len(call.target) if call.target.dim() else 0, None
+    wanted = dense(call.target).cpu().reshape(rows, -1) if rows >= _ENOUGH_ROWS else torch.empty(0, 0)
+    for given in call.forward.inputs if call.forward is not None and wanted.numel() else ():
+        values = dense(given).cpu().reshape(len(given) if given.dim() else 0, -1)
+        # A target as large as the input is to be rebuilt, and a single column is a toy.
+        if len(values) == rows and max(1, 2 * wanted.shape[1] - 2) < values.shape[1] <= _MOST_COLUMNS:
+            centred = (one - one.mean(0) for one in (values.double(), wanted.double()))
+            ours, theirs = (nn.functional.normalize(one, dim=0, eps=1e-300) for one in centred)
+            told = ((ours.T @ theirs).abs() > 1 - 1e-9).any(1).nonzero().flatten().tolist()
+            places = (torch.unravel_index(torch.tensor(index), given.shape[1:]) for index in told)
+            names = {f"[:, {', '.join(str(int(one)) for one in place)}]" for place in places}
+            found = names | (found or set())
+    return found
 
 
 @check(needs="a loss of differences")

@@ -11,11 +11,11 @@ from torch import nn
 from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, Run, Step
+from stablelint.runtime.audit.values import summary_of
 
 ORDER = 4
 _DROPOUT = (nn.modules.dropout._DropoutNd,)
-_LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-7  # of a weight, in one step
-_CLIPPED_AWAY = 1e-3  # what clipping leaves of a gradient
+_LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-6  # of a weight, in one step
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
 _VANISHING = 1e-7  # the least gradient over the largest, by layer
 
@@ -48,9 +48,13 @@ def steps_have_gradients(run: Run) -> Outcome | None:
     return all_of(len(run.steps), "step")
 
 
-@check(needs="two optimizer steps")
+@check(needs="two optimizer steps, or an optimizer and two backward passes")
 def backward_before_step(run: Run) -> Outcome | None:
     """Every step follows a backward pass of its own."""
+    if run.made_at and not run.steps and len(run.backwards) > 1:
+        if all(summary_of(one.tensor) == one.start for one in run.parameters.values()):
+            text = f"{len(run.backwards)} backward passes, and no step: the parameters are as they were"
+            return failed(text, "optimizer.step() after backward()", at=run.backwards[0].site)
     if len(run.steps) < 2:
         return None
     if without := [one for one in run.steps if not one.backwards]:
@@ -68,11 +72,17 @@ def backward_once(run: Run) -> Outcome | None:
     return all_of(len(run.backwards), "backward pass")
 
 
+def _accumulated(run: Run) -> list[Step]:
+    """Steps of the only optimizer that follow backward passes of several batches."""
+    steps = run.steps if len(run.optimizers) == 1 else []
+    return [one for one in steps if sum(back.fetches > 0 for back in one.backwards) > 1]
+
+
 @check(needs="several batches for one step")
 def divided_accumulation(run: Run) -> Outcome | None:
     """Accumulated losses are divided by their number."""
-    several = [one for one in run.steps if sum(back.fetches > 0 for back in one.backwards) > 1]
-    if not several or len(run.optimizers) > 1:
+    several = _accumulated(run)
+    if not several:
         return None
     step = several[0]
     count = len(step.backwards)
@@ -85,6 +95,17 @@ def divided_accumulation(run: Run) -> Outcome | None:
         text = f"{count} batches add their gradients to one step, and no loss is divided"
         return warned(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
     return passed(f"{count} batches to a step")
+
+
+@check(needs="several batches for one step")
+def used_gradients(run: Run) -> Outcome | None:
+    """Gradients of every batch of a step are there when it is taken."""
+    several = _accumulated(run)
+    if lost := [one for one in several if any(back.fresh for back in one.backwards[1:])]:
+        text = f"in {len(lost)} of {len(several)} steps, gradients of earlier batches were zeroed before the step"
+        remedy = "zero_grad() once for each step, behind it"
+        return failed(text, remedy, at=lost[0].backwards[-1].site)
+    return all_of(len(several), "step")
 
 
 @check(needs="a learning rate scheduler, or several steps")
@@ -129,23 +150,6 @@ def clipping_order(run: Run) -> Outcome | None:
     return all_of(sum(bool(one.clips) for one in run.steps), "step")
 
 
-@check(needs="gradient clipping by norm")
-def mild_clipping(run: Run) -> Outcome | None:
-    """Clipping leaves most of the gradient."""
-    left = []
-    for step in run.steps:
-        before = [norm for norm, _ in step.clips if norm > 0]
-        if before and step.norms:
-            left.append((math.hypot(*step.norms.values()) / max(before), step))
-    if not left:
-        return None
-    usual = median(share for share, _ in left)
-    if usual < _CLIPPED_AWAY:
-        text = f"clipping leaves {usual:.1e} of the gradient's norm in the median step"
-        return warned(text, "a larger max_norm", at=left[0][1].clips[0][1])
-    return passed(f"clipping leaves {usual:.0%} of the gradient's norm in the median step")
-
-
 def _switchable(root: nn.Module) -> list[nn.Module]:
     """The layers that act otherwise in training than in evaluation."""
     return [
@@ -176,6 +180,9 @@ def trained_in_training_mode(run: Run) -> Outcome | None:
 @check(needs="an evaluation of a model with dropout or batch norm (`--batches` brings it near)")
 def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
     """The model is in evaluation mode while it is evaluated."""
+    if run.live_dropout is not None:
+        text = "dropout is told to be on within a model that is in evaluation mode"
+        return failed(text, "training=self.training, or a module nn.Dropout", at=run.live_dropout)
     calls = [one for one in _evaluations(run) if _switchable(one.root)]
     if wrong := [one for one in calls if one.training]:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
@@ -220,8 +227,11 @@ def update_ratio(run: Run) -> Outcome | None:
     for steps in _by_optimizer(run):
         if len(steps) < 2:
             continue
+        reached = {name for one in steps for name, norm in one.norms.items() if norm}
         usual = {
-            name: median(one.moved[name] for one in steps if name in one.moved) for name in steps[0].moved
+            name: median(one.moved[name] for one in steps if name in one.moved)
+            for name in steps[0].moved
+            if name in reached
         }
         wide = {name: usual[name] for name in usual if name.endswith("weight")} or usual
         if not wide:
@@ -241,7 +251,8 @@ def update_ratio(run: Run) -> Outcome | None:
                 "see learning rate and gradients",
                 at=steps[0].site,
             )
-        if middle < _SMALL_UPDATE:
+        rates = [max(one.rates) for one in steps if one.rates]
+        if middle < _SMALL_UPDATE and not (rates and rates[-1] > rates[0]):
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)
     if not any(len(steps) > 1 for steps in _by_optimizer(run)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from stablelint.runtime.audit.modules import MATRICES
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
+from stablelint.runtime.audit.tokens import is_tokens, is_told, tables_of_tokens
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
 from stablelint.runtime.tensors.measure import tensors_in
 
@@ -58,29 +60,27 @@ def _units_of(one: ParameterFacts) -> tuple[int, ...]:
 @check(needs="linear and convolutional layers")
 def weight_scale(run: Run) -> Outcome | None:
     """Weights suit the number of inputs they sum."""
-    odd: list[tuple[ParameterFacts, float, int]] = []
-    count = 0
+    gains: list[tuple[ParameterFacts, float, int]] = []
     for one in run.parameters.values():
-        table = isinstance(one.owner, nn.Embedding)  # a row is taken as it is
-        if not (table or isinstance(one.owner, MATRICES)) or one.tensor.dim() < 2 or not one.start.deviation:
-            continue
-        count += 1
-        inputs = 1 if table else one.tensor[0].numel()
-        gain = one.start.deviation * math.sqrt(inputs)
-        if gain >= _GAIN[1] or (gain <= _GAIN[0] and not table):
-            odd.append((one, gain, inputs))
+        if isinstance(one.owner, (nn.Embedding, *MATRICES)) and one.tensor.dim() > 1 and one.start.deviation:
+            inputs = (
+                1 if isinstance(one.owner, nn.Embedding) else one.tensor[0].numel()
+            )  # a row is taken as it is
+            gains.append((one, one.start.deviation * math.sqrt(inputs), inputs))
+    layers = [one for one in gains if not isinstance(one[0].owner, nn.Embedding)]
+    parents = [one[0].name.rpartition(".")[0].rpartition(".")[0] for one in layers]
+    # The last layer of a model, or of a branch, may start near zero on purpose.
+    inner = [one for one, own, behind in zip(layers, parents, parents[1:], strict=False) if own == behind]
+    odd = [one for one in gains if one[1] >= _GAIN[1]] + [one for one in inner if one[1] <= _GAIN[0]]
     if odd:
         facts, gain, inputs = odd[0]
         text = (
             f"{facts.name} has deviation {facts.start.deviation:.3g} over {counted(inputs, 'input')}: "
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
-        return failed(
-            text,
-            "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_",
-            *(one.name for one, *_ in odd),
-        )
-    return all_of(count, "layer")
+        remedy = "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_"
+        return failed(text, remedy, *(one.name for one, *_ in odd))
+    return all_of(len(gains), "layer")
 
 
 @check(needs="a classification, or a regression")
@@ -111,17 +111,20 @@ def initial_loss(run: Run) -> Outcome | None:
 @check(needs="a batch whose samples differ")
 def output_depends_on_input(run: Run) -> Outcome | None:
     """The output depends on the input."""
-    known = [one for one in run.losses if one.grad and one.forward is not None and one.input.dim() > 1]
+    known = [one for one in run.losses if one.grad and one.input.dim() > 1]
+    alike = []
     for call in known:
-        assert call.forward is not None
-        rows = [one for one in call.forward.inputs if one.dim() and one.shape[0] == call.input.shape[0]]
+        inputs = call.forward.inputs if call.forward is not None else ()
+        rows = [one for one in inputs if one.dim() and one.shape[0] == call.input.shape[0]]
         if rows and call.input.shape[0] > 1 and rows_differ(rows[0]):
             spread = float((call.input.float() - call.input.float()[:1]).abs().max())
-            if spread <= 1e-7 * max(1.0, float(call.input.float().abs().max())):
-                text = f"all {call.input.shape[0]} samples of the first batch get the same output"
-                return failed(text, "see what the input is multiplied by on its way", at=call.site)
-            return passed(f"outputs of a batch differ by {spread:.3g}")
-    return None
+            if not spread <= 1e-7 * max(1.0, float(call.input.float().abs().max())):
+                return passed(f"outputs of a batch differ by {spread:.3g}")
+            alike.append(call)  # as the first ones are where the last layer starts from zero
+    if not alike:
+        return None
+    text = f"all {alike[0].input.shape[0]} samples of a batch get the same output, in each of {len(alike)} batches"
+    return failed(text, "see what the input is multiplied by on its way", at=alike[0].site)
 
 
 @check(needs="a batch of whole samples, and a model that can be copied")
@@ -136,22 +139,56 @@ def independent_samples(run: Run) -> Outcome | None:
         return None
     if any(not one.dim() or one.shape[0] != size for one in tensors):
         return None
-    model = copy_of(first.root)
-    if model is None or not rows_differ(tensors[0]):
+    if not rows_differ(tensors[0]):
         return None
-    model.eval()
-    other = tree_map_only(torch.Tensor, lambda one: torch.cat([one[-1:], one[1:]]), first.pair)
-    ours, theirs = (_rows_of(model, pair, size) for pair in (first.pair, other))
-    if ours is None or theirs is None:
+    seen = _moved_elsewhere(first, lambda one: torch.cat([one[-1:], one[1:]]), (slice(1, None),), size)
+    if seen is None:
         return None
-    difference = float((ours[1:] - theirs[1:]).abs().max())
-    scale = float(ours.abs().max())
+    difference, scale = seen
     if difference > 1e-3 * max(scale, 1e-6):
         text = f"another first sample changed the outputs of the others by {difference:.3g} (of {scale:.3g})"
         remedy = "see which operation mixes the first dimension: batch_first, a softmax or view over it"
         # Without a loader the first dimension may count parts of one sample, which interact.
         return (failed if first.fetched_from is not None else warned)(text, remedy, at=first.site)
     return passed(f"another first sample left the outputs of {size - 1} others as they were")
+
+
+@check(needs="a target for each token that is the token after it, and a model that can be copied")
+def unseen_future(run: Run) -> Outcome | None:
+    """Predictions of the next token do not see it."""
+    for call in run.class_losses():
+        tokens = next((one for one in tables_of_tokens(call) if is_told(one, call, 1)), None)
+        if tokens is None or call.forward is None:
+            continue
+        half = tokens.shape[1] // 2
+
+        def turned(one: torch.Tensor, like: torch.Tensor = tokens, half: int = half) -> torch.Tensor:
+            fits = one.shape == like.shape and is_tokens(one)
+            return torch.cat([one[:, :half], one[:, : one.shape[1] - half]], 1) if fits else one
+
+        seen = _moved_elsewhere(call.forward, turned, (slice(None), slice(half)), *tokens.shape)
+        if seen is not None and seen[0] > 1e-5 * seen[1]:
+            text = f"other tokens from {half} on changed what is predicted before by {seen[0]:.3g} (of {seen[1]:.3g})"
+            remedy = "a causal mask: torch.tril of the scores, softmax over the last dimension"
+            return failed(text, remedy, at=call.forward.site)
+        if seen is not None:
+            return passed(f"other tokens from {half} on left what is predicted before as it was")
+    return None
+
+
+def _moved_elsewhere(
+    call: Forward, change: Callable[[torch.Tensor], torch.Tensor], part: tuple[slice, ...], *sizes: int
+) -> tuple[float, float] | None:
+    """How much other inputs change a part of the output of these first sizes, and how large it is."""
+    if call.pair is None or (model := copy_of(call.root)) is None:
+        return None
+    model.eval()
+    ours, theirs = (
+        _rows_of(model, pair, *sizes) for pair in (call.pair, tree_map_only(torch.Tensor, change, call.pair))
+    )
+    if ours is None or theirs is None:
+        return None
+    return float((ours[part] - theirs[part]).abs().max()), float(ours.abs().max())
 
 
 def _batch_size(run: Run, call: Forward) -> int | None:
@@ -162,11 +199,11 @@ def _batch_size(run: Run, call: Forward) -> int | None:
     return targets[0] if targets else None
 
 
-def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], size: int) -> torch.Tensor | None:
-    """The first tensor that a model returns with a row for each sample; what it draws is the same each time."""
+def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], *sizes: int) -> torch.Tensor | None:
+    """The first tensor that a model returns of these first sizes; what it draws is the same each time."""
     with undisturbed(), torch.no_grad():
         result = model(*pair[0], **pair[1])
-    return next((one for one in tensors_in(result) if one.dim() and one.shape[0] == size), None)
+    return next((one for one in tensors_in(result) if one.shape[: len(sizes)] == sizes), None)
 
 
 @check(needs="ReLU in a trained pass")

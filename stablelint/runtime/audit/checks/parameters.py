@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
-import torch
 from torch import nn
 
-from stablelint.runtime.audit.modules import MATRICES, NORMALISING
+from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import ParameterFacts, Run
+from stablelint.runtime.audit.record import Run
 from stablelint.runtime.tensors.names import parameters_of
 
 ORDER = 3
-_ENOUGH = 256  # weights that tell how they were drawn
 
 
 @check(needs="an optimizer step")
@@ -31,26 +28,11 @@ def held_parameters(run: Run) -> Outcome | None:
     if missing:
         text = "{names} get gradients, and no optimizer that stepped holds them"
         remedy = (
-            "make the optimizer of all parameters, after they are replaced or moved; layers in a plain list"
+            "make the optimizer of all parameters, after they are replaced or moved (layers in a plain list are no "
+            "part of the model: nn.ModuleList); torch.no_grad() around what is not to be learned"
         )
-        return warned(text, f"{remedy} are no part of the model: nn.ModuleList", *missing)
+        return warned(text, remedy, *missing, at=run.made_at.get(id(run.optimizers[0])))
     return passed(f"{len(held)} parameters in {counted(len(run.optimizers), 'optimizer')}")
-
-
-@check(needs="an optimizer step")
-def live_parameters(run: Run) -> Outcome | None:
-    """The optimizer holds the parameters of the model that is called."""
-    if not run.steps or not run.parameters:
-        return None
-    for optimizer in run.optimizers:
-        mine = parameters_of(optimizer)
-        strangers = [one for one in mine if id(one) not in run.parameters and one.grad is None]
-        if mine and len(strangers) == len(mine):
-            kind = type(optimizer).__name__
-            text = f"none of the {len(mine)} parameters of {kind} belongs to a module that was called"
-            remedy = "make the optimizer after the model is made, copied or moved"
-            return failed(text, remedy, at=run.steps[0].site)
-    return passed(counted(len(run.optimizers), "optimizer"))
 
 
 @check(needs="two optimizers")
@@ -71,10 +53,12 @@ def gradients_arrive(run: Run) -> Outcome | None:
     """Every parameter of the optimizer gets a gradient."""
     if len(run.steps) < 2:
         return None
+    if 2 * sum(one.has_gradients for one in run.steps) < len(run.steps):
+        return None  # what stands between backward and step is asked about by itself
     held = run.held()
     mine = [one for key, one in run.parameters.items() if key in held and one.tensor.requires_grad]
     if without := [one for one in mine if not one.gradients]:
-        why = "their modules are never called"
+        why = "their modules are never called with gradients enabled"
         if any(one.called for one in without):
             why = "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
         names = (one.name for one in without)
@@ -82,51 +66,7 @@ def gradients_arrive(run: Run) -> Outcome | None:
     if zero := [one.name for one in mine if one.gradients and not one.nonzero]:
         text = "the gradients of {names} were zero in every step"
         return failed(text, "see what their output is multiplied by", *zero)
-    if run.cut:
-        name, site = run.cut[0]
-        text = f"{name} is given a detached tensor: its loss teaches nothing that comes before it"
-        return warned(text, "leave out the detach, unless that is meant", name, at=site)
     return all_of(len(mine), "parameter")
-
-
-@check(needs="frozen linear or convolutional layers")
-def learned_before(run: Run) -> Outcome | None:
-    """What is frozen was learned before."""
-    frozen = [
-        one
-        for one in run.parameters.values()
-        if not one.tensor.requires_grad and one.called and one.tensor.dim() > 1
-    ]
-    if raw := [one.name for one in frozen if _is_as_torch_draws(one) or _is_beside_zeros(one)]:
-        text = "{names} are frozen, and hold the random numbers that such layers start with"
-        return warned(text, "load their weights, or train them", *raw)
-    return passed(counted(len(frozen), "matrix")) if frozen and run.steps else None
-
-
-def _is_as_torch_draws(one: ParameterFacts) -> bool:
-    """Whether the weights of a layer fill the range from which torch draws them, evenly, and nothing beyond."""
-    if not isinstance(one.owner, MATRICES):
-        return False
-    count, bound = one.tensor.numel(), one.tensor[0].numel() ** -0.5
-    widest = max(-one.start.low, one.start.high) / bound
-    even = abs(one.start.deviation / bound * math.sqrt(3) - 1) < 0.1
-    return count >= _ENOUGH and even and 1 - 16 / count < widest < 1.004
-
-
-def _is_beside_zeros(one: ParameterFacts) -> bool:
-    """Whether weights are spread as a normal or an even draw is, beside a bias of zeros: training moves that, too."""
-    bias, values = getattr(one.owner, "bias", None), one.tensor.detach().float()
-    if (
-        not isinstance(bias, torch.Tensor)
-        or bias.any()
-        or values.numel() < _ENOUGH
-        or not one.start.deviation
-    ):
-        return False
-    peak = float(
-        ((values - values.mean()) / values.std()).pow(4).mean()
-    )  # 3 of a normal draw, 1.8 of an even one
-    return min(abs(peak - 3), abs(peak - 1.8)) < 4 * math.sqrt(24 / values.numel())
 
 
 @check(needs="normalisation layers")

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from stablelint.runtime.audit.outcome import Outcome, check, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 
 ORDER = 6
@@ -17,9 +17,12 @@ _SEEDS = {"torch": "torch.manual_seed(…)", "random": "random.seed(…)", "nump
 
 @check(needs="a training step")
 def seeds(run: Run) -> Outcome | None:
-    """Generators that are drawn from are seeded."""
+    """Generators that are drawn from are seeded, once."""
     if not run.steps:
         return None
+    if 2 * len(run.seeded_again) > len(run.steps):
+        text = f"a seed is set {len(run.seeded_again)} times in {len(run.steps)} steps: each draws the same numbers again"
+        return failed(text, "seed once, at the start of the program", at=run.seeded_again[0])
     if missing := [name for name in ("torch", *sorted(run.drawn - {"torch"})) if name not in run.seeded]:
         text = f"{', '.join(missing)} drew numbers and had no seed"
         return warned(text, "; ".join(_SEEDS[name] for name in missing), *missing)
