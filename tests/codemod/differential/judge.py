@@ -39,6 +39,8 @@ CASES = (
     Case("int64", (3, 4)),
     Case("complex64", (3, 4)),
     Case("float32", (5,)),
+    Case("float32", ()),
+    Case("uint8", (3, 4)),
     Case("mixed", (3, 4)),
     Case("numpy", (3, 4)),
     Case("python", ()),
@@ -68,8 +70,9 @@ def operands(core: Core, case: Case, double: bool = False) -> list[Any]:
             continue
         low, high = bounds
         value = low + (high - low) * torch.rand(case.shape, generator=generator, dtype=torch.float64)
-        if case.sort == "int64":
+        if "int" in case.sort:
             value = torch.randint(max(int(low), 1), max(int(high), 3), case.shape, generator=generator)
+            value = value.to(getattr(torch, case.sort))
         elif case.sort == "complex64":
             value = torch.complex(value.float(), 0.5 * value.float())
         elif case.sort in ("numpy", "python"):
