@@ -193,10 +193,7 @@ _OPERAND_NAMES: dict[str, frozenset[str]] = {
     "embedding": frozenset({"weight"}),
     "softmax": frozenset({"input"}),
     "log_softmax": frozenset({"input"}),
-    "cross_entropy": frozenset({"input", "target"}),
-    "nll_loss": frozenset({"input", "target"}),
-    "binary_cross_entropy": frozenset({"input", "target"}),
-    "binary_cross_entropy_with_logits": frozenset({"input", "target"}),
+    **dict.fromkeys(having("loss"), frozenset({"input", "target", "var"})),
 }
 
 

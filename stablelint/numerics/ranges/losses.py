@@ -34,11 +34,11 @@ def _difference(call: Call) -> Interval:
 
 
 def _mse(call: Call) -> Interval:
-    return _reduced(SHAPES["square"].image(_difference(call), call.fmt), call)
+    return _weighted(_reduced(SHAPES["square"].image(_difference(call), call.fmt), call), call)
 
 
 def _l1(call: Call) -> Interval:
-    return _reduced(arithmetic.absolute(_difference(call)), call)
+    return _weighted(_reduced(arithmetic.absolute(_difference(call)), call), call)
 
 
 def _at_least_zero(call: Call) -> Interval:

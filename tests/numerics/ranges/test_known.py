@@ -162,3 +162,12 @@ def test_the_tables_load_without_torch() -> None:
         "import sys, stablelint.numerics.ranges; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("loss", ["mse_loss", "l1_loss", "huber_loss"])
+def test_a_loss_with_weights_has_their_signs(loss: str) -> None:
+    apart = Interval.point(1.0), Interval.point(3.0)
+    weighted = range_of(loss, apart, {"weight": SIGNED_UNIT})
+    assert weighted is not None
+    assert weighted.contains(-1.0)
+    assert weighted.contains(0.0)
