@@ -15,7 +15,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
-_NEAR_ZERO = (".masked_fill(", ".clamp_min(1e-19)")  # what a denominator of either sign gets, and a union
+_NEAR_ZERO = (".masked_fill(", ".clamp_min(6e-8)")  # what a denominator of either sign gets, and a union
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -27,9 +27,9 @@ from stablelint.numerics.formats import FORMATS
 LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 _TINY, _OF_SQUARE, _OF_CUBE = "tiny", "tiny ** 0.5", "tiny ** (2 / 3)"
-_NUMBERS = {_TINY: "1e-38", _OF_SQUARE: "1e-19", _OF_CUBE: "1e-25", "eps": "1.2e-7", "eps / 2": "6e-8"}
+_NUMBERS = {_TINY: "1.2e-38", _OF_SQUARE: "1e-19", _OF_CUBE: "1e-25", "eps": "1.2e-7", "eps / 2": "6e-8"}
 _OF_DOUBLE = {
-    _TINY: "1e-308",
+    _TINY: "2.3e-308",
     _OF_SQUARE: "1e-154",
     _OF_CUBE: "1e-205",
     "eps": "2.3e-16",
