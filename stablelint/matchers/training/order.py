@@ -90,7 +90,7 @@ def cleared_before_step(review: Review, rule: Rule) -> Sites:
 
 
 def _cleared_at_once(steps: list[Step], review: Review, rule: Rule) -> Sites:
-    """The gradients that the statement behind a backward clears, by hand or in a function that takes no step itself."""
+    """The gradients that the statement behind a backward clears by hand."""
     for back in (s for s in steps if s.differentiated is not None):
         block = block_of(back.node, back.root)
         place = statement_in(back.node, block, back.root)
@@ -100,9 +100,7 @@ def _cleared_at_once(steps: list[Step], review: Review, rule: Rule) -> Sites:
         taken = any(map(_takes_gradients, behind))
         if taken and calls_in(behind[0], "zero_grad") and not isinstance(behind[0], ast.For):
             continue  # of this or another optimizer: seen above
-        if taken or (
-            block is getattr(back.root, "body", None) and _is_stepped_elsewhere(back.root, review.module)
-        ):
+        if taken:
             yield make_site(review, rule, back.at, anchor=behind[0])
 
 
@@ -128,21 +126,6 @@ def _takes_gradients(statement: ast.stmt) -> bool:
         or any(by_hand)
         or (isinstance(statement, ast.AugAssign) and mentions(statement.value, "grad"))
     )
-
-
-def _is_stepped_elsewhere(root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a function that takes no step is a closure of one, or is called right before one."""
-    if not isinstance(root, Function) or any(map(_takes_gradients, root.body)):
-        return False
-    if any(root.name in map(spelled, n.args) for n in module.sights.calls("step")):
-        return True
-    tree = module.source.tree
-    for call in module.sights.calls(root.name):
-        block = block_of(call, tree)
-        place = statement_in(call, block, tree)
-        if place is not None and any(map(_takes_gradients, block[place + 1 : place + 2])):
-            return True
-    return False
 
 
 def _clears_for(clear: Step, step: Step, review: Review) -> bool:

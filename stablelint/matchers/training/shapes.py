@@ -232,13 +232,11 @@ def _indexed(value: Value, given: Shape) -> Shape:
         return UNKNOWN
     rest = list(given.dims)
     dims: list[Dim] = []
-    for position, part in enumerate(parts):
+    for part in parts:
         if part.kind is Kind.NONE:
             dims.append(1)
         elif part.data is Ellipsis:
-            behind = sum(p.kind is not Kind.NONE for p in parts[position + 1 :])
-            dims.extend(rest[: len(rest) - behind])
-            rest = rest[len(rest) - behind :]
+            return UNKNOWN
         elif rest:
             size = rest.pop(0)
             if part.op == "slice":
@@ -287,17 +285,6 @@ def _counted(value: Value, _given: Shape) -> Shape:
     return Shape((_number(steps) if value.op == "linspace" else _number(only),), whole=True)
 
 
-def _drawn(value: Value, _given: Shape) -> Shape:
-    size = value.operands.get("size")
-    known = size is not None and size.kind is Kind.SEQUENCE
-    return Shape(tuple(map(_number, size.data)), whole=True) if known and size is not None else UNKNOWN
-
-
-def _selected(value: Value, given: Shape) -> Shape:
-    classes = _number(value.operands.get("num_classes"))
-    return Shape((*given.dims, classes), given.whole)
-
-
 _OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
     "view": lambda value, _: _written(value, 0),
     "squeeze": _squeezed,
@@ -309,6 +296,4 @@ _OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
     "batch": _rows,
     "arange": _counted,
     "linspace": _counted,
-    "randint": _drawn,
-    "one_hot": _selected,
 }
