@@ -161,7 +161,6 @@ class Rewriter:
                 if any(one.content and one not in kept for one in edits):
                     raise Withheld("an operand is computed in what the rewrite replaces")
                 return [*naming, *kept]
-            proposal = bound.of_mean(self._file.tree, proposal, node)
             proposal, node = scales.of_factor(self._file.tree, proposal, node)
             made = beside.where_made(self._file.tree, proposal, node)
             if made:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.nodes import is_name, readers, root_name, viewed
+from stablelint.codemod.flow.nodes import is_name, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import code
 from stablelint.codemod.templates.limits import widest
@@ -38,7 +38,6 @@ _SHARES = ("softmax", "sigmoid", "exp")
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _PARTS = having("layout", "copy") | SELECTIONS  # of the same type
-_MEAN = re.compile(r"^\$(\w+)\.mean\(\) if .* else \$\1\.sum\(\)$")
 _BOUNDED = re.compile(r"^\$(\w+)\.clamp\w*\([^$]*(\$\1\.dtype[^$]*)*\)$")
 
 
@@ -60,9 +59,8 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     """The proposal with a bound by what is divided by means: 1 for the sum of what is called a mask, a count of elements.
 
-    What is called a count, a length, a width or a height is positive, and what a mask leaves of shares is not negative. A
-    maximum less a mean is of one sign but for rounding. What a sigmoid or softmax makes, or is called soft, may add up
-    to less than 1.
+    What is called a count, a length, a width or a height is positive, and what a mask leaves of shares is not negative.
+    What a sigmoid or softmax makes, or is called soft, may add up to less than 1.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     operand = None if _is_of_number(proposal) else operand_of_clamp(bounded, node)
@@ -78,7 +76,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         is_size = words.names_a_length(called) or words.names_an_extent(called)
         if bounded != proposal and is_size:
             return by_name(bounded, node, "positive")
-        return bounded if _is_excess(total) else proposal
+        return proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)
     is_mask = words.names_a_mask(last_name(summed)) and not words.names_a_soft_value(
@@ -127,20 +125,6 @@ def _called(node: ast.expr) -> str:
     return last_name(viewed(node))
 
 
-def of_mean(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
-    """The proposal for the mean of an empty selection as one by 1 where the mean is divided by: 0 helps no more."""
-    statement, function = tree.statement(node), function_of(tree, node)
-    found = _MEAN.match(proposal.template)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and statement.value is node else None
-    if found is None or function is None or not isinstance(target, ast.Name):
-        return proposal
-    roles = {role_of(tree, one) for one in readers(function, target.id) if one.lineno > statement.lineno}
-    if roles != {"div"}:
-        return proposal
-    selected = f"${found[1]}"
-    return replace(proposal, template=f"{selected}.mean() if {selected}.numel() > 0 else 1.0")
-
-
 def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
     """The guard of a view of a name as one of the name."""
     operand, inner = operand_of_guard(proposal), viewed(node)
@@ -148,18 +132,6 @@ def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, a
     if operand is None or binding is None or binding.span != proposal.span or not is_cheap(inner):
         return proposal, node
     return moved(tree, proposal, operand, inner), inner
-
-
-def _is_excess(difference: ast.expr) -> bool:
-    """Whether an expression is the maximum of something less its mean, median or minimum."""
-    if not isinstance(difference, ast.BinOp) or not isinstance(difference.op, ast.Sub):
-        return False
-    top, below = difference.left, difference.right
-    if not isinstance(top, ast.Call) or called_name(top) not in ("max", "amax"):
-        return False
-    lower = ("mean", "median", "min", "amin")
-    texts = {ast.unparse(below).replace(f"{name}(", f"{called_name(top)}(") for name in lower}
-    return called_name(below) in lower and ast.unparse(top) in texts
 
 
 def _summed(total: ast.expr) -> ast.expr | None:

@@ -244,8 +244,6 @@ NEAR_ZERO = "$x.masked_fill($x.abs() < 1e-12, 1e-12)"
         ("weights.sum()", "x_near"),
         ("soft_mask.sum()", "x_near"),
         ("mask.mean()", "x_near"),
-        ("w.max() - w.mean()", "(w.max() - w.mean()).clamp_min(1e-12)"),
-        ("w.max(1) - w.mean(1)", "(w.max(1) - w.mean(1)).clamp_min(1e-12)"),
         ("w.max(1) - w.mean(0)", "x_near"),
         ("w.mean() - w.max()", "x_near"),
         ("w.max() - v.mean()", "x_near"),
@@ -278,19 +276,6 @@ def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> Non
     fixed = _fixed(body, read="return long")
     assert f"{given}\n    d = d.clamp_min(torch.finfo(d.dtype).tiny)\n    long = " in fixed
     assert f"{given}\n    return" in _fixed(given, read=read)
-
-
-def test_a_mean_that_is_divided_by_is_1_of_nothing() -> None:
-    source = "import torch\n\n\ndef f(d):\n    m = d[d > 0].mean()\n    return d / m\n"
-    change = proposal(source, "d[d > 0].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="d[d > 0]")
-    assert rewritten(source, change) == source.replace(
-        "    m = d[d > 0].mean()\n",
-        "    selected = d[d > 0]\n    m = selected.mean() if selected.numel() > 0 else 1.0\n",
-    )
-    added = source.replace("d / m", "d + m")
-    assert "m = selected.mean() if selected.numel() > 0 else selected.sum()" in rewritten(
-        added, proposal(added, "d[d > 0].mean()", "$s.mean() if $s.numel() > 0 else $s.sum()", s="d[d > 0]")
-    )
 
 
 def test_a_sum_of_two_whose_elements_are_added_up_is_called_its_terms() -> None:
