@@ -1,7 +1,7 @@
 """A backward slice of a function: which of its statements matter to what somebody asks of it.
 
-What is called by an attribute goes by the attribute's name on whatever object, so
-that more is kept than need be (Weiser, Program Slicing, 1984).
+What is called by an attribute goes by the attribute's name on whatever object, so that more is kept than need be
+(Weiser, Program Slicing, 1984).
 """
 
 from __future__ import annotations
