@@ -318,6 +318,7 @@ class Session:
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root
+    cut_off: int = 0  # how many bodies have come to no end for want of it
     closures: list[FunctionInfo] = field(default_factory=list)  # functions that keep the frame around them
     constructed: list[Attributes] = field(default_factory=list)  # of instances, which their values refer to
 

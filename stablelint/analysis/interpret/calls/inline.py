@@ -177,7 +177,7 @@ def _result_of(
         if function.outline.returns or function.outline.generator:
             return frame.graph.unknown(node=node)
         return frame.graph.constant(None, node)
-    since = frame.graph.youngest
+    since, cut_off = frame.graph.youngest, frame.session.cut_off
     inner = None if id(node) in frame.idle else run_function(function, bound, receiver, frame)
     _hand_back(inner, given, function, node, frame)
     if inner is None:
@@ -185,7 +185,7 @@ def _result_of(
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
     if frame.reporting and not given and frame.session.is_elsewhere(function.module):
         observe_beyond(result, since, node, frame)
-    if inner.wrote.isdisjoint(given):
+    if inner.wrote.isdisjoint(given) and frame.session.cut_off == cut_off:
         frame.session.memo[memo] = result
     return result
 

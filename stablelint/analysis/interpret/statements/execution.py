@@ -50,6 +50,7 @@ def execute(body: Sequence[ast.stmt], frame: Frame) -> None:
         if not frame.reporting:
             frame.session.budget -= min(frame.cost, 1) if idle else frame.cost
             if frame.session.budget <= 0:
+                frame.session.cut_off += 1
                 frame.state.dead = True
                 frame.returns.append(frame.graph.unknown())
                 return

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ...support import findings, open_
+from ...support import findings, open_, unmet
 
 
 def test_a_long_call_leaves_statements_to_the_function_that_makes_it() -> None:
@@ -50,3 +50,23 @@ def test_a_public_method_is_looked_at_with_the_probabilities_that_a_call_passes(
     found = findings(code)
     assert [d.code for d in found] == codes
     assert all(not d.proposals and d.fix_withheld for d in found)
+
+
+def test_what_a_body_yields_that_was_cut_off_is_no_answer_for_the_next_call() -> None:
+    waiting = "\n".join(["        waited = waited + 1"] * 150)
+    code = f"""
+    def _ones(waited):
+{waiting}
+        return torch.ones(3)
+
+    def _late(waited):
+{waiting}
+        return _ones(0)
+
+    def direct():
+        return torch.log(_ones(0))
+
+    def nested():
+        return torch.log(_late(0))
+    """
+    assert unmet(code) == [(311, "SL101")]
