@@ -74,6 +74,13 @@ def test_a_star_import_may_bind_a_constant_anew() -> None:
     assert unmet(code.replace("EPS = 1\nfrom elsewhere import *", "from elsewhere import *\nEPS = 1")) == []
 
 
+@pytest.mark.parametrize(
+    "made", ["torch.full((4, 4), 2.0).reshape_as(x > 0)", "3 + torch.bitwise_not(torch.arange(1, 5))"]
+)
+def test_numbers_stay_numbers_beside_truth_values(made: str) -> None:
+    assert unmet(f"def f(x):\n    return 1 / ({made} - 2) , 1 / (2 + {made})")[0] == (2, "SL102")
+
+
 def test_the_product_of_nothing_is_1() -> None:
     code = "def f(x: torch.Tensor):\n    return 1 / (torch.prod(x[x > 1]) - 1)"
     assert unmet(code) == [(2, "SL102")]

@@ -32,7 +32,7 @@ from stablelint.analysis.values.value import (
 )
 from stablelint.analysis.values.views import is_same, stripped
 from stablelint.numerics.formats import FORMATS, INTEGERS, FloatFormat
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -194,7 +194,8 @@ def _is_whole(value: Value) -> bool:
     """Whether a value is known to hold whole numbers that are no truth values."""
     if isinstance(value.default(), bool):
         return False
-    return value.dtype in INTEGERS or (value.kind is Kind.NUMBER and value.dtype != "bool")
+    beyond = value.interval.integral and not value.interval.subset_of(BOOLEAN)
+    return beyond or value.dtype in INTEGERS or (value.kind is Kind.NUMBER and value.dtype != "bool")
 
 
 def _canonical_power(operands: dict[str, Value], frame: Frame) -> tuple[str, dict[str, Value]]:

@@ -185,9 +185,9 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
 
 def _viewed(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`x.view(torch.int32)`: the bits of the elements, read as another type."""
-    source, sizes = operands.get("input"), [v for name, v in operands.items() if name != "input"]
-    typed = next((v for v in sizes if element_type(v) is not None or v.name == "dtype"), None)
-    if source is None or typed is None or typed.kind is Kind.TENSOR:
+    source = operands.get("input")
+    typed = next((v for v in operands.values() if v.op == "dtype" or v.name == "dtype"), None)
+    if source is None or typed is None:
         return None
     return apply("bits", {"input": source, "dtype": typed}, node, frame)
 
