@@ -29,7 +29,8 @@ def other_settings(call: Call) -> Iterator[Change]:
     switch = given.get("batch_first")
     changes: list[tuple[str, Any]] = [("batch_first", not switch)] if isinstance(switch, bool) else []
     for name, value in sizes_of(layer).items():
-        there = type(value) is int and any(value in one.shape[1:] for one in tensors)
+        taken = value if isinstance(value, tuple) else (value,)
+        there = any(size in one.shape[1:] for one in tensors for size in taken)
         if not there or isinstance(layer, nn.RNNBase):  # else the size is there, in another place
             changes += [(name, one) for one in sizes if one != value]
     for name, other in changes:

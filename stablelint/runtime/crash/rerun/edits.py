@@ -15,6 +15,7 @@ from torch import nn
 
 from stablelint.runtime.crash.rerun.hooked import METHOD
 from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.syntax.operations import function as operation
 
 _NEAR = (-1, 1, 2)
 _MOST_SIZE = 1 << 16
@@ -184,7 +185,9 @@ def edits_of_call(
             yield from (_naming(name, one, "setting") for one in more if one != value)
     if isinstance(function, types.BuiltinFunctionType) and "dim" not in named:
         most = max((one.dim() for one in _tensors((getattr(function, "__self__", None), *given))), default=0)
-        yield from (_naming("dim", dim, "dimension") for dim in reversed(range(most)))
+        known = operation(f"torch.{function.__name__}")
+        dims = range(most) if known is not None and "dim" in known.parameters else ()
+        yield from (_naming("dim", dim, "dimension") for dim in reversed(dims))
         if function.__name__ == "transpose" and len(given) == 2:
             pairs = (pair for pair in combinations(range(most), 2) if pair != given)
             yield from (CallEdit("dimension", ((0, str(a)), (1, str(b))), _of_pair(a, b)) for a, b in pairs)

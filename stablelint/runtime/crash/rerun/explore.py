@@ -25,7 +25,7 @@ from stablelint.runtime.crash.rerun.trials import SHORT, Program, as_it_is, comp
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library, raw_position
 
-_SHORT_SECONDS = 6.0
+_SHORT_SECONDS = 8.0
 _SECONDS = 2.0  # of the processor, for a stage
 _MOST_FILES = 20
 _MOST_TOLD = 6
@@ -164,7 +164,8 @@ def _files(scene: Scene, main: str) -> Iterator[str]:
     held = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
     near = [one for one in held if isinstance(one, str) and one.startswith(folder) and one.endswith(".py")]
     near = [one for one in near if "site-packages" not in one]
-    yield from list(dict.fromkeys([main, *names, *near]))[:_MOST_FILES]
+    found = {os.path.abspath(one): one for one in reversed([main, *names, *near])}
+    yield from list(reversed(found.values()))[:_MOST_FILES]
 
 
 def _parsed(filename: str) -> ast.Module | None:

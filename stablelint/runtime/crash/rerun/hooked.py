@@ -189,6 +189,8 @@ def _edited(node: ast.AST, is_given: bool = False) -> Iterator[tuple[ast.expr, b
                 yield from _edited(function.value if isinstance(function, ast.Attribute) else function)
         case ast.Lambda(body=body):
             yield from _edited(body)
+        case ast.BinOp(left, ast.Pow(), _):  # no exponent is a size
+            yield from _edited(left)
         case _:
             for inner in ast.iter_child_nodes(node):
                 yield from _edited(inner)

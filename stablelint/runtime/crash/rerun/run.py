@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from stablelint.runtime.crash.rerun.edits import COSTS, Pool, edits_of, edits_of_call, without
 
 _WAITING = 4.0  # times its share of the processor that a run may wait
-_IN_VAIN, _MOST_IN_VAIN = 5, 25  # edits of a place in a row that change nothing: of numbers, and of others
+_IN_VAIN, _MOST_IN_VAIN = 5, 12  # edits of a place in a row that change nothing: of numbers, and of others
+_STALLED = 10.0  # seconds after which a run is ended that heeds no other signal
 _NUMBERS = 2  # others of a place that go on
 _ALIKE, _PASSED = (
     7,
@@ -33,6 +34,7 @@ class Outcome(NamedTuple):
     seconds: float
     reached: dict[str, float]  # places, and after which time they were reached first
     dimensions: int  # of what the failed expression gives; -1 where that is no tensor
+    turn: int  # of the edit, of all that start anew
 
 
 class Stop(BaseException):
@@ -57,6 +59,7 @@ class Run:
     anew: bool = False  # whether each run with an edit starts from the start, as is fast where that is near
     passed: int = 0
     dimensions: int = -1
+    turn: int = 0  # of the first edit
     place: int = -1
     edit: Any = None
     reached: dict[int, float] = field(default_factory=dict)
@@ -158,7 +161,9 @@ class Run:
         self.collected = []
         execute()
         edits, self.collected, limits = self.collected, None, self.limits or {}
-        for number, sort, edit in sorted(edits, key=lambda one: (_rank(one[2]) + self.hops[one[0]], one[0])):
+        edits.sort(key=lambda one: (_rank(one[2], self.hops[one[0]]), one[0]))
+        for turn, (number, sort, edit) in list(enumerate(edits))[self.turn :]:
+            self.turn = turn
             if spent() > self.until or self._is_in_vain(number, edit):
                 continue
             self.place, self.edit, self.passed, self.reached = number, (sort, edit), 0, {}
@@ -171,6 +176,8 @@ class Run:
             signal.setitimer(signal.ITIMER_PROF, 0)
             self.tell(end)
             self._learn(number, edit, self.code(end))
+        self.place, self.edit, self.passed = -1, None, 0
+        self.tell("all tried")
 
     def tell(self, end: str) -> None:
         """Report how the run ended."""
@@ -182,13 +189,25 @@ class Run:
         seconds = time.process_time() - self.begun
         reached = {str(number): at for number, at in self.reached.items()}
         told = Outcome(
-            self.place, kind, changes, end, self.passed, len(self.warned), seconds, reached, self.dimensions
+            self.place,
+            kind,
+            changes,
+            end,
+            self.passed,
+            len(self.warned),
+            seconds,
+            reached,
+            self.dimensions,
+            self.turn,
         )
         os.write(self.report, (json.dumps(told) + "\n").encode())
 
 
-def _rank(edit: Any) -> float:
-    return COSTS[edit.kind]
+def _rank(edit: Any, hops: int) -> float:
+    """In which turn an edit is tried: the likely ones first, the near ones first; numbers are often set further away."""
+    if not _is_number(edit):
+        return COSTS[edit.kind] + hops
+    return COSTS[edit.kind] + hops / 2 + ("{}" in edit.text)
 
 
 def _is_number(edit: Any) -> bool:
@@ -209,4 +228,4 @@ def limit(seconds: float, stop: Callable[[], None]) -> None:
     signal.signal(signal.SIGPROF, lambda *_: stop())
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, _WAITING * seconds + 1)
+    signal.setitimer(signal.ITIMER_REAL, _WAITING * seconds + _STALLED)

@@ -30,6 +30,8 @@ from stablelint.runtime.process.confined import LEAVING, confine
 _LONGEST = 6.0  # seconds of the processor, up to the failure
 _WAITING = 4.0  # times them that a run may wait
 _KEPT_OPEN = 3
+_MOST_ENDED = 4  # processes that a run has ended, before no more are started
+_MEMORY = 4 << 30  # bytes of data that they may hold
 SHORT = 0.1
 """Seconds up to the failure, below which each run with an edit starts from the start."""
 
@@ -59,11 +61,20 @@ def edited(
 ) -> Iterator[Outcome]:
     """What becomes of it with each edit at some places, as long as there is time."""
 
-    def made(report: int) -> Run:
-        until, anew = spent() + seconds, plain.seconds < SHORT
-        return Run(report, pool, limits, given, until, plain.end, plain.passed, anew, hops=hops)
+    anew, until, turn = plain.seconds < SHORT, time.monotonic() + 2 * _WAITING * seconds, 0
 
-    yield from _outcomes(program, made, _WAITING * seconds)
+    def made(report: int) -> Run:
+        run = Run(report, pool, limits, given, spent() + seconds, plain.end, plain.passed, anew, hops=hops)
+        run.turn = turn
+        return run
+
+    for _ in range(_MOST_ENDED if anew else 1):
+        last = None
+        for last in _outcomes(program, made, until - time.monotonic()):
+            yield last
+        if last is None or last.place == -1:
+            return
+        turn = last.turn + 2  # the one behind it ended the process
 
 
 def _outcomes(program: Program, made: Callable[[int], Run], seconds: float) -> Iterator[Outcome]:
@@ -113,6 +124,10 @@ def _confined(writing: int, folder: str) -> int:
         os.dup2(nothing, one)
     os.closerange(_KEPT_OPEN + 1, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") > 0 else 4096)
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     confine(folder, leaving=tuple(one for one in LEAVING if one != "os.fork"))
     return kept
 
