@@ -25,9 +25,13 @@ DOCUMENTED = {
     "atanh(": "the quotient of sums next to 1 loses digits that atanh keeps",
     "logcumsumexp(": "the logarithm of a sum next to 1 loses digits",
     "log1p(": "the difference from 1 loses digits",
+    "logsigmoid(": "the difference from 1 loses digits",
     "cosine_similarity(": "squares underflow",
+    "s.abs()": "squares underflow",
     "binary_cross_entropy": "what is no probability is refused, and of what is no logit the logarithm is exact",
     "exp2(": "the bound is the last whole number",
+    "sinh(": "the bound is that of the exponential, which is twice as large",
+    "cosh(": "the bound is that of the exponential, which is twice as large",
     "log(p_.clamp": "no probability is negative",
 }
 _SHAPE, _ROUNDS = (6, 4), 40
@@ -82,7 +86,7 @@ def _spread(dtype: torch.dtype, number: int, generator: torch.Generator) -> torc
     """Operands of all sizes, and the edges of domains; of every four draws one of all signs and one of shares."""
     limits, count = torch.finfo(dtype), _SHAPE[0] * _SHAPE[1]
     uniform = partial(torch.rand, count, generator=generator, dtype=torch.float64)
-    lowest, highest = torch.tensor([limits.tiny, limits.max], dtype=torch.float64).log2()
+    lowest, highest = torch.tensor([2 * limits.tiny, limits.max], dtype=torch.float64).log2()
     near = uniform() < 0.6
     value = torch.where(near, 24 * uniform() - 12, lowest + (highest - lowest) * uniform()).exp2()
     value = torch.where(uniform() < 0.5, -value, value)
@@ -94,7 +98,7 @@ def _spread(dtype: torch.dtype, number: int, generator: torch.Generator) -> torc
         1 + limits.eps,
         limits.eps / 2 - 1,
         limits.eps,
-        limits.tiny,
+        2 * limits.tiny,
         2,
         0.5,
     ]
