@@ -120,7 +120,7 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         if size == 1 and count > 1:
             yield f"x.squeeze({place})"
     if count == 4:
-        yield "x.permute(0, 3, 1, 2)"
+        yield from ("x.permute(0, 3, 1, 2)", "x.permute(0, 2, 3, 1)")
     if count == 2:
         yield "x.T"
     pairs = list(combinations(range(count > 3, count), 2)) if count > 2 else []
