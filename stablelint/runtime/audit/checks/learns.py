@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,19 +13,20 @@ from torch.autograd.gradcheck import GradcheckError, gradcheck
 from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
-from stablelint.runtime.audit.replayed import copy_of, undisturbed
+from stablelint.runtime.audit.replayed import LossOnBatch, copy_of, undisturbed
 from stablelint.runtime.tensors.measure import floating
 
 ORDER = 5
 _STEPS = 60
 _RATE = 1e-2
+_SPAN, _RANGE = 100.0, 30  # the range test: from 1/100 of the rate to 100 times, in so many steps
 _FEW_ELEMENTS = 4096  # of the arguments of a custom function that are checked
 
 
 @check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
 def overfits_one_batch(run: Run) -> Outcome | None:
     """One batch can be learned by heart."""
-    loss = run.loss_on_batch if len(run.optimizers) == 1 and run.steps else None
+    loss = _of_first_batch(run)
     if loss is None or (model := copy_of(loss.model)) is None:
         return None
     with undisturbed():
@@ -56,6 +58,54 @@ def overfits_one_batch(run: Run) -> Outcome | None:
         remedy = "see whether output and loss fit, and what the batch's labels can be told from"
         return (failed if still and len(still) == len(names) else warned)(text, remedy, *still)
     return passed(text)
+
+
+def _of_first_batch(run: Run) -> LossOnBatch | None:
+    """The loss of the first batch, where one optimizer learns it."""
+    return run.loss_on_batch if len(run.optimizers) == 1 and run.steps else None
+
+
+@check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
+def usable_rate(run: Run) -> Outcome | None:
+    """The learning rate lies below the one at which the loss runs away."""
+    loss = _of_first_batch(run)
+    if loss is None:
+        return None
+    rates = [rate for rate in run.steps[0].rates if rate > 0]
+    if (forked := copy_of((loss.model, run.optimizers[0])) if rates else None) is None:
+        return None
+    with undisturbed():
+        _steady(forked[0])
+        if not math.isfinite(float(loss(forked[0]).detach())):
+            return None
+        limit = _limit(loss, *forked, run.steps[0].rates)
+    if limit is None:
+        return passed(
+            f"on one batch the loss does not run away up to {_SPAN:g} times the rate {max(rates):.3g}"
+        )
+    text = f"a range test on one batch runs away at {limit * max(rates):.2g}; the loop starts at {max(rates):.3g}"
+    return warned(text, "lower the rate, or warm it up") if limit < 1 else passed(text)
+
+
+def _limit(
+    loss: LossOnBatch, model: nn.Module, optimizer: torch.optim.Optimizer, rates: Sequence[float]
+) -> float | None:
+    """The factor of its `rates`, by group, at which a forked optimizer makes the loss run away, rising."""
+    optimizer.state.clear()
+    lowest = math.inf
+    for step in range(_RANGE + 1):
+        factor = _SPAN ** (2 * step / _RANGE - 1)
+        optimizer.zero_grad()
+        value = loss(model)
+        now = float(value.detach())
+        lowest = min(lowest, now)
+        if not math.isfinite(now) or now > 4 * abs(lowest) + 1:
+            return float(factor)
+        value.backward()
+        for group, rate in zip(optimizer.param_groups, rates, strict=False):
+            group["lr"] = rate * factor
+        optimizer.step()
+    return None
 
 
 def _steady(model: nn.Module) -> None:
