@@ -22,9 +22,8 @@ from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
 _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
-# The exponential may be squared and divided by, which squares its reciprocal; a standard deviation is cubed.
-_OF_VARIANCE = ".clamp(-44.0, 44.0)"
-_OF_STD = ".clamp(-29.0, 29.0)"
+_OF_VARIANCE = ".clamp(-30.0, 20.0)"  # as latent diffusion and others do; no data have a variance of exp(20)
+_OF_STD = ".clamp(-20.0, 20.0)"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _REDUCED = (*VIEWS, "sum", "detach")
