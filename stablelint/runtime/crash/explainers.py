@@ -16,7 +16,7 @@ import torch
 from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import advised, general, operands_of_call
-from stablelint.runtime.crash.rerun.rank import tried_first
+from stablelint.runtime.crash.rows import with_rows
 from stablelint.runtime.crash.scene import Scene
 
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
@@ -109,5 +109,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     found = replace(found, because=(*found.because, *odd))
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
-    found = tried_first(scene, found) if found.advice else advised(scene).onto(found)
+    found = with_rows(scene, found)
+    if not found.advice:
+        found = advised(scene).onto(found)
     return found if found.location is not None else replace(found, location=scene.location)

@@ -5,8 +5,12 @@ Nothing here knows a message. The values are those that the frame holds, and wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import torch
@@ -15,36 +19,186 @@ from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
-from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
+from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
+from stablelint.runtime.crash.repairs.layers import misplaced
+from stablelint.runtime.crash.repairs.otherwise import (
+    Parts,
+    along_others,
+    made_otherwise,
+    of_sizes,
+    with_others,
+)
+from stablelint.runtime.crash.repairs.outer import batched, rearranged, through_unused, turned
+from stablelint.runtime.crash.repairs.paddings import padded
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt
+from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.search import Repair, repairs
-from stablelint.runtime.crash.rerun.rank import tried as run_again
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.repairs.sizes import fitting
+from stablelint.runtime.crash.repairs.tensors import is_elementwise
+from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
+
+_NAMED = 3  # of those that have a size
 
 
 def tried(scene: Scene) -> list[Repair]:
-    """The changes that make the failed call pass alone, as the program would write them."""
+    """The changes that make the failed call pass, as the program would write them."""
     try:
         call = failing(scene)
         if call is None or call.function is TensorDataset:  # samples are neither cut nor turned
             return []
-        return repairs(call, cache(lambda place: named(scene, call, place).owner))
+        return _repairs_of(scene, call)
     except Exception:  # a search that fails must not cost what is known
         return []
 
 
+def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
+    node = node_at(scene.user.site) if scene.user is not None else None
+    called = (
+        value_of(node.func, scene.user.names)
+        if scene.user is not None and isinstance(node, ast.Call)
+        else None
+    )
+    inner = (
+        isinstance(call.function, nn.Module) and isinstance(called, nn.Module) and called is not call.function
+    )
+
+    def follows(changed: Call, result: Any) -> bool | None:
+        if inner:  # it is not what the expression gives
+            return None
+        pairs = zip(call.values, changed.values, strict=False)
+        new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
+        return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
+
+    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
+    found = repairs(
+        call,
+        cache(lambda place: named(scene, call, place).owner),
+        follows,
+        lambda before, after: speaks_against(scene.frames, before, after, operands),
+    )
+    found = [one for one in found if scene.user is None or _is_given(one, node, scene.user)]
+    views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
+    if not views or not sizes or not isinstance(call.function, nn.RNNBase):
+        return found
+    if channels_come_first(scene):
+        return views
+    name = named(scene, call, 0).name  # the layer says what its dimensions are, and the data does not
+    return [
+        sizes[0],
+        replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
+    ]
+
+
+def _is_given(repair: Repair, node: ast.AST | None, user: Frame) -> bool:
+    """Whether a number that a repair changes is one of the program, and no size of a tensor that it asks for."""
+    if repair.kind != "number" or repair.text.startswith("-1 ") or node is None:
+        return True
+    before, kinds = repair.text.rpartition(" ")[2], ast.Constant | ast.Name | ast.Attribute
+    asked = any(isinstance(one, ast.Attribute) and one.attr in ("shape", "size") for one in ast.walk(node))
+    given = (value_of(one, user.names) for one in ast.walk(node) if isinstance(one, kinds))
+    return not asked or any(str(one) == before for one in given)
+
+
 def advised(scene: Scene) -> Advice:
-    """What the program gets past what failed with, or the call that failed alone; or else what the kind of error tells."""
+    """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
         return Advice(())
-    if (again := run_again(scene)).texts:
-        return again
-    texts = tuple(one.told for one in tried(scene))
-    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+    if outer := tuple(rearranged(scene)):
+        return Advice(outer)
+    if made := _otherwise(scene, along_others):
+        return Advice(made)
+    if (call := failing(scene)) is not None and (outer := tuple(through_unused(scene, call))):
+        return Advice(outer)
+    found = tried(scene)
+    if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
+        return Advice(outer)
+    if call is not None and (not found or found[0].kind == "setting"):
+        moved = misplaced(call, lambda place: named(scene, call, place).owner)
+        if moved is not None:
+            return moved
+    if (not found or found[0].kind == "setting") and (sizes := fitting(scene)) is not None:
+        others = (one.told for one in found if one.kind != "setting")
+        return sizes._replace(texts=(*sizes.texts, *others))
+    if not found or found[0].resized is not None:
+        if (
+            outer := tuple(turned(scene))
+            or _otherwise(scene, with_others)
+            or _otherwise(scene, of_sizes(_sizes(call)))
+        ):
+            return Advice(outer)
+        differs = call is not None and is_elementwise(call)
+        meets = found and (found[0].kind == "shape" or differs)
+        if meets and (outer := tuple(padded(scene))):
+            return Advice(outer)
+        if found and found[0].kind == "layer":
+            return _projected(scene, found)
+        if found:
+            return _of_size(scene, found)
+    texts = tuple(one.told for one in found) or tuple(padded(scene))
+    anew = rebuilt(scene) if not texts else None
+    return anew or Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _sizes(call: Call | None) -> set[int]:
+    """The sizes of the tensors of a call."""
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    return {size for one in tensors for size in one.shape}
+
+
+def _otherwise(scene: Scene, parts: Callable[[ast.expr, Frame], Parts]) -> tuple[str, ...]:
+    """The statements that made operands, written otherwise, with which the failed call passes."""
+    try:
+        call = failing(scene)
+        return tuple(islice(made_otherwise(scene, call, parts), _NAMED)) if call is not None else ()
+    except Exception:  # a search that fails must not cost what is known
+        return ()
+
+
+def _projected(scene: Scene, found: list[Repair]) -> Advice:
+    """The layer for the shorter branch of a sum: what its function was given, or a module without parameters gave."""
+    assert scene.user is not None
+    because, places, short = list[str](), list[tuple[str, Location]](), list[Repair]()
+    for one in found:
+        layer, _, branch = one.text.rpartition(" of ")
+        node = ast.parse(branch, mode="eval").body
+        module = value_of(node.func, scene.user.names) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Name) and node.id in inspect.getargs(scene.user.site.code).args:
+            short.append(one)
+        elif isinstance(node, ast.Call) and isinstance(module, nn.Module) and not [*module.parameters()]:
+            name = ast.unparse(node.func)
+            short.append(replace(one, text=f"{layer} in place of {name}"))
+            because.append(f"{name} is {kind_of(module)}, which has no weights")
+            places += [(f"{name} is made here", at) for at in scene.origins.of_module(module)]
+    likely = short if len(short) == 1 else found
+    return Advice(tuple(one.told for one in likely), tuple(because), tuple(places))
+
+
+def _of_size(scene: Scene, found: list[Repair]) -> Advice:
+    """An operand of another size, who else has that size, and where its own comes from."""
+    call, resized = failing(scene), found[0].resized
+    texts = tuple(one.told for one in found)
+    if call is None or resized is None or scene.user is None:
+        return Advice(texts)
+    place, before, after = resized
+    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
+    because = []
+    for size in brought(before, after):
+        if names := holders(scene.frames, size, operands)[:_NAMED]:
+            because.append(f"{size} is a size of {', '.join(names)} as well")
+    name = named(scene, call, place).name
+    try:
+        at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body, brought(after, before))
+    except SyntaxError:  # in words
+        at = None
+    places = ((f"the size of {name} comes from here", at),) if at is not None else ()
+    return Advice(texts, tuple(because), places)
 
 
 def facts(scene: Scene) -> list[str]:

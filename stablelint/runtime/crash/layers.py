@@ -3,38 +3,86 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import silenced, without_hooks
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import Site, resolve, site_of, user_frame
+from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ROWS = 24
 _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a crash
 Shape = tuple[int, ...]
+Instead = tuple[
+    Site, Callable[[tuple[Any, ...]], Any]
+]  # an instruction, and what is computed of its operands there
+
+
+class Operation(NamedTuple):
+    """A call of torch on tensors, the instruction of the program that made it, and what it gave."""
+
+    function: Callable[..., Any]
+    given: list[torch.Tensor]  # the first argument, or what it holds
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    result: torch.Tensor
+    site: Site | None
+
+    @property
+    def at(self) -> Location | None:
+        """The expression of the program that made the call."""
+        return resolve(self.site) if self.site is not None else None
 
 
 @dataclass
-class Pass:
+class Pass(TorchFunctionMode):
     """A forward pass of a copy: the layers that were called, with the shapes they were given and gave."""
 
     names: dict[int, str]  # the paths of the layers by identity
+    called: list[tuple[str, nn.Module, Any]] = field(default_factory=list)
     rows: list[tuple[str, str, str]] = field(default_factory=list)
+    result: Any = None
     error: Exception | None = None
+    operations: list[Operation] = field(default_factory=list)
+    instead: Instead | None = None
+    samples: int | None = None  # that the model was given
+
+    def __post_init__(self) -> None:
+        super().__init__()
 
     def enter(self, layer: nn.Module, given: Any) -> None:
         """Before a layer without others in it, or one of torch that holds weights itself, is called."""
         path = self.names.get(id(layer), "?")
+        self.called.append((path, layer, given))
         self.rows.append((path or type(layer).__name__, _shapes(given), "fails"))
 
     def leave(self, layer: nn.Module, given: Any, result: Any) -> None:
         """After it was called."""
         self.rows[-1] = (*self.rows[-1][:2], _shapes(result))
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        named, frame = kwargs or {}, user_frame()
+        given = [one for one in tensors_in(args[:1]) if one.dim()]
+        site = site_of(frame) if frame is not None and given else None
+        changed = self.instead is not None and site == self.instead[0]
+        result = self.instead[1](args) if changed and self.instead is not None else func(*args, **named)
+        if given and isinstance(result, torch.Tensor):
+            self.operations.append(Operation(func, given, args, named, result, site))
+        return result
 
 
 def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
@@ -43,33 +91,77 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return tuple(made.rows[-_MOST_ROWS:]) if made is not None and made.error is not None else ()
 
 
-def again(scene: Scene) -> Pass | None:
-    """The call of the outermost model once more; None where it cannot be copied."""
+def again(
+    scene: Scene, others: Mapping[str, nn.Module] | None = None, instead: Instead | None = None
+) -> Pass | None:
+    """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
+    found = outermost(scene)
+    if found is None or others or instead:
+        return repeated(*found, others, instead) if found is not None else None
     if "pass" not in scene.known:
-        found = outermost(scene)
-        scene.known["pass"] = _repeated(*found) if found is not None else None
+        scene.known["pass"] = repeated(*found)
     made: Pass | None = scene.known["pass"]
     return made
 
 
-def _repeated(model: nn.Module, args: Any, kwargs: dict[str, Any]) -> Pass | None:
+def fails_again(scene: Scene) -> bool:
+    """Whether the pass fails once more where nothing is changed: else its layers are not the reason."""
+    made = again(scene)
+    return made is not None and made.error is not None
+
+
+def ends_well(made: Pass | None) -> bool:
+    """Whether a pass could be repeated, came to its end, and gave something for each sample."""
+    if made is None or made.error is not None:
+        return False
+    result = next(tensors_in(made.result), None)
+    return result is None or not result.dim() or made.samples is None or made.samples in result.shape
+
+
+def repeated(
+    model: nn.Module,
+    args: Any,
+    kwargs: dict[str, Any],
+    others: Mapping[str, nn.Module] | None = None,
+    instead: Instead | None = None,
+) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
         return None
     copied = without_hooks(copy_of(model))
     if copied is None:
         return None
-    made = Pass({id(layer): path for path, layer in copied.named_modules()})
+    for path, layer in (others or {}).items():
+        holder, _, name = path.rpartition(".")
+        if path:
+            copied.get_submodule(holder)._modules[name] = layer
+        else:
+            copied = layer
+    made = Pass({id(layer): path for path, layer in copied.named_modules()}, instead=instead)
+    first = next(tensors_in(args), None)
+    made.samples = first.shape[0] if first is not None and first.dim() else None
     for layer in copied.modules():
         if not layer._modules or (layer._parameters and type(layer).__module__.startswith("torch.nn.")):
             layer.register_forward_pre_hook(made.enter)
             layer.register_forward_hook(made.leave)
-    with undisturbed(), torch.no_grad(), silenced():
+    with undisturbed(), torch.no_grad(), silenced(), made:
         try:
-            copied(*detached(args), **detached(kwargs))
+            made.result = copied(*detached(args), **detached(kwargs))
         except Exception as error:  # whatever it says of what it is given
             made.error = error
     return made
+
+
+def channels_come_first(scene: Scene) -> bool:
+    """Whether the layer before the failing one counts channels in dimension 1, as convolutions do."""
+    made = again(scene)
+    before = made.called[:-1] if made is not None else []
+    homes = (type(layer).__module__.rpartition(".")[2] for _, layer, _ in reversed(before))
+    return next((home in _CHANNELS_FIRST for home in homes if home in _LAYOUTS), False)
+
+
+_CHANNELS_FIRST = ("conv", "pooling", "batchnorm", "instancenorm")
+_LAYOUTS = (*_CHANNELS_FIRST, "linear", "rnn", "sparse", "normalization", "transformer")
 
 
 def outermost(scene: Scene) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]] | None:

@@ -74,7 +74,7 @@ CRASHES = (
             "flat = features.flatten(1)",
             "self.fc1 = nn.Linear(200, 32)",
         ),
-        "nn.Linear(…, in_features=288) passes",
+        "nn.Linear(…, in_features=288) of fc1 passes",
     ),
     Crash(
         "flatten forgotten",
@@ -581,7 +581,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         HEAD + "model = nn.Sequential(nn.MaxPool2d(4), nn.Conv2d(1, 4, 5))\nmodel(torch.randn(1, 1, 8, 8))\n",
         "shape",
         ("nothing is left for 1", "2 x 2", "input of 1 (1, 1, 2, 2)"),
-        "larger inputs | or fewer layers before it",
+        "kernel_size=(2, 2)) of 1 passes | inputs of 24 × 24 pass",
     ),
     Crash(
         "heads that do not divide the width",
@@ -589,7 +589,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         + "x = nn.Linear(48, 144)(torch.randn(2, 6, 48))\nq, k, v = x.chunk(3, -1)\nq = q.view(2, 6, 5, 48 // 5)\n",
         "shape",
         ("q (2, 6, 48)", "(2, 6, 5, 9)"),
-        "",
+        "q.view(2, 6, 4, 48 // 4) passes",
     ),
     Crash(
         "a mask without heads",
@@ -754,6 +754,13 @@ CRASHES += (
         "shape",
         ("is given (8, 10)",),
         "noise[:, :, None, None]",
+    ),
+    Crash(
+        "a residual of other channels",
+        HEAD + "x = torch.ones(1, 4, 8, 8)\ny = nn.Conv2d(4, 6, 3, padding=1)(x)\nx + y\n",
+        "shape",
+        ("4 against 6",),
+        "nn.Conv2d(4, 6, 1) of x passes",
     ),
     Crash(
         "a state for a full batch",

@@ -13,6 +13,26 @@ from tests.runtime.crash.running import explained
 NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
 CASES = (
     (
+        HEAD + "up = nn.Sequential(nn.ConvTranspose2d(1, 2, 3, 2, 1), nn.ConvTranspose2d(2, 1, 3, 2, 1))\n"
+        "x, clean = torch.ones(2, 1, 7, 7), torch.ones(2, 1, 28, 28)\nout = up(x)\nF.mse_loss(out, clean)",
+        "differ in dimension 3: 25 against 28",
+        "nn.ConvTranspose2d(…, output_padding=1) in up passes",
+    ),
+    (
+        HEAD + "class Distill(nn.Module):\n    def forward(self, student, teacher, labels):\n"
+        "        return F.softmax(teacher, 1).sum() + F.cross_entropy(student, labels)\n"
+        "s, t, y = torch.ones(4, 3), torch.ones(4, 3), torch.zeros(4).long()\nloss_fn = Distill()\nloss_fn(s, y, t)",
+        "F.softmax fails on teacher (4,)",
+        "loss_fn(s, t, y) passes",
+    ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(3, 2)\n    def forward(self, x, adjacency):\n"
+        "        return adjacency @ self.fc(x)\nnet, x, chosen = Net(), torch.ones(6, 3), torch.arange(6) < 4\n"
+        "net(x[chosen], torch.eye(6))",
+        "6 columns meet 4 rows",
+        "net(x, torch.eye(6))[chosen]",
+    ),
+    (
         HEAD + NET + "        self.table = torch.ones(5)\n        self.fc = nn.Linear(5, 5)\n"
         "    def forward(self, x):\n        return self.fc(x + self.table)\n"
         "net = Net().to(torch.bfloat16)\nnet(torch.ones(2, 5, dtype=torch.bfloat16))",
@@ -34,6 +54,14 @@ CASES = (
         "net = Net()\nloss = F.mse_loss(net(torch.ones(2, 5)), torch.ones(2))\nloss.backward()",
         "`scores.argmax(1)` cuts it off",
         "what stands before argmax",
+    ),
+    (
+        HEAD
+        + NET
+        + "        self.fc = nn.Linear(5, 1)\n    def forward(self, x):\n        return self.fc(x).squeeze()\n"
+        "net, x, y = Net(), torch.ones(1, 5), torch.ones(1)\nF.binary_cross_entropy_with_logits(net(x), y)",
+        "makes () of (1, 1)",
+        "self.fc(x).squeeze(-1) keeps the samples",
     ),
     (
         HEAD + "def area(boxes):\n    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])\n"
@@ -73,6 +101,18 @@ CASES = (
         "nn.LSTM(…, batch_first=True) passes",
     ),
     (
+        HEAD + NET + "        self.fc = nn.Linear(20, 3)\n    def forward(self, a, b):\n"
+        "        pair = torch.cat([a, b])\n        return self.fc(pair)\nNet()(torch.ones(4, 10), torch.ones(4, 10))",
+        "`torch.cat([a, b])` makes (8, 10) of (4, 10)",
+        "dim=1 in `torch.cat([a, b])` keeps the 4 samples: (4, 20)",
+    ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(20, 3)\n    def forward(self, x):\n"
+        "        flat = x.view(8, -1)\n        return self.fc(flat)\nNet()(torch.ones(4, 4, 5))",
+        "4 samples become 8 rows",
+        "x.flatten(1) keeps the 4 samples: (4, 20)",
+    ),
+    (
         HEAD + "class Settings:\n    device = 'meta'\nloss = nn.CrossEntropyLoss(weight=torch.ones(3))\n"
         "loss(torch.ones(2, 3, device='meta'), torch.zeros(2, device='meta').long())",
         "weight of loss is on cpu",
@@ -99,6 +139,11 @@ CASES = (
         HEAD + "codes = torch.tensor([7001, 7004])\nnn.Embedding(2, 4)(codes)",
         "codes holds 7001 at 0",
         "number them all from 0: torch.unique(codes, return_inverse=True)",
+    ),
+    (
+        HEAD + "torch.ones(5, 40).view(-1, 3, 3)",
+        "has 200 elements",
+        "torch.ones(5, 40).view(-1, 2, 2) passes",
     ),
 )
 

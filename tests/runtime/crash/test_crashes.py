@@ -140,4 +140,4 @@ def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:
         "fc1 (Linear(in_features=200, out_features=32, bias=True)) takes 200 features"
     )
     assert "weight of fc1 comes from: train.py:11:9: self.fc1 = nn.Linear(200, 32)" in explanation
-    assert "help: line 11: self.fc1 = nn.Linear(288, 32)" in explanation
+    assert "help: nn.Linear(…, in_features=288) of fc1 passes" in explanation

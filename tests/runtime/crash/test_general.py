@@ -24,6 +24,11 @@ OF_TENSORS = (
         "holds 12 lengths, and the batch of e (8, 12, 20) has 8",
         "e.transpose(0, 1) passes",
     ),
+    (
+        HEAD + "x = torch.randn(6, 16, 12, 12)\nnorm = nn.LayerNorm(16)\nnorm(x).mean()",
+        "is given (6, 16, 12, 12)",
+        "x.movedim(1, 3) passes, and gives (6, 12, 12, 16)",
+    ),
     (X + "y = x[0]\ntorch.cat([x, y], 1)", "torch.cat fails on x (4, 3) float32 and y (3,) float32", ""),
     (X + "x.topk(5)", "topk fails on x (4, 3) float32", ""),
     (X + "batch = [x]\nbatch.to('cpu')", "batch is a list of 1: a tensor (4, 3)", ""),
@@ -253,6 +258,18 @@ def explanation_of(source: str, tmp_path: Path) -> Explanation:
     return found
 
 
+def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
+    found = explanation_of(
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.head = nn.Linear(8, 3)\n"
+        "    def forward(self, x):\n        return self.head(x.view(-1, 8))\n"
+        "net, x, y = Net(), torch.rand(4, 1, 4, 4), torch.zeros(4).long()\n"
+        "out = net(x)\nF.cross_entropy(out, y)\n",
+        tmp_path,
+    )
+    assert found.because == ("`x.view(-1, 8)` makes (8, 8) of (4, 1, 4, 4): 4 samples become 8 rows",)
+    assert found.advice == ("x.flatten(1) keeps the 4 samples: (4, 16), and head takes 16 features then",)
+
+
 def test_tries_two_changes_where_none_alone_passes(tmp_path: Path) -> None:
     found = explanation_of(
         "out, y = torch.randn(4, 1), torch.ones(4).long()\nF.binary_cross_entropy_with_logits(out, y)\n",
@@ -302,6 +319,15 @@ def test_an_explainer_that_fails_costs_nothing_else(tmp_path: Path, monkeypatch:
     assert found.summary == "+ fails on torch.ones(2) (2,) float32 and torch.ones(3) (3,) float32"
 
 
+def test_says_what_the_statements_behind_take(tmp_path: Path) -> None:
+    found = explanation_of(
+        "one, two = torch.ones(4, 16), torch.ones(4, 1, 32)\nrnn = nn.GRU(48, 8, batch_first=True)\n"
+        "state = torch.zeros(1, 4, 8)\nboth = torch.cat([one, two], dim=-1)\nout, state = rnn(both, state)\n",
+        tmp_path,
+    )
+    assert found.advice == ("one.unsqueeze(1) passes, and gives (4, 1, 48)",)
+
+
 def test_takes_an_entry_of_a_dict(tmp_path: Path) -> None:
     found = explanation_of(
         "out = {'logits': torch.randn(2, 3), 'value': torch.randn(2)}\n"
@@ -317,6 +343,16 @@ def test_a_comparison_cuts_a_graph(tmp_path: Path) -> None:
         tmp_path,
     )
     assert found.advice == ("compute the loss of what stands before the comparison",)
+
+
+def test_names_what_a_module_of_the_program_gave(tmp_path: Path) -> None:
+    found = explanation_of(
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x[:, 2:]\n"
+        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean().backward()\n",
+        tmp_path,
+    )
+    assert [(one.name, one.shape) for one in found.operands] == [("net(x)", (2, 6)), ("y", (2, 8))]
+    assert found.advice[0] == "net(x) of shape (2, 8) passes, and gives (2, 8)"  # as x has it
 
 
 def test_a_size_that_is_in_another_place_is_no_other_setting(tmp_path: Path) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import math
 import re
-from itertools import combinations
+from itertools import combinations, islice
 
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.paddings import with_room
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt, renumbered
+from stablelint.runtime.crash.repairs.sizes import carried, fitting
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -132,7 +135,8 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
     flat = _flattened(scene, given, wanted)
-    return _explained(scene, summary, *([flat] if flat else []))
+    made = Advice((flat,)) if flat else rebuilt(scene) or fitting(scene)
+    return (made or Advice(tuple(islice(renumbered(scene), 2)))).onto(_explained(scene, summary))
 
 
 def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:
@@ -140,7 +144,9 @@ def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:
     if scene.user is None or len(given.shape) < 2 or len(wanted) != 2:
         return None
     rows = given.shape[0], math.prod(given.shape[1:])
-    return f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
+    told = f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
+    changes = carried(scene, None, (scene.user.site, lambda operands: operands[0].flatten(1)))
+    return f"{told}, and {' and '.join(one.told for one in changes)} then" if changes else told
 
 
 @explains(
@@ -179,4 +185,5 @@ def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution or a pooling of what is smaller than its window."""
     given = match[1] or match[3]
     summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
-    return _explained(scene, summary, "larger inputs", "or fewer layers before it that halve the size")
+    advice = tuple(with_room(scene)) or ("larger inputs",)
+    return _explained(scene, summary, *advice, "or fewer layers before it that halve the size")

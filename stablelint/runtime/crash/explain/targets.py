@@ -199,9 +199,7 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
     if not advice and item is not None:
         names = item.frame.f_locals
         advice = list(shorter(names.get("self"), names.get(item.site.code.co_varnames[1])))
-    return Explanation(
-        "data" if advice and item is not None else "index", summary, advice=tuple(advice), operands=shown
-    )
+    return Explanation("index", summary, advice=tuple(advice), operands=shown)
 
 
 _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FunctionType
@@ -13,12 +14,14 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from stablelint.runtime.crash.deduced import value_without_elements
 from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.scopes import (
     Argument,
     Scope,
     Step,
+    creates,
     field_of,
     given_to,
     innermost,
@@ -27,6 +30,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     method_of,
     none_given,
     part_of,
+    sizes_in,
 )
 from stablelint.runtime.crash.provenance.statements import (
     END,
@@ -58,6 +62,12 @@ class Origins:
     def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
         """The places that gave an expression of a frame its value, the nearest first."""
         return _told(self._way(frame, whole))
+
+    def of_size(self, frame: Frame, whole: ast.expr, sizes: Collection[int]) -> Location | None:
+        """The place of a number that gives what is behind an expression one of some sizes; None where none has a name."""
+        steps = list(islice(self._way(frame, whole), _MOST))
+        found = next(self._numbers(steps[-1], sizes, set()), None) if steps else None
+        return found.at if found is not None else None
 
     def of_dtype(self, text: str, dtype: torch.dtype, at: Location | None) -> Iterator[tuple[str, Location]]:
         """The tensors of a dtype of which a statement made an operand, each with the statement that made it in turn."""
@@ -93,6 +103,22 @@ class Origins:
                 ways = (list(self._way(frame, one)) for one in (left, right))
                 return iter(next(filter(None, ways), ()))
         return self._behind(whole, scope)
+
+    def _numbers(self, step: Step, sizes: Collection[int], seen: set[Location]) -> Iterator[Step]:
+        """The named numbers in the call that creates a tensor, through sums and views of it, each place once."""
+        node, scope = step.value, step.scope
+        parts = list(ast.walk(node)) if node is not None else []
+        calls = [one for one in parts if isinstance(one, ast.Call) and creates(one, scope)]
+        for given in (one for call in calls for one in sizes_in(call, scope)):
+            for name in (one for one in ast.walk(given) if isinstance(one, ast.Name)):
+                steps = list(self._behind(name, scope))
+                if steps and _gives_one_of(sizes, given, name, steps[-1]):
+                    yield steps[-1]
+        for name in (one for one in parts if isinstance(one, ast.Name)) if not calls else ():
+            steps = list(self._behind(name, scope))
+            if steps and steps[-1].at not in seen:
+                seen.add(steps[-1].at)
+                yield from self._numbers(steps[-1], sizes, seen)
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -290,6 +316,18 @@ class Origins:
                 return found
         same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
+
+
+def _gives_one_of(sizes: Collection[int], given: ast.expr, name: ast.Name, number: Step) -> bool:
+    """Whether an argument is one of some sizes where a name in it is a number, as far as that can be computed."""
+    if not isinstance(number.value, ast.Constant):
+        atoms = [one for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute | ast.Call)]
+        return atoms == [name] and not isinstance(number.value, ast.Tuple)
+    try:
+        whole = copy.deepcopy(given, {id(name): number.value})
+        return value_without_elements(whole, number.scope.names) in sizes
+    except Exception:  # of other names, or whatever the operators say
+        return False
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.layers import other_order, other_settings
+from stablelint.runtime.crash.repairs.layers import other_order, other_settings, through_a_layer
 from stablelint.runtime.crash.repairs.tensors import PRODUCTS, Change, Name, applied, changes_of_tensors
 
 
@@ -25,6 +25,7 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     yield from other_order(call)
     yield from changes_of_tensors(call, name)
     yield from other_settings(call)
+    yield from through_a_layer(call, name)
     yield from _gathered(call)
     yield from _switched(call)
     yield from _repeated(call, name)

@@ -11,8 +11,34 @@ from typing import Any
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.tensors import Change
+from stablelint.runtime.crash.repairs.tensors import SUMS, Change, Name
+from stablelint.runtime.tensors.measure import tensors_in
+
+
+def through_a_layer(call: Call, name: Name) -> Iterator[Change]:
+    """A sum of one operand and another, of which the first goes through a layer that gives it the other's shape."""
+    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
+    if call.function not in SUMS or len(tensors) != 2:
+        return
+    for (place, one), (_, other) in (tensors, tensors[::-1]):
+        if one.dim() != other.dim() or one.shape[:1] != other.shape[:1]:
+            continue
+        for text in _layers(one.shape, other.shape):
+            with torch.random.fork_rng(devices=[]), torch.device(other.device):
+                layer = eval(text, {"nn": nn})  # a text of this file
+            yield "layer", f"{text} of {name(place)}", call.given(place, layer(one.detach().to(other.dtype)))
+
+
+def _layers(given: torch.Size, wanted: torch.Size) -> Iterator[str]:
+    """Layers that give a shape another number of features, or of channels and places."""
+    if given[:-1] == wanted[:-1] and len(given) > 1:
+        yield f"nn.Linear({given[-1]}, {wanted[-1]})"
+    strides = {-(-one // other) for one, other in zip(given[2:], wanted[2:], strict=True)}
+    if 2 < len(given) < 6 and len(strides) == 1:
+        stride = strides.pop()
+        yield f"nn.Conv{len(given) - 2}d({given[1]}, {wanted[1]}, 1{f', stride={stride}' if stride > 1 else ''})"
 
 
 def other_settings(call: Call) -> Iterator[Change]:
@@ -29,8 +55,7 @@ def other_settings(call: Call) -> Iterator[Change]:
     switch = given.get("batch_first")
     changes: list[tuple[str, Any]] = [("batch_first", not switch)] if isinstance(switch, bool) else []
     for name, value in sizes_of(layer).items():
-        taken = value if isinstance(value, tuple) else (value,)
-        there = any(size in one.shape[1:] for one in tensors for size in taken)
+        there = type(value) is int and any(value in one.shape[1:] for one in tensors)
         if not there or isinstance(layer, nn.RNNBase):  # else the size is there, in another place
             changes += [(name, one) for one in sizes if one != value]
     for name, other in changes:
@@ -53,6 +78,12 @@ def _taken(layer: nn.Module) -> dict[str, inspect.Parameter]:
     return {**own, **{name: one for name, one in handed_on.items() if one.annotation not in (str, "str")}}
 
 
+def set_by_itself(layer: nn.Module, name: str) -> bool:
+    """Whether a setting has the value that it has where a program gives none."""
+    value, default = settings_of(layer).get(name), _taken(layer)[name].default
+    return value == default or (isinstance(value, tuple) and set(value) == {default})
+
+
 def sizes_of(layer: nn.Module) -> dict[str, Any]:
     """The settings of a layer of torch that are sizes of its parameters."""
     if not type(layer).__module__.startswith("torch.nn."):
@@ -64,6 +95,39 @@ def sizes_of(layer: nn.Module) -> dict[str, Any]:
         if (type(value) is int and (value in made_of or not made_of))
         or (isinstance(value, tuple) and name == "normalized_shape")
     }
+
+
+def misplaced(call: Call, name: Name) -> Advice | None:
+    """The one dimension, beside the samples', that has the size which a layer takes, and where the layer looks for it."""
+    place, value = next(
+        ((i, one) for i, one in enumerate(call.values) if isinstance(one, torch.Tensor)), (0, None)
+    )
+    recurrent = isinstance(call.function, nn.RNNBase)  # whose order is the program's choice
+    if value is None or recurrent or not isinstance(call.function, nn.Module):
+        return None
+    sizes = (one if isinstance(one, tuple) else (one,) for one in sizes_of(call.function).values())
+    taken = {size for each in sizes for size in each}
+    match [dim for dim in range(1, value.dim()) if value.shape[dim] in taken]:
+        case [dim]:
+            others = [one for one in range(value.dim() - 1, 0, -1) if one != dim]
+        case _:
+            return None
+    for other in others:
+        try:
+            result = call.given(place, value.movedim(dim, other)).result()
+        except Exception:  # whatever torch says: then it belongs elsewhere
+            continue
+        text, shape = name(place), tuple(next(iter(tensors_in(result))).shape)
+        because = (
+            f"the {value.shape[dim]} that are taken in dimension {other} stand in dimension {dim} of {text}"
+        )
+        return Advice((f"{text}.movedim({dim}, {other}) passes, and gives {shape}",), (because,))
+    return None
+
+
+def is_optional(layer: nn.Module, name: str) -> bool:
+    """Whether a setting is taken from others where a program gives none."""
+    return _taken(layer)[name].default is None
 
 
 def remade(layer: nn.Module, changed: dict[str, Any]) -> nn.Module | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import thread_time
@@ -19,13 +19,16 @@ from torch import nn
 
 from stablelint.runtime.crash.repairs.calls import changes
 from stablelint.runtime.crash.repairs.failing import Call
-from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors
+from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors, is_elementwise
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_TRIED = 600
 _SECONDS = 3.0
 _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
+
+GoesOn = Callable[[Call, Any], bool | None]  # of a changed call and its result
+IsOdd = Callable[[tuple[int, ...], tuple[int, ...]], bool]  # of a shape before and after
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,9 @@ class Repair:
     text: str
     shape: tuple[int, ...] | None
     kind: str = ""
+    resized: tuple[int, tuple[int, ...], tuple[int, ...]] | None = (
+        None  # a place, and its shape before and after
+    )
 
     @property
     def told(self) -> str:
@@ -44,15 +50,29 @@ class Repair:
         return f"{self.text} {'pass' if several else 'passes'}{gives}"
 
 
-def repairs(call: Call, name: Name) -> list[Repair]:
-    """The changes that make a call pass, the likeliest first; `name` is what the value at a place is called."""
+def repairs(call: Call, name: Name, goes_on: GoesOn, is_odd: IsOdd) -> list[Repair]:
+    """The changes that make a call pass, the likeliest first.
+
+    `name` is what the value at a place is called, `goes_on` whether what follows takes a result, `is_odd` whether the
+    program speaks against another size.
+    """
     until = thread_time() + _SECONDS
-    search, twice = _Search(call, until), _Search(call, until)
+    search = _Search(call, until, goes_on, is_odd)
     search.through(islice(changes(call, name), _MOST_TRIED))
+    twice = _Search(call, until, goes_on, is_odd)
     if all(one.kind == "shape" for one in search.found):
         twice.through(_second(call, name, search.other_errors))
     others = [one for one in search.found if one.kind != "shape"]
-    tiers = _plain(search.found), _plain(twice.found)[:1], others, search.found
+    beside = [one for one in search.stuck if one.rank == 0 and one.kind == "wider"]
+    if all(one.rank > 0 for one in search.found) and is_elementwise(
+        call
+    ):  # what follows needs the same change
+        others = beside + others
+        search.found[:0] = beside
+    tiers = (
+        _plain(search.found), _plain(twice.found)[:1], others,
+        _plain(search.stuck), _plain(twice.stuck)[:1], search.found, search.stuck,
+    )  # fmt: skip
     return _likeliest(call, next(filter(None, tiers), []))
 
 
@@ -70,7 +90,10 @@ class _Search:
 
     call: Call
     until: float
+    goes_on: GoesOn
+    is_odd: IsOdd
     found: list[_Passed] = field(default_factory=list)
+    stuck: list[_Passed] = field(default_factory=list)  # whose results what follows does not take
     other_errors: list[Change] = field(default_factory=list)  # changes that fail otherwise
 
     def through(self, changes: Iterable[Change]) -> None:
@@ -104,21 +127,34 @@ class _Search:
         fixed = _weight(kind).rank
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
+        resized = self._resized(changed)
+        if resized is not None and kind != "layer" and self.is_odd(*resized[1:]):
+            return
+        kept = self.stuck if self.goes_on(changed, result) is False else self.found
         asked = tuple(one for one in self.call.values if type(one) is int)
         if shape == asked and len(asked) > 1:  # the shape that the call itself names
-            self._add(0, kind, Repair(text, told, kind))
+            self._add(0, kind, Repair(text, told, kind, resized), kept)
             return
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
-            self._add(rank, kind, Repair(text, told, kind))
+            self._add(rank, kind, Repair(text, told, kind, resized), kept)
 
-    def _add(self, rank: int, kind: str, one: Repair) -> None:
+    def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+        """The first operand that a change gives more or fewer elements of its kind."""
+        for place, (one, two) in enumerate(zip(self.call.values, changed.values, strict=False)):
+            alike = isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor) and one.dtype == two.dtype
+            if alike and one.numel() != two.numel() and two.dim():
+                return place, tuple(one.shape), tuple(two.shape)
+        return None
+
+    @staticmethod
+    def _add(rank: int, kind: str, one: Repair, kept: list[_Passed]) -> None:
         """Keep a repair; of those of a kind only one for each shape that comes of it."""
         if kind in ("setting", "switch") or all(
-            one.shape != two.shape or other != kind for _, other, two in self.found
+            one.shape != two.shape or other != kind for _, other, two in kept
         ):
-            self.found.append(_Passed(rank, kind, one))
+            kept.append(_Passed(rank, kind, one))
 
 
 def _plain(passed: list[_Passed]) -> list[_Passed]:
@@ -135,6 +171,7 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     keeps = any(shape is not None and shape[:1] == samples for shape in views)
     beaten |= {"switch"} if keeps or (views and not isinstance(call.function, nn.Module)) else set()
     beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
+    beaten |= {"size", "shape"} if any(one.kind == "layer" for one in passed) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
     if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples
@@ -205,7 +242,7 @@ _WEIGHED = {
     "repeated": _Kind(grows=True),
     **dict.fromkeys(("number", "dimension"), _Kind(most=1)),
     **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
-    **dict.fromkeys(("both", "value", "mean", "function"), _Kind(last=True)),
+    **dict.fromkeys(("both", "value", "mean", "function", "layer"), _Kind(last=True)),
 }
 
 

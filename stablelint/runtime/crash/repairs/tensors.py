@@ -30,6 +30,11 @@ _ELEMENTWISE = (
 )  # fmt: skip
 
 
+def is_elementwise(call: Call) -> bool:
+    """Whether a call is arithmetic, element by element."""
+    return call.function in _ELEMENTWISE
+
+
 def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
     """Changes of one tensor by what it says, and of what is set for it."""
     tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
@@ -120,7 +125,7 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         if size == 1 and count > 1:
             yield f"x.squeeze({place})"
     if count == 4:
-        yield from ("x.permute(0, 3, 1, 2)", "x.permute(0, 2, 3, 1)")
+        yield "x.permute(0, 3, 1, 2)"
     if count == 2:
         yield "x.T"
     pairs = list(combinations(range(count > 3, count), 2)) if count > 2 else []

@@ -20,11 +20,10 @@ _CHANGING = frozenset(
     "os.mkdir os.remove os.rename os.rmdir os.symlink os.link os.truncate os.chmod os.chown os.utime "
     "shutil.rmtree".split()
 )
-LEAVING = tuple(
+_LEAVING = tuple(
     "subprocess. os.exec os.fork os.kill os.posix_spawn os.spawn os.system pty. socket.bind "
     "socket.connect socket.getaddrinfo socket.send".split()
 )
-"""What starts with these starts processes, or reaches others."""
 _WAITING = 4.0  # times its share of the processor that a call may wait
 _GRACE_SECONDS = 2.0  # after which what heeds no signal is killed
 _LOOK_SECONDS = 0.02
@@ -35,8 +34,8 @@ class EffectError(PermissionError):
     """A call was about to do more than compute."""
 
 
-def confine(*folders: str, leaving: tuple[str, ...] = LEAVING) -> None:
-    """From now on this process writes into `folders` alone, and does nothing that starts with one of `leaving`.
+def confine(*folders: str) -> None:
+    """From now on this process writes into `folders` alone, and starts and reaches no other one.
 
     Raises EffectError where it would. What native code writes by itself is not seen.
     """
@@ -47,7 +46,7 @@ def confine(*folders: str, leaving: tuple[str, ...] = LEAVING) -> None:
     setattr(torch, "save", _saving(torch.save))  # noqa: B010 - it opens files natively
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
-        if event.startswith(leaving):
+        if event.startswith(_LEAVING):
             raise EffectError(f"it calls `{event}`")
         given = [path for path in arguments[:2] if isinstance(path, str | bytes | os.PathLike)]
         paths: list[str] = []

@@ -1,0 +1,166 @@
+"""Where a forward pass gave other rows than samples: that pass once more on a copy, operation by operation."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+from torch import nn
+
+from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.layers import Operation, repeated
+from stablelint.runtime.crash.repairs.sizes import carried
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The last operation that makes other rows of as many as there are samples."""
+
+    samples: int
+    at: Location
+    given: tuple[int, ...]
+    result: tuple[int, ...]
+    operation: str
+    kept: tuple[int, ...]  # the shape that keeps the samples
+    taker: str  # the linear layer that takes what was made
+    made: Operation
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether the samples merely stand in another dimension, as recurrent layers and their losses take them."""
+        return sorted(self.given) == sorted(self.result) and self.samples in self.result
+
+
+def with_rows(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation, and where samples became other rows, if that is why its operands do not fit."""
+    for one, other in permutations(found.operands, 2):
+        if one.shape[:1] != other.shape[:1] and other.shape:
+            watched = _watched(scene, one, other.shape[0])
+            if watched is not None and watched.result[:1] == one.shape[:1] and not watched.only_moves:
+                return _told(found, watched)
+    return _in_forward(scene, found) or found
+
+
+def _in_forward(scene: Scene, found: Explanation) -> Explanation | None:
+    """The same of the pass that failed: where what its linear layer takes stands in rows that are no samples."""
+    layer, calls = scene.module, [one for one in scene.frames if one.site.code.co_name == "_call_impl"]
+    model, given = (calls[0].frame.f_locals.get(name) for name in ("self", "args")) if calls else (None, ())
+    first = next(iter(tensors_in(given)), None)
+    given_layer = next((one for one in found.operands if not one.held), None)
+    if layer is None or not isinstance(model, nn.Module) or first is None or given_layer is None:
+        return None
+    rows = _again(model, given, first.shape[0]) if given_layer.shape[:1] != first.shape[:1] else None
+    if rows is None or rows.result[:1] != given_layer.shape[:1]:
+        return None
+    if rows.operation in ("view", "reshape") and (number := next(_numbers(scene, rows), None)):
+        told, other = (
+            _told(found, rows),
+            f"{number} in `{rows.at.expression}` keeps the {rows.samples} samples",
+        )
+        return replace(told, advice=(other,))
+    return _told(found, rows) if rows.kept[-1:] == (getattr(layer, "in_features", None),) else None
+
+
+def _numbers(scene: Scene, rows: _Rows) -> Iterator[str]:
+    """Another size among those that a view is told, with which as many rows as samples are made and the pass ends well."""
+    made, (_, *sizes) = rows.made, rows.made.arguments
+    for place, one in enumerate(sizes):
+        part = one * rows.result[0] if type(one) is int and one > 1 and rows.result else 1
+        changed = [*sizes[:place], part // rows.samples, *sizes[place + 1 :]]
+        if part % rows.samples == 0 and made.site is not None:
+            anew = partial(_viewed, made.function, changed)
+            if carried(scene, None, (made.site, anew)) == []:
+                yield f"{changed[place]} in place of {one}"
+
+
+def _viewed(function: Callable[..., Any], sizes: list[int], given: tuple[Any, ...]) -> Any:
+    return function(given[0], *sizes)
+
+
+def _told(found: Explanation, rows: _Rows) -> Explanation:
+    expression, rest = rows.at.expression, math.prod(rows.given[1:])
+    because = f"`{expression}` makes {rows.result} of {rows.given}, and dimension 0 of it no longer counts the samples"
+    if rows.result:
+        because = f"`{expression}` makes {rows.result} of {rows.given}: {rows.samples} samples become {rows.result[0]} rows"
+    match rows.at.parsed().body:
+        case [ast.Expr(ast.Call(ast.Attribute(value)))]:
+            owner = ast.unparse(ast.Attribute(value, "", ast.Load()))
+        case _:
+            owner = ""
+    if rows.operation == "squeeze":
+        advice = f"{owner}squeeze(-1) keeps the samples where there is one alone"
+        other = (*found.other, ("the samples' dimension is lost here", rows.at))
+        return replace(found, because=(*found.because, because), advice=(advice,), other=other)
+    if rows.operation in ("cat", "concat"):
+        advice = f"dim=1 in `{expression}` keeps the {rows.samples} samples: {rows.kept}"
+        other = (*found.other, ("samples become rows here", rows.at))
+        return replace(found, because=(*found.because, because), advice=(advice,), other=other)
+    advice = f"{owner}flatten(1) keeps the {rows.samples} samples: ({rows.samples}, {rest})"
+    advice += f", and {rows.taker} takes {rest} features then" if rows.taker else ""
+    kept = math.prod(rows.given) == math.prod(rows.result)
+    other = (*found.other, ("the samples become other rows here", rows.at))
+    return replace(
+        found, because=(*found.because, because), advice=(advice,) if kept else found.advice, other=other
+    )
+
+
+def _watched(scene: Scene, one: Operand, samples: int) -> _Rows | None:
+    """The forward pass that gave an operand, made again with the arguments that it has now."""
+    user = scene.user
+    match _call_of(one):
+        case ast.Call(function, arguments, []) if user is not None:
+            model = value_of(function, user.names)
+            given = [value_of(argument, user.names) for argument in arguments]
+        case _:
+            return None
+    if not isinstance(model, nn.Module) or not any(
+        each.shape[:1] == (samples,) for each in tensors_in(given)
+    ):
+        return None
+    return _again(model, given, samples)
+
+
+def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
+    """What a forward pass of a copy, up to its end or to where it fails once more, makes of the samples."""
+    made = repeated(model, given, {})
+    if made is None:
+        return None
+    for one in reversed(made.operations):
+        shape, result, name = tuple(one.given[0].shape), tuple(one.result.shape), one.function.__name__
+        if shape[0] != samples or result[:1] == (samples,) or not (result or name == "squeeze"):
+            continue
+        kept = (samples, math.prod(shape[1:]))
+        if len(one.given) > 1:
+            kept = tuple(one.function(one.given, 1).shape) if len(shape) > 1 else ()
+        linear = [
+            (path, layer)
+            for path, layer, taken in made.called
+            if taken[0] is one.result and isinstance(layer, nn.Linear)
+        ]
+        takers = (path for path, layer in linear if layer.in_features != math.prod(shape[1:]))
+        return (
+            _Rows(samples, one.at, shape, result, name, kept, next(takers, ""), one)
+            if one.at is not None
+            else None
+        )
+    return None
+
+
+def _call_of(one: Operand) -> ast.expr | None:
+    """The call that gave an operand: what it is called, or the right side of the assignment to its name."""
+    match one.made_at.parsed().body if one.made_at is not None else []:
+        case [ast.Assign([ast.Name(name)], value)] if name == one.name:
+            return value
+    try:
+        return ast.parse(one.name, mode="eval").body
+    except SyntaxError:  # in words
+        return None
