@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
+
+import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.location import Location
 
 _MISSING = re.compile(r"Missing key\(s\) in state_dict: (.+?)\. *$", re.MULTILINE)
 _UNEXPECTED = re.compile(r"Unexpected key\(s\) in state_dict: (.+?)\. *$", re.MULTILINE)
@@ -26,20 +32,26 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     prefix = _prefix(missing, unexpected)
     if prefix is not None:
         return _of_wrapper(prefix, added=unexpected[0].startswith(prefix))
-    if sizes:
-        frame = scene.called("load_state_dict")
-        return _of_sizes(sizes, match[1], forgiven=frame is not None and frame.names.get("strict") is False)
-    if not missing and not unexpected:
-        return None
     frame = scene.called("load_state_dict")
     given = frame.names.get("state_dict", {}) if frame is not None else {}
+    if sizes:
+        forgiven = frame is not None and frame.names.get("strict") is False
+        found = _of_sizes(sizes, match[1], given, forgiven=forgiven)
+        return replace(
+            found, because=(*found.because, *_of_the_same(scene, given)), other=_made(scene, frame)
+        )
+    if not missing and not unexpected:
+        return None
     inner = next((key for key in unexpected if set(missing) <= set(_keys_of(given.get(key)))), None)
     if inner is not None and missing:
         summary = f"the state of {match[1]} stands under {inner!r} of what is loaded"
         return Explanation("state", summary, advice=(f"load_state_dict(…[{inner!r}])",))
     because = [f"{match[1]} needs {_some(missing)}, which the state lacks"] if missing else []
     because += [f"the state holds {_some(unexpected)}, which {match[1]} has not"] if unexpected else []
-    advice = "build the model that was saved; load_state_dict(…, strict=False) leaves these as they are"
+    advice = "build the model that was saved"
+    if 2 * len(unexpected) < len(given):  # else hardly anything would be loaded
+        advice += "; load_state_dict(…, strict=False) leaves these as they are"
+    because += _of_the_same(scene, given)
     return Explanation("state", f"the state is one of another {match[1]}", tuple(because), (advice,))
 
 
@@ -72,16 +84,38 @@ def _of_wrapper(prefix: str, *, added: bool) -> Explanation:
     return Explanation("state", summary, advice=(f"{{{keys}: value for key, value in state.items()}}",))
 
 
-def _of_sizes(sizes: list[tuple[str, str, str]], module: str, *, forgiven: bool) -> Explanation:
+def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, forgiven: bool) -> Explanation:
     """Parameters of other sizes than the state has."""
     first, saved, built = sizes[0]
     summary = f"{first} is {saved} in the state and {built} in {module}"
     because = [f"{name} is {a} in the state and {b} in {module}" for name, a, b in sizes[1:_SHOWN]]
-    advice = "build the model in the sizes of the state, or leave these keys out and load with strict=False"
-    if forgiven:
+    advice = "build the model in the sizes of the state"
+    if 2 * len(sizes) > len(given):
+        because.append(
+            f"{len(sizes)} of {len(given)} entries differ in size: it is the state of another model"
+        )
+    elif not forgiven:
+        advice += ", or leave these keys out and load with strict=False"
+    else:
         because.append("strict=False forgives keys that are missing or unknown, and no other sizes")
         advice = f"leave {_some([name for name, *_ in sizes])} out of the state"
     return Explanation("state", summary, tuple(because), (advice,))
+
+
+def _of_the_same(scene: Scene, given: Any) -> list[str]:
+    """The model of the program that has the entries of a state in their sizes."""
+    wanted = {key: getattr(one, "shape", None) for key, one in given.items()}
+    models = [one for frame in scene.frames if frame.mine for one in frame.frame.f_locals.items()]
+    held = ((name, one) for name, one in models if isinstance(one, torch.nn.Module))
+    like = [name for name, one in held if {k: v.shape for k, v in one.state_dict().items()} == wanted]
+    return [f"{like[0]} has the keys and the sizes of the state"] if like else []
+
+
+def _made(scene: Scene, frame: Frame | None) -> tuple[tuple[str, Location], ...]:
+    """Where the model is made that a state was loaded into."""
+    model = frame.names.get("self") if frame is not None else None
+    found = scene.origins.of_module(model) if isinstance(model, torch.nn.Module) else ()
+    return tuple(("the model is made here", at) for at in found)
 
 
 def _keys(pattern: re.Pattern[str], message: str) -> list[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -60,7 +61,7 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
         known = _Known(scene, match)
         summary = next(_filled(row.summary, known), None)
         if summary is not None:
-            advice = tuple(_filled(row.advice, known))
+            advice = tuple(dict.fromkeys(_filled(row.advice, known)))
             layers = shapes_through_layers(scene) if scene.module is not None else ()
             named = tuple(one for one in known.values() if isinstance(one, Operand))
             whole = operands_of_call(scene) if "layer" in known else ()
@@ -95,7 +96,7 @@ class _Known(dict[str, object]):
             case "layer":
                 found = self._scene.module_name() if self._scene.module is not None else None
             case "on":
-                found = ast.unparse(owner) if (owner := self._owner()) is not None else None
+                found = self._owner()
             case "given":
                 known = self._call is not None and self._call.args and self.is_direct()
                 found = ast.unparse(self._call.args[0]) if self._call is not None and known else None
@@ -159,10 +160,13 @@ class _Known(dict[str, object]):
         names = (one.id for one in parts if isinstance(one, ast.Name))
         return next((name for name in names if isinstance(self._names.get(name), tuple | list)), None)
 
-    def _owner(self) -> ast.expr | None:
-        """What a method or an attribute is asked of."""
+    def _owner(self) -> str | None:
+        """What a method or an attribute is asked of, and no module of Python."""
         node = self._call.func if self._call is not None else self._node
-        return node.value if isinstance(node, ast.Attribute) else None
+        if not isinstance(node, ast.Attribute) or inspect.ismodule(value_of(node.value, self._names)):
+            return None
+        text = ast.unparse(node.value)
+        return f"({text})" if isinstance(node.value, ast.BinOp | ast.UnaryOp) else text
 
     def _result(self, node: ast.AST | None) -> str | None:
         """The call of a module, as it is written."""

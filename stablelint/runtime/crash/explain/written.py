@@ -88,15 +88,26 @@ def _out_of_place(statement: str) -> list[str]:
             return [f"{name} = torch.where({ast.unparse(mask)}, {ast.unparse(value)}, {name})"]
         case [ast.Assign([ast.Subscript(ast.Name(name))])]:
             return [f"{name} = {name}.clone() before it"]
-        case [ast.Expr(ast.Call(ast.Attribute(owner, method) as called))] if method.endswith("_"):
-            called.attr, name = method.rstrip("_"), ast.unparse(owner)
-            return [f"{name} = {ast.unparse(body[0])}"]
-        case [ast.Assign(value=ast.Call(ast.Attribute(_, method) as called))] if method.endswith("_"):
-            called.attr = method.rstrip("_")
+        case [ast.Expr(ast.Call() as chain)] if owner := _not_in_place(chain):
+            if isinstance(owner, ast.Subscript):  # a view: to give it a value writes again
+                return [f"{ast.unparse(owner.value)} = {ast.unparse(owner.value)}.clone() before it"]
+            named = isinstance(owner, ast.Name | ast.Attribute)
+            return [f"{ast.unparse(owner)} = {ast.unparse(chain)}"] if named else []
+        case [ast.Assign(value=ast.Call() as chain)] if _not_in_place(chain):
             return [ast.unparse(body[0])]
         case [ast.Assign(value=ast.Call())]:
             return ["inplace=False in what is called there"]
     return []
+
+
+def _not_in_place(chain: ast.expr) -> ast.expr | None:
+    """Make the methods of a chain of calls those that give a new tensor; what the first that wrote is called of."""
+    owner = None
+    while isinstance(chain, ast.Call) and isinstance(called := chain.func, ast.Attribute):
+        chain = called.value
+        if called.attr.endswith("_") and not called.attr.endswith("__"):
+            called.attr, owner = called.attr.rstrip("_"), chain
+    return owner
 
 
 @explains(r"Output \d+ of (\w+) is a view and is being modified inplace")
