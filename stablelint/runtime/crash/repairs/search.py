@@ -128,7 +128,7 @@ class _Search:
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
         resized = self._resized(changed)
-        if resized is not None and kind != "layer" and self.is_odd(*resized[1:]):
+        if resized is not None and kind not in ("layer", "joined") and self.is_odd(*resized[1:]):
             return
         kept = self.stuck if self.goes_on(changed, result) is False else self.found
         if kept is self.stuck and kind in ("number", "dimension"):  # one that happens to fit here alone

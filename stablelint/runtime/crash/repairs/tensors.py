@@ -7,11 +7,12 @@ import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.tensors.measure import dtype_name
@@ -45,6 +46,7 @@ def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
                 yield from applied(call, place, value, kind, text, name)
         if kind == "view":
             yield from _other_dimensions(call)
+            yield from _resized(call, name)
         if kind == "cast":
             yield from _made(call, name)
 
@@ -166,13 +168,10 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """The size of another operand: cut, or resized as an image; those of a loss are neither."""
+    """The size of another operand: cut; those of a loss are not."""
     if call.is_loss or isinstance(call.function, nn.Module) or _is_selected(value, others, call):
         return
     for other in (one for one in others if not isinstance(one, nn.Parameter)):
-        images = value.dim() == other.dim() == 4
-        if images and value.shape[2:] != other.shape[2:] and value[0, 0].numel() < other[0, 0].numel():
-            yield f"F.interpolate(x, size={list(other.shape[2:])})"
         table = (
             value.dim() < other.dim() and value.dtype != torch.int64
         )  # samples and indices are not cut off
@@ -244,6 +243,16 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
     "shape": _shapes,
     "mean": _means,
 }
+
+
+def _resized(call: Call, name: Name) -> Iterator[Change]:
+    """An image as large as one that it meets; those of a loss are not."""
+    images = [(i, one) for i, one in enumerate(call.values) if getattr(one, "ndim", 0) == 4]
+    for (place, one), (beside, two) in permutations(images, 2) if not call.is_loss else ():
+        if one.shape[2:] != two.shape[2:] and one.shape[2:].numel() < two.shape[2:].numel():
+            text = f"F.interpolate({name(place)}, size={name(beside)}.shape[2:])"
+            kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
+            yield kind, text, call.given(place, functional.interpolate(one, size=two.shape[2:]))
 
 
 def _made(call: Call, name: Name) -> Iterator[Change]:
