@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,11 @@ from stablelint.syntax.operations import having, method
 
 UNKNOWN = object()
 _NUMBERS: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "len": len}
+_DECIDED = (bool, int, float, str, type(None))
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
 _MOST_ENTRIES = 64  # of a list that a comprehension goes through
 _MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
 _PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
@@ -108,6 +114,21 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
                 except (RuntimeError, TypeError, IndexError):
                     return UNKNOWN
     return UNKNOWN
+
+
+def decided(test: ast.expr, scope: dict[str, Any]) -> bool | None:
+    """Whether a condition of numbers, texts and None holds; None where that cannot be told without the program's code."""
+    match test:
+        case ast.UnaryOp(ast.Not(), inner):
+            found = decided(inner, scope)
+            return None if found is None else not found
+        case ast.Compare(left, [operation], [right]) if type(operation) in _COMPARED:
+            sides = value_of(left, scope), value_of(right, scope)
+            known = all(isinstance(one, _DECIDED) for one in sides)
+            with suppress(TypeError):
+                return bool(_COMPARED[type(operation)](*sides)) if known else None
+    value = value_of(test, scope)
+    return bool(value) if isinstance(value, _DECIDED) else None
 
 
 def bound(target: ast.expr, value: Any) -> dict[str, Any]:

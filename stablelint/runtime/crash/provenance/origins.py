@@ -125,8 +125,8 @@ class Origins:
         found = in_class(owner, name)
         return _told(self._from(found[0], self._method(owner, found[1]), name)) if found is not None else ()
 
-    def of_module(self, module: nn.Module) -> tuple[Location, ...]:
-        """The call that made a module of a model, and the places of what it was made of; or the statement that made all."""
+    def of_module(self, module: object) -> tuple[Location, ...]:
+        """The call that made a module of a model, or a loader; or the statement that made all of a model."""
         call, scope = self.maker(module) or (None, None)
         return (scope.whole(call),) if call is not None and scope is not None else ()
 
@@ -208,7 +208,7 @@ class Origins:
         yield from self._behind(node, scope, picks)
 
     def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:
-        statement = assignment(scope.code, name, scope.before)
+        statement = assignment(scope.code, name, scope.before, scope.names)
         if statement is None and (given := scope.argument(name)) is not None:
             yield from self._part(*given, picks)
             return

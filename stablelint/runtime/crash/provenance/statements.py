@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from stablelint.diagnostic import Span
-from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, decided, value_of
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, SCOPES, owner_of
@@ -25,10 +25,47 @@ def assigned(code: CodeType, name: str, before: int) -> Location | None:
     return located(found, code.co_filename) if found is not None else None
 
 
-def assignment(code: CodeType, name: str, before: int = END) -> ast.AST | None:
-    """The same as syntax."""
+def assignment(
+    code: CodeType, name: str, before: int = END, names: dict[str, Any] | None = None
+) -> ast.AST | None:
+    """The same as syntax; with the values of `names`, none in a branch that was not, or may not have been, taken."""
     tree = parse_file(code.co_filename)
-    return last_in(scope_of(tree, code), name, before) if tree is not None else None
+    scope = scope_of(tree, code) if tree is not None else ast.Module([], [])
+    for one in _all_in(scope, name, before):
+        was_run = _was_run(scope, one, name, before, names) if names is not None else True
+        if was_run is not False:
+            return one if was_run else None
+    return None
+
+
+def _was_run(
+    scope: ast.AST, statement: ast.AST, name: str, before: int, names: dict[str, Any]
+) -> bool | None:
+    """Whether a statement was run, by the conditions around it; None where another one may have been in its place."""
+    for node in inside(scope):
+        for branch, other in (
+            ((node.body, node.orelse), (node.orelse, node.body)) if isinstance(node, ast.If) else ()
+        ):
+            if _holds(branch, getattr(statement, "lineno", 0)) and not _holds(branch, before):
+                assert isinstance(node, ast.If)
+                read = [one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)]
+                still = not any(
+                    found.lineno > node.lineno for one in read for found in _statements(scope, one, before)
+                )
+                taken = decided(node.test, names) if still else None
+                if taken is (branch is node.orelse):
+                    return False
+                if taken is None and _all_in(ast.Module(other, []), name):
+                    return None
+    return True
+
+
+def _statements(scope: ast.AST, name: str, before: int) -> Iterator[ast.stmt]:
+    yield from (one for one in _all_in(scope, name, before) if isinstance(one, ast.stmt))
+
+
+def _holds(block: list[ast.stmt], row: int) -> bool:
+    return bool(block) and block[0].lineno <= row <= (block[-1].end_lineno or 0)
 
 
 def last_in(scope: ast.AST, name: str, before: int = END) -> ast.AST | None:
