@@ -60,6 +60,7 @@ def tried(scene: Scene) -> list[Repair]:
 
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
+    call = replace(call, channels_first=channels_come_first(scene))
     node = node_at(scene.user.site) if scene.user is not None else None
     called = (
         value_of(node.func, scene.user.names)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.utils.parametrize import ParametrizationList
 from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
@@ -48,6 +49,7 @@ class Pass(TorchFunctionMode):
 
     names: dict[int, str]  # the paths of the layers by identity
     called: list[tuple[str, nn.Module, Any]] = field(default_factory=list)
+    entered: list[int] = field(default_factory=list)  # the rows of layers that have not given anything yet
     rows: list[tuple[str, str, str]] = field(default_factory=list)
     result: Any = None
     error: Exception | None = None
@@ -62,11 +64,13 @@ class Pass(TorchFunctionMode):
         """Before a layer without others in it, or one of torch that holds weights itself, is called."""
         path = self.names.get(id(layer), "?")
         self.called.append((path, layer, given))
+        self.entered.append(len(self.rows))
         self.rows.append((path or type(layer).__name__, _shapes(given), "fails"))
 
     def leave(self, layer: nn.Module, given: Any, result: Any) -> None:
         """After it was called."""
-        self.rows[-1] = (*self.rows[-1][:2], _shapes(result))
+        place = self.entered.pop()
+        self.rows[place] = (*self.rows[place][:2], _shapes(result))
 
     def __torch_function__(
         self,
@@ -140,8 +144,12 @@ def repeated(
     made = Pass({id(layer): path for path, layer in copied.named_modules()}, instead=instead)
     first = next(tensors_in(args), None)
     made.samples = first.shape[0] if first is not None and first.dim() else None
+    of_weights = {
+        inner for one in copied.modules() if isinstance(one, ParametrizationList) for inner in one.modules()
+    }
     for layer in copied.modules():
-        if not layer._modules or (layer._parameters and type(layer).__module__.startswith("torch.nn.")):
+        holds = layer._parameters and type(layer).__module__.startswith("torch.nn.")
+        if layer not in of_weights and (not layer._modules or holds):
             layer.register_forward_pre_hook(made.enter)
             layer.register_forward_hook(made.leave)
     with undisturbed(), torch.no_grad(), silenced(), made:
@@ -156,8 +164,14 @@ def channels_come_first(scene: Scene) -> bool:
     """Whether the layer before the failing one counts channels in dimension 1, as convolutions do."""
     made = again(scene)
     before = made.called[:-1] if made is not None else []
-    homes = (type(layer).__module__.rpartition(".")[2] for _, layer, _ in reversed(before))
+    homes = (class_of(layer).__module__.rpartition(".")[2] for _, layer, _ in reversed(before))
     return next((home in _CHANNELS_FIRST for home in homes if home in _LAYOUTS), False)
+
+
+def class_of(layer: nn.Module) -> type[nn.Module]:
+    """The class of torch that a layer is of, also where its weights are computed."""
+    kinds = (one for one in type(layer).__mro__ if one.__module__.startswith("torch.nn.modules."))
+    return next(kinds, type(layer))
 
 
 _CHANNELS_FIRST = ("conv", "pooling", "batchnorm", "instancenorm")

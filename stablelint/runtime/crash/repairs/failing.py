@@ -51,6 +51,7 @@ class Call:
     written: tuple[str, ...] = ()  # the arguments by position
     hollow: bool = False  # on tensors without elements
     small: bool = False  # whether its tensors may be copied
+    channels_first: bool = False  # in what a convolution gave: the last dimension counts no features
 
     @property
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -25,15 +25,15 @@ def through_a_layer(call: Call, name: Name) -> Iterator[Change]:
     for (place, one), (_, other) in (tensors, tensors[::-1]):
         if one.dim() != other.dim() or one.shape[:1] != other.shape[:1]:
             continue
-        for text in _layers(one.shape, other.shape):
+        for text in _layers(one.shape, other.shape, call.channels_first and one.dim() > 2):
             with torch.random.fork_rng(devices=[]), torch.device(other.device):
                 layer = eval(text, {"nn": nn})  # a text of this file
             yield "layer", f"{text} of {name(place)}", call.given(place, layer(one.detach().to(other.dtype)))
 
 
-def _layers(given: torch.Size, wanted: torch.Size) -> Iterator[str]:
+def _layers(given: torch.Size, wanted: torch.Size, channels_first: bool) -> Iterator[str]:
     """Layers that give a shape another number of features, or of channels and places."""
-    if given[:-1] == wanted[:-1] and len(given) > 1:
+    if given[:-1] == wanted[:-1] and len(given) > 1 and not channels_first:
         yield f"nn.Linear({given[-1]}, {wanted[-1]})"
     strides = {-(-one // other) for one, other in zip(given[2:], wanted[2:], strict=True)}
     if 2 < len(given) < 6 and len(strides) == 1:

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.layers import Pass, again, ends_well, fails_again, outermost, repeated
+from stablelint.runtime.crash.layers import Pass, again, class_of, ends_well, fails_again, outermost, repeated
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import remade, set_by_itself, settings_of, sizes_of
 from stablelint.runtime.crash.scene import Scene
@@ -96,16 +96,24 @@ def _passing(called: _Called, where: str, passes: Callable[[Pass], bool]) -> Ite
                 )
         single = [{path: one} for layers in alike.values() for path, one in layers.items() if len(layers) > 1]
         for layers in (*alike.values(), *reversed(single)):
+            first = next(iter(layers.values()))
             for value in values if monotonic() < until else ():
+                if setting == "padding" and value > _reach(first):  # windows would hold nothing but zeros
+                    break
                 others = {path: remade(one, {setting: value}) for path, one in layers.items()}
                 known = {path: one for path, one in others.items() if one is not None}
                 made = repeated(*called, known) if len(known) == len(others) else None
-                first = next(iter(layers.values()))
                 if made is not None and settings_of(first).get(setting) != value and passes(made):
                     place = where or f" of {', '.join(layers)}"
                     unset = set_by_itself(first, setting)
-                    yield unset, f"nn.{type(first).__name__}(…, {setting}={value}){place} passes"
+                    yield unset, f"nn.{class_of(first).__name__}(…, {setting}={value}){place} passes"
                     return
+
+
+def _reach(layer: Any) -> int:
+    """How far the window of a convolution reaches from its first element."""
+    spans = zip(layer.kernel_size, layer.dilation, strict=True)
+    return min(((int(size) - 1) * int(step) for size, step in spans), default=0)
 
 
 def _gives(called: _Called, value: torch.Tensor) -> bool:
