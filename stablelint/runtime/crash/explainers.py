@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from stablelint.runtime.crash import explain
+from stablelint.runtime.crash.batches import with_short_batch
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import advised, general, operands_of_call
 from stablelint.runtime.crash.rows import with_rows
@@ -109,7 +110,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     found = replace(found, because=(*found.because, *odd))
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
-    found = with_rows(scene, found)
+    found = with_short_batch(scene, with_rows(scene, found))
     if not found.advice:
         found = advised(scene).onto(found)
     return found if found.location is not None else replace(found, location=scene.location)

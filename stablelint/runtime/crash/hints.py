@@ -15,12 +15,13 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.provenance.statements import assigned, callee
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import dropped, returned
+from stablelint.runtime.crash.source import dropped, loop_around, returned
 
 _SHOWN = 6
 
@@ -129,6 +130,24 @@ class Hints(Failed):
             elif "not iterable" in self.scene.message and isinstance(value, nn.Module):
                 yield f"{text}.parameters(), or {text}.children()"
 
+    def _uncollated(self, key: object) -> Iterator[str]:
+        """The function of another loader that makes batches with a key, where the loop's own collates plainly."""
+        loaders = {
+            id(value): (name, value)
+            for frame in reversed(self.scene.frames)
+            for name, value in (frame.frame.f_locals.items() if frame.mine else ())
+            if isinstance(value, DataLoader)
+        }
+        at = self.scene.location
+        loop = loop_around(at.filename, at.row) if at is not None else None
+        over = value_of(loop.iter, self.names) if isinstance(loop, ast.For) else None
+        for name, other in loaders.values() if id(over) in loaders else ():
+            made = [one for one in returned(other.collate_fn) if isinstance(one, ast.Dict)]
+            plain = loaders[id(over)][1].collate_fn is default_collate
+            if plain and any(getattr(part, "value", None) == key for one in made for part in one.keys):
+                text = f"collate_fn={other.collate_fn.__name__} for the loader {loaders[id(over)][0]}"
+                yield f"{text}, as {name} has it: it makes {key!r}"
+
     def _key(self, key: object) -> Iterator[str]:
         """The entries whose keys look much like one that is not there."""
         match self.node:
@@ -145,6 +164,7 @@ class Hints(Failed):
                 yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
             written = f"{text}[%r]" if call is None else f"{ast.unparse(call)}(%r)"
             yield from (written % one for one in held if str(one) in near)
+            yield from self._uncollated(key)
             if not near:
                 yield from (
                     f"{text}[{one!r}] holds tensors" for one, value in held.items() if _holds_tensors(value)

@@ -40,7 +40,35 @@ CASES = (
         "to_empty(device=…) of the layers on meta alone",
         ("model.to_empty", ".to('cpu')"),
     ),
-    (UP, "F.interpolate(x, size=[12, 13])", ("dim=",)),
+    (UP, "F.interpolate(x, size=skip.shape[2:])", ("dim=", "skip[")),
+)
+
+COLLATED = (
+    HEAD + "def joined(samples):\n    return {'n': len(samples), 'mask': torch.ones(2)}\n"
+    "data = [{'ids': torch.ones(2)}] * 4\nload = torch.utils.data.DataLoader\n"
+    "def run(loader):\n    for batch in loader:\n        batch['mask']\n"
+    "train, valid = load(data, collate_fn=joined), load(data)\nrun(train)\nrun(valid)"
+)
+SHORT = (
+    HEAD + "rnn = nn.GRU(3, 5)\ndata = [torch.ones(3)] * 10\n"
+    "loader = torch.utils.data.DataLoader(data, batch_size=4)\nstate = torch.zeros(1, 4, 5)\n"
+    "for x in loader:\n    out, state = rnn(x[None], state.detach())"
+)
+CAUSAL = (
+    HEAD + NET + "        self.conv = nn.utils.parametrizations.weight_norm(nn.Conv1d(2, 2, 3, padding=2))\n"
+    "        self.skip = nn.Conv1d(2, 2, 1)\n"
+    "    def forward(self, x):\n        h = torch.relu(self.conv(x))\n        return h + self.skip(x)\n"
+    "Net(1)(torch.ones(1, 2, 50))"
+)
+CASES += (
+    (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
+    (SHORT, "drop_last=True", ()),
+    (CAUSAL, "nn.Conv1d(…, padding=1) of conv passes", ("skip", "nn.Linear")),
+    (
+        TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",
+        "3 weights, one for each class: torch.bincount(…, minlength=3)",
+        (),
+    ),
 )
 
 
@@ -74,3 +102,58 @@ def test_what_no_state_held_is_told_with_the_load_that_forgave_it(tmp_path: Path
     shown = [at.expression for _, at in found.other]
     assert any("strict=False" in one for one in shown)
     assert "torch.device('meta')" in shown
+
+
+def test_a_short_batch_is_told_with_its_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(SHORT + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert (
+        "the last batch of loader has 2 samples of 4 (10 = 2 · 4 + 2), and state.detach() is for 4"
+        in found.because
+    )
+    assert [what for what, _ in found.other] == ["the loader is made here"]
+
+
+def test_a_layer_with_parametrizations_is_one_row_with_what_it_gave(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(CAUSAL + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert found.layers == (
+        ("conv", "(1, 2, 50)", "(1, 2, 52)"),
+        ("skip", "(1, 2, 50)", "(1, 2, 50)"),
+    )
+
+
+def test_samples_of_many_shapes_are_not_told_as_one_odd_among_equals(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "data = [torch.ones(n) for n in (3, 4, 5, 6)]\n"
+        "next(iter(torch.utils.data.DataLoader(data, batch_size=4)))\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert "others" not in found.summary
+
+
+@pytest.mark.parametrize(
+    ("test", "says"),
+    [
+        ("mode == 'rows'", ["y = x.permute(0, 2, 1)"]),
+        ("mode != 'rows'", ["y = x.permute(2, 1, 0)"]),
+        ("bool(x.sum() > 0)", []),
+    ],
+)
+def test_an_origin_in_a_branch_that_was_not_taken_is_not_named(
+    test: str, says: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + f"def run(x, mode):\n    if {test}:\n        y = x.permute(0, 2, 1)\n    else:\n"
+        "        y = x.permute(2, 1, 0)\n    return y.view(-1)\nrun(torch.ones(2, 3, 4), 'rows')\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert [at.expression for one in found.operands if (at := one.made_at)] == says
