@@ -63,6 +63,11 @@ CAUSAL = (
 CASES += (
     (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
     (SHORT, "drop_last=True", ()),
+    (
+        HEAD + "queue, at, n = torch.zeros(3, 128), 114, 32\nqueue[:, at : at + n] = torch.ones(32, 3).T",
+        "queue[:, torch.arange(at, at + n) % 128] goes on at the beginning",
+        (),
+    ),
     (CAUSAL, "nn.Conv1d(…, padding=1) of conv passes", ("skip", "nn.Linear")),
     (
         TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",
@@ -157,3 +162,27 @@ def test_an_origin_in_a_branch_that_was_not_taken_is_not_named(
     found, error = explained(path)
     assert found is not None, error
     assert [at.expression for one in found.operands if (at := one.made_at)] == says
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("def features():\n    return model(inputs).exp()\nfeatures().numpy()", ["model(inputs).exp()"]),
+        (
+            "plan = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=1)\nplan.step()\nplan.step()",
+            ["plan = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=1)"],
+        ),
+        (
+            "adam = torch.optim.Adam([model[0].weight])\nadam.load_state_dict(optimizer.state_dict())",
+            ["adam = torch.optim.Adam([model[0].weight])"],
+        ),
+    ],
+)
+def test_what_a_method_was_asked_of_is_told_with_its_origin(
+    source: str, says: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN + source + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert [at.expression for _, at in found.other] == says

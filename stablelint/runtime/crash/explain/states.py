@@ -65,7 +65,7 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     saved, built = ([len(group["params"]) for group in one] for one in groups)
     summary = f"the state is of groups of {saved} parameters, the optimizer holds groups of {built}"
     advice = "build model and optimizer as they were when it was saved, frozen layers included"
-    return Explanation("state", summary, advice=(advice,))
+    return Explanation("state", summary, advice=(advice,), other=_made(scene, frame))
 
 
 def _keys_of(value: object) -> tuple[object, ...]:
@@ -112,10 +112,9 @@ def _of_the_same(scene: Scene, given: Any) -> list[str]:
 
 
 def _made(scene: Scene, frame: Frame | None) -> tuple[tuple[str, Location], ...]:
-    """Where the model is made that a state was loaded into."""
-    model = frame.names.get("self") if frame is not None else None
-    found = scene.origins.of_module(model) if isinstance(model, torch.nn.Module) else ()
-    return tuple(("the model is made here", at) for at in found)
+    """Where the model or optimizer is made that a state was loaded into."""
+    whole = frame.names.get("self") if frame is not None else None
+    return tuple((f"this {type(whole).__name__} is made here", at) for at in scene.origins.of_module(whole))
 
 
 def _keys(pattern: re.Pattern[str], message: str) -> list[str]:

@@ -32,6 +32,7 @@ from stablelint.runtime.crash.general import facts, operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.location import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
             whole = operands_of_call(scene) if "layer" in known else ()
             shown = named or whole or (scene.operands() if "layer" in known or known.is_direct() else ())
             told = () if shown or " is " in summary else tuple(facts(scene))
-            return Explanation(row.kind, summary, told, advice, shown, layers)
+            made = known.made() if "on" in known else ()
+            return Explanation(row.kind, summary, told, advice, shown, layers, other=made)
     return None
 
 
@@ -159,6 +161,14 @@ class _Known(dict[str, object]):
         parts = ast.walk(self._node) if isinstance(self._node, ast.BinOp) else ()
         names = (one.id for one in parts if isinstance(one, ast.Name))
         return next((name for name in names if isinstance(self._names.get(name), tuple | list)), None)
+
+    def made(self) -> tuple[tuple[str, Location], ...]:
+        """Where that is from of which a method or an attribute was asked."""
+        node = self._call.func if self._call is not None else self._node
+        if not isinstance(node, ast.Attribute) or self._scene.user is None:
+            return ()
+        places = self._scene.origins.of(self._scene.user, node.value)
+        return tuple((f"{self['on']} is made here", at) for at in places[-1:])
 
     def _owner(self) -> str | None:
         """What a method or an attribute is asked of, and no module of Python."""
