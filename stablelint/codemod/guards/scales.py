@@ -97,8 +97,9 @@ def _is_near_zero(template: str) -> bool:
 
 
 def limits_of(exponent: ast.expr) -> str:
-    """The bounds of a logarithm: wider ones where half of it is exponentiated, as of a variance."""
-    return _OF_STD if halved(exponent) is None else _OF_VARIANCE
+    """The bounds of a logarithm: wider ones of a variance, half of which is exponentiated, or which is called one."""
+    is_variance = halved(exponent) is not None or words.names_a_variance(ast.unparse(exponent))
+    return _OF_VARIANCE if is_variance else _OF_STD
 
 
 def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
