@@ -33,6 +33,7 @@ def run(command: list[str], cwd: Path, timeout: float = 1800.0) -> Cost:
     """Runs to the end, or kills it after `timeout` seconds or above the memory limit: exit code -1."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # this checkout, not what is installed
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
         start = time.perf_counter()
         process = subprocess.Popen(
             command,
