@@ -589,7 +589,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         + "x = nn.Linear(48, 144)(torch.randn(2, 6, 48))\nq, k, v = x.chunk(3, -1)\nq = q.view(2, 6, 5, 48 // 5)\n",
         "shape",
         ("q (2, 6, 48)", "(2, 6, 5, 9)"),
-        "q.view(2, 6, 4, 48 // 4) passes",
+        "",
     ),
     Crash(
         "a mask without heads",

@@ -68,6 +68,7 @@ CASES += (
         "queue[:, torch.arange(at, at + n) % 128] goes on at the beginning",
         (),
     ),
+    (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "", ("passes",)),  # other numbers would only fit
     (CAUSAL, "nn.Conv1d(…, padding=1) of conv passes", ("skip", "nn.Linear")),
     (
         TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",

@@ -140,11 +140,6 @@ CASES = (
         "codes holds 7001 at 0",
         "number them all from 0: torch.unique(codes, return_inverse=True)",
     ),
-    (
-        HEAD + "torch.ones(5, 40).view(-1, 3, 3)",
-        "has 200 elements",
-        "torch.ones(5, 40).view(-1, 2, 2) passes",
-    ),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from itertools import combinations, islice
+from itertools import combinations
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.paddings import with_room
-from stablelint.runtime.crash.repairs.rebuilt import rebuilt, renumbered
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt
 from stablelint.runtime.crash.repairs.sizes import carried, fitting
 from stablelint.runtime.crash.scene import Scene
 
@@ -179,7 +179,7 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
     flat = _flattened(scene, given, wanted)
     made = Advice((flat,)) if flat else rebuilt(scene) or fitting(scene)
-    return (made or Advice(tuple(islice(renumbered(scene), 2)))).onto(_explained(scene, summary))
+    return (made or Advice(())).onto(_explained(scene, summary))
 
 
 def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:

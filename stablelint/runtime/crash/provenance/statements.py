@@ -42,26 +42,19 @@ def _was_run(
     scope: ast.AST, statement: ast.AST, name: str, before: int, names: dict[str, Any]
 ) -> bool | None:
     """Whether a statement was run, by the conditions around it; None where another one may have been in its place."""
-    for node in inside(scope):
-        for branch, other in (
-            ((node.body, node.orelse), (node.orelse, node.body)) if isinstance(node, ast.If) else ()
-        ):
-            if _holds(branch, getattr(statement, "lineno", 0)) and not _holds(branch, before):
-                assert isinstance(node, ast.If)
+    row = getattr(statement, "lineno", 0)
+    for node in (one for one in inside(scope) if isinstance(one, ast.If)):
+        for branch, other in ((node.body, node.orelse), (node.orelse, node.body)):
+            if _holds(branch, row) and not _holds(branch, before):
                 read = [one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)]
-                still = not any(
-                    found.lineno > node.lineno for one in read for found in _statements(scope, one, before)
-                )
+                later = (one for text in read for one in _all_in(scope, text, before))
+                still = all(getattr(one, "lineno", 0) <= node.lineno for one in later)
                 taken = decided(node.test, names) if still else None
                 if taken is (branch is node.orelse):
                     return False
                 if taken is None and _all_in(ast.Module(other, []), name):
                     return None
     return True
-
-
-def _statements(scope: ast.AST, name: str, before: int) -> Iterator[ast.stmt]:
-    yield from (one for one in _all_in(scope, name, before) if isinstance(one, ast.stmt))
 
 
 def _holds(block: list[ast.stmt], row: int) -> bool:

@@ -1,26 +1,24 @@
-"""Other numbers, of a constructor of the program or written in the failing expression, with which what failed passes."""
+"""Other numbers of a constructor of the program with which what failed passes."""
 
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 from collections.abc import Iterator
 from itertools import islice
 from time import monotonic
 from typing import Any
 
-import torch
 from torch import nn
 
 from stablelint.runtime.audit.replayed import undisturbed
-from stablelint.runtime.crash.deduced import deduced, silenced
+from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.explanation import Advice
-from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.layers import again, fails_again, outermost
 from stablelint.runtime.crash.provenance.scopes import makes
 from stablelint.runtime.crash.pure import only_builds
-from stablelint.runtime.crash.repairs.replay import fits, goes_on
+from stablelint.runtime.crash.repairs.replay import fits
 from stablelint.runtime.crash.scene import Scene
 
 _SECONDS = 3.0  # after which no further pass is begun
@@ -72,20 +70,3 @@ def _passing(scene: Scene, owner: nn.Module, path: str, given: dict[str, Any], u
             continue
         if fits(scene, again(scene, {path: made})):
             yield f"{type(owner).__name__}(…, {name}={other}) passes"
-
-
-def renumbered(scene: Scene) -> Iterator[str]:
-    """The failing expression with another number in all places where one is written, nearest first, that passes."""
-    node = node_at(scene.user.site) if scene.user is not None else None
-    if scene.user is None or not isinstance(node, ast.expr):
-        return
-    written = [one for one in ast.walk(node) if isinstance(one, ast.Constant) and type(one.value) is int]
-    numbers = {one.value for one in written if isinstance(one.value, int) and one.value > 1}
-    changes = sorted(
-        (abs(new - old), old, new) for old in numbers for new in range(1, 2 * old + 1) if new != old
-    )
-    for _, old, new in changes:
-        changed = copy.deepcopy(node, {id(one): ast.Constant(new) for one in written if one.value == old})
-        result = deduced(changed, scene.user.names)
-        if isinstance(result, torch.Tensor) and goes_on(scene, result, {}) is not False:
-            yield f"{ast.unparse(changed)} passes"
