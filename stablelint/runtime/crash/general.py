@@ -23,7 +23,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.layers import again, channels_come_first, ends_well, shapes_through_layers
+from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import misplaced
@@ -43,7 +43,6 @@ from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.tensors.measure import tensors_in
 
 _NAMED = 3  # of those that have a size
 
@@ -76,10 +75,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
             return None
         pairs = zip(call.values, changed.values, strict=False)
         new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
-        known = goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
-        same = changed.function is call.function and not isinstance(call.function, nn.Module)
-        numbers = same and not any(isinstance(one, torch.Tensor) for one in new.values())
-        return _ends_so(scene, call, result) if known is None and numbers else known
+        return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
 
     operands = [one for one in call.values if isinstance(one, torch.Tensor)]
     found = repairs(
@@ -99,23 +95,6 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         sizes[0],
         replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
     ]
-
-
-def _ends_so(scene: Scene, call: Call, result: Any) -> bool | None:
-    """Whether the pass of the whole model ends well if the call gives a result; None where that cannot be told."""
-    shapes, failed = [one.shape for one in tensors_in(call.values)], list[bool]()
-
-    def anew(given: tuple[Any, ...]) -> Any:
-        if [one.shape for one in tensors_in(given)] == shapes:
-            return torch.zeros(result.shape, dtype=result.dtype)
-        failed.append(True)  # until the call, which the layer may make again, ends well
-        made = call.function(*given, **call.arguments[1])
-        failed.pop()
-        return made
-
-    known = scene.user is not None and isinstance(result, torch.Tensor)
-    made = again(scene, None, (scene.user.site, anew)) if scene.user is not None and known else None
-    return ends_well(made) if made is not None and not failed else None
 
 
 def _is_given(repair: Repair, node: ast.AST | None, user: Frame) -> bool:
