@@ -12,7 +12,8 @@ from stablelint.syntax.walk import descendants
 
 Bindings = Mapping[str, Sequence[ast.expr | None]]
 _NAMES = 4  # that lead on to others
-_COUNTING = frozenset({"len", "int", "round", "size", "dim", "numel", "ndimension"})
+_COUNTING = frozenset({"len", "int"})  # as functions: `x.int()` is a tensor
+_ASKED = frozenset({"size", "dim", "numel", "ndimension"})  # as methods
 _COUNTS = frozenset({"ndim", "shape"})
 _WHOLE_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _MADE = having("create") - {"full"}  # of sizes alone
@@ -65,7 +66,8 @@ def is_whole(node: ast.expr | None, bound: Bindings, depth: int = _NAMES) -> boo
     if isinstance(node, ast.IfExp):
         return is_whole(node.body, bound, depth) and is_whole(node.orelse, bound, depth)
     if isinstance(node, ast.Call):
-        return last_name(node.func) in _COUNTING and len(node.args) < 2
+        named = _COUNTING if isinstance(node.func, ast.Name) else _ASKED
+        return last_name(node.func) in named and len(node.args) < 2
     if isinstance(node, ast.Name):
         held = bound.get(node.id, ())
         return depth > 0 and bool(held) and all(is_whole(value, bound, depth - 1) for value in held)
