@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.syntax.operations import having
 
 PAIR = "pair"
 """What a reduction carries that yields more than one result; it is known by the name of the first alone."""
 
-_WITH_PLACES = frozenset({"sort", "topk", "cummax"})  # along whichever dimension
-_ALONE = frozenset({"unique"})
+_WITH_PLACES = having("places")
 
 
 def parts_of(index: Value) -> list[Value]:
@@ -35,9 +35,7 @@ def _is_whole(part: Value) -> bool:
 def gives_places(reduction: Value) -> bool:
     """Whether what is found comes with where it is: `x.max(1)` and `x.sort()`, and not `x.amax(1)`."""
     along = "dim" in reduction.operands or reduction.op in _WITH_PLACES
-    return (
-        reduction.data is PAIR and along and reduction.op not in _ALONE and reduction.kind is not Kind.ARRAY
-    )
+    return reduction.data is PAIR and along and reduction.op != "unique" and reduction.kind is not Kind.ARRAY
 
 
 def is_view(selected: Value) -> bool:

@@ -31,7 +31,7 @@ _FOLLOWING = having("like", "layout", "copy", "total", "row", "join", "cast") - 
 # Operations that take tensors of one device only.
 _MIXING = (*sorted(having("promote", "product", "join", "loss")), "where", "linear_module")
 _ELEMENTWISE = having("elementwise")
-_OF_LAYERS = frozenset(("linear_module", "norm_module", "layer_output", "matmul"))
+_OF_LAYERS = having("layer") | {"matmul"}
 _DEFAULTS = ("set_default_device", "set_default_tensor_type")
 _ORIGINS = 8  # operations between a tensor and where it was made
 

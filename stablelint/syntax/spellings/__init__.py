@@ -86,6 +86,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "mean-pool": "the mean of each window",
         "max-pool": "the largest of each window",
         "several": "more than one result",
+        "places": "along whichever dimension, with where they stood",
         "size": "how many elements there are",
         # What the result is.
         "blank": "made to be filled",

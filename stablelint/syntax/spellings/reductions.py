@@ -30,12 +30,12 @@ median          input,dim,keepdim         torch.median .median torch.nanmedian .
 quantile        input,q,dim,keepdim       torch.quantile .quantile torch.nanquantile .nanquantile +reduce
 cumsum          input,dim                 torch.cumsum .cumsum +running +keep-sort +long +widened +of-arrays +grow
 cumprod         input,dim                 torch.cumprod .cumprod +running +keep-sort +long +saves-result +saves-operand +widened +of-arrays +grow
-cummax          input,dim                 torch.cummax .cummax +several +saves-operand
+cummax          input,dim                 torch.cummax .cummax +several +places +saves-operand
 argmax          input,dim,keepdim         torch.argmax .argmax +rank +reduce +whole +exact +of-arrays
 argmin          input,dim,keepdim         torch.argmin .argmin +rank +reduce +whole +exact +of-arrays
 argsort         input,dim,descending      torch.argsort .argsort +rank +whole
-sort            input,dim,descending      torch.sort .sort +pick +rank +several +of-arrays
-topk            input,k,dim               torch.topk .topk +pick +rank +several
+sort            input,dim,descending      torch.sort .sort +pick +rank +several +places +of-arrays
+topk            input,k,dim               torch.topk .topk +pick +rank +several +places
 count_nonzero   input,dim                 torch.count_nonzero .count_nonzero +reduce +whole +exact +add-up
 nonzero         input                     torch.nonzero .nonzero +whole +exact
 any             input,dim,keepdim         torch.any .any +reduce +truth +exact +of-arrays
