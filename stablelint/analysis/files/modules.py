@@ -45,7 +45,6 @@ from stablelint.syntax.source import Source
 from stablelint.syntax.walk import SCOPES, descendants
 from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
 
-_TEXTS = frozenset({"str", "Path", "PurePath"})
 # Whose decorators leave what a function yields.
 _FAITHFUL = frozenset(
     "torch functools abc typing typing_extensions property staticmethod classmethod".split()
@@ -98,12 +97,6 @@ class FunctionInfo:
         """The parameters that need not be given, with what they are then."""
         by_decorator = [] if isinstance(self.node, ast.Lambda) else options_by_decorator(self.node)
         return [*by_decorator, *defaults_of(self.node)]
-
-    @cached_property
-    def yields_text(self) -> bool:
-        """Whether it is annotated to return text or a path, and so nothing that is divided as a number is."""
-        annotation = getattr(self.node, "returns", None)
-        return annotation is not None and last_name(annotation) in _TEXTS
 
     @cached_property
     def yields_options(self) -> bool:

@@ -23,7 +23,7 @@ _NAMES: dict[str, Annotated] = {
     "int": (Kind.NUMBER, None),
     "float": (Kind.NUMBER, None),
     "bool": (Kind.NUMBER, None),
-    **dict.fromkeys(("str", "Path", "PathLike", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
+    **dict.fromkeys(("str", "Path", "PurePath", "PathLike", "DataFrame", "bytes"), (Kind.FOREIGN, None)),
     **dict.fromkeys(("ndarray", "NDArray"), (Kind.ARRAY, None)),
 }  # fmt: skip
 _SEQUENCES = frozenset("list List tuple Tuple Sequence Iterable Collection".split())

@@ -79,7 +79,7 @@ def call_function(
             else f"what {function.name}() yields"
         )
         result = opened(result, frame.graph.key("wrapped", result.key), said, frame)
-    if function.yields_text and result.kind is Kind.UNKNOWN:
+    if result.kind is Kind.UNKNOWN and annotated(getattr(function.node, "returns", None))[0] is Kind.FOREIGN:
         return frame.graph.foreign(node)
     if function.module.sights.writes(function.name) and not _is_set_by_code(function):
         kind = result.kind if result.kind in STORED else Kind.UNKNOWN

@@ -70,3 +70,9 @@ def test_what_a_body_yields_that_was_cut_off_is_no_answer_for_the_next_call() ->
         return torch.log(_late(0))
     """
     assert unmet(code) == [(311, "SL101")]
+
+
+@pytest.mark.parametrize(("said", "told"), [("", True), (' -> "Path"', False), (" -> Optional[str]", False)])
+def test_what_a_function_says_to_yield_text_is_divided_by_nothing(said: str, told: bool) -> None:
+    code = f"def find(n){said}:\n    return n.parent\n\ndef f(n, k):\n    return find(n) / k\n"
+    assert ((5, "SL102") in open_(code)) is told
