@@ -134,5 +134,7 @@ VIEWS = having("layout", "copy", "device", "cast")
 CASTS = {"float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
 # Casts that cut the fraction off.
 CUTS = {"int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8"}
+# Where elements stand, by their order.
+PLACES = having("rank") & having("whole")
 # Selections of some elements of the operand.
 SELECTIONS = having("pick")

@@ -6,8 +6,8 @@ import ast
 import re
 
 from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import PLACES
 
-_INDICES = frozenset({"argmax", "argmin", "argsort"})
 _BOTH = frozenset({"max", "min", "topk", "sort"})  # values and indices
 _MONOTONE = re.compile(r"(log_?)?(softmax|sigmoid)", re.IGNORECASE)
 
@@ -33,7 +33,7 @@ def order_readers(scope: ast.AST, text: str) -> set[ast.AST]:
             call = node.value
         if call is not None and (operand := _operand(call, _BOTH, text)) is not None:
             found.add(operand)
-        if (operand := _operand(node, _INDICES, text)) is not None:
+        if (operand := _operand(node, PLACES, text)) is not None:
             found.add(operand)
     return found
 

@@ -84,6 +84,7 @@ BY_HAND: dict[str, Callable[[Any], Any]] = {
     "bernoulli": lambda x: x.repeat(9, 9).bernoulli(),
     "multinomial": lambda x: x.repeat(9, 9).multinomial(9),
     "slogdet": lambda x: torch.linalg.slogdet(x),
+    "cumprod": lambda x: x.cumprod(0),
     **{
         name: partial(lambda name, x: getattr(x, name)(dim=0), name)
         for name in ("max", "min", "median", "prod")
@@ -261,6 +262,40 @@ def test_results_of_whole_numbers_are_floating(name: str) -> None:
     assert all(one.is_floating_point() for one in tensors(found))
 
 
+def _sort_of(name: str, dtype: Any, patch: pytest.MonkeyPatch) -> Any:
+    """The type of the result where all operands hold numbers of a type; None where torch takes no such there."""
+    for one, given in list(GIVEN.items()):
+        if isinstance(given, torch.Tensor) and given.is_floating_point():
+            patch.setitem(GIVEN, one, given.to(dtype))
+        elif isinstance(given, float) and not dtype.is_floating_point:
+            patch.setitem(GIVEN, one, 1)
+    patch.setitem(GIVEN, "tensors", [GIVEN["x1"], GIVEN["x2"]])
+    patch.setitem(globals(), "X", GIVEN["x1"])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tensors(result(name, X))[0].dtype
+    except (RuntimeError, TypeError, AttributeError, AssertionError, IndexError, ValueError):
+        return None
+
+
+# Whose type is that of another operand, of a value, or whatever is asked for.
+TYPED = having("default-type", "cast") | {"full", "tensor"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(filter(canonical, {one for _, one in spellings()} - TYPED - NOT_OF_TORCH))
+)
+def test_the_sort_of_the_operand_is_kept_where_the_table_says_so(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fractions, whole = (_sort_of(name, dtype, monkeypatch) for dtype in (torch.float32, torch.int32))
+    if whole in (None, torch.bool) or fractions is None or not fractions.is_floating_point:
+        pytest.skip("it takes no whole numbers, or makes nothing but them")
+    keeps = not whole.is_floating_point
+    assert (name in having("keep-sort"), name in having("floating", "real")) == (keeps, not keeps)
+
+
 @every("real")
 @pytest.mark.parametrize("dtype", [torch.int64, torch.complex64])
 def test_results_of_whole_and_of_complex_numbers_are_real_fractions(name: str, dtype: Any) -> None:
@@ -326,6 +361,20 @@ def test_the_shape_is_that_of_the_operand(name: str) -> None:
 @every("draw")
 def test_two_draws_differ(name: str) -> None:
     assert not torch.equal(result(name), result(name))
+
+
+@every("weigh")
+def test_what_is_minus_infinity_weighs_nothing(name: str) -> None:
+    held = X.clone()
+    held[0, 0] = -torch.inf
+    assert torch.isfinite(result(name, held)).all()
+
+
+@every("multiply")
+def test_a_zero_among_many_factors_makes_their_product_zero(name: str) -> None:
+    held = X.clone()
+    held[-1, 0] = 0
+    assert (result(name, held) == 0).sum() == 1
 
 
 @every("distance")

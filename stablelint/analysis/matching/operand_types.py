@@ -43,7 +43,7 @@ _OF_ARRAYS = frozenset(("axis", "keepdims", "ddof"))  # torch knows some of thes
 # Tensor methods that other objects have as well, under the same name.
 _OF_NUMBERS = frozenset("sum min max abs round pow len int float".split())
 _PARTS = frozenset(("part", "index"))
-_PRODUCTS = frozenset(("prod", "cumprod"))
+_PRODUCTS = having("multiply")
 _SHARED_METHODS = frozenset("index copy pop append get item round".split())
 _METHODS_OF_ARRAYS = having("of-arrays")
 # What arrays compute with, by operators and methods of the same name, and what is handed over.

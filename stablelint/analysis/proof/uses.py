@@ -12,13 +12,12 @@ from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.syntax.names import bound_by
-from stablelint.syntax.operations import SELECTIONS, VIEWS, having
+from stablelint.syntax.operations import PLACES, SELECTIONS, VIEWS, having
 from stablelint.syntax.walk import children, descendants
 
 _TESTS = CONDITIONS | FINITE_TESTS
-_PLACES = frozenset({"argmax", "argmin", "argsort"})
-_READ_OUT = CUT | _TESTS | _PLACES | {"item", "shape"}
-_BEARING = having("compare") | _PLACES | frozenset("exp exp2 softmax logsumexp logaddexp sigmoid".split())
+_READ_OUT = CUT | _TESTS | PLACES | {"item", "shape"}
+_BEARING = having("compare", "weigh") | PLACES
 _SHIFTED = VIEWS | SELECTIONS | {"add", "index"}
 Users = Mapping[int, Sequence[Value]]
 """The operations by the key of what they are given."""

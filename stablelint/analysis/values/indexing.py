@@ -9,6 +9,7 @@ PAIR = "pair"
 """What a reduction carries that yields more than one result; it is known by the name of the first alone."""
 
 _WITH_PLACES = having("places")
+_REDUCING = having("reduce")  # of all elements they give the value alone
 
 
 def parts_of(index: Value) -> list[Value]:
@@ -34,8 +35,8 @@ def _is_whole(part: Value) -> bool:
 
 def gives_places(reduction: Value) -> bool:
     """Whether what is found comes with where it is: `x.max(1)` and `x.sort()`, and not `x.amax(1)`."""
-    along = "dim" in reduction.operands or reduction.op in _WITH_PLACES
-    return reduction.data is PAIR and along and reduction.op != "unique" and reduction.kind is not Kind.ARRAY
+    along = reduction.op in _WITH_PLACES or (reduction.op in _REDUCING and "dim" in reduction.operands)
+    return reduction.data is PAIR and along and reduction.kind is not Kind.ARRAY
 
 
 def is_view(selected: Value) -> bool:

@@ -7,12 +7,12 @@ from stablelint.syntax.operations import having
 
 _DEPTH = 12
 # Results are floating-point whatever goes in.
-MAKES_FLOATS = having("floating") | {"uniform", "log_prob", "entropy"}
+MAKES_FLOATS = having("floating", "real") | {"uniform", "log_prob", "entropy"}
 # Results hold numbers of the sort that the first operand holds.
 KEEPS_SORT = having("keep-sort")
 _MAKES_INTEGERS = having("whole")
 # Of these the further operands are sizes, tensors that lend theirs, or what is written into the first.
-_OF_FIRST = having("layout") | {"overwritten"}
+_OF_FIRST = having("layout", "into", "like", "pick") | {"overwritten"}
 _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ONE_BY_ONE = having("elementwise", "copy", "cast", "cut", "device")
 _REDUCING = having("reduce") - having("several")
@@ -59,7 +59,7 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
         return value.dtype.startswith(("float", "bfloat"))
     if value.op in MAKES_FLOATS or isinstance(value.default(), float):
         return True
-    if depth == 0 or value.op not in KEEPS_SORT:
+    if depth == 0 or value.op not in KEEPS_SORT or value.operands.get("dtype", value).kind is Kind.UNKNOWN:
         return False
     enough = all if value.op == "phi" else any  # of two paths each may be taken
     return enough(is_floating(part, depth - 1) for part in _parts(value))

@@ -99,7 +99,7 @@ def is_cheap(node: ast.AST) -> bool:
 
 # Operations whose result has the element type of their operand, under autocast too.
 KEEPS_TYPE = having("keep-sort", "layout", "copy", "spread", "total", "pick", "like") - having(
-    "widened", "narrowed", "promote", "commute", "replace", "join", "several", "acts"
+    "widened", "narrowed", "promote", "commute", "replace", "into", "join", "several", "acts"
 )
 
 

@@ -28,7 +28,7 @@ part            +alias +keep-sort
 bits            +alias
 phi             +keep-sort
 overwritten     +may-alias +keep-sort
-identity        +copy +may-alias
+identity        +copy +may-alias +keep-sort
 linear_module   +layer +trained +saves-operand +narrowed
 norm_module     +layer +trained
 layer_output    +layer +trained
@@ -59,6 +59,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "wave": "sine and cosine",
         "odd": "functions that are 0 where the operand is, and there alone",
         "singular": "functions with a pole at 0, in their value or their gradient",
+        "weigh": "-inf is as good as nothing: weights of what is given as a logarithm",
         "compare": "comparisons",
         "logic": "truth values of truth values",
         "finite-test": "tests for NaN and infinity",
@@ -76,6 +77,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "along": "along a dimension: the table of reductions",
         "total": "sums and means",
         "add-up": "0 of nothing",
+        "multiply": "products of many factors",
         "spread": "standard deviations and variances",
         "norm": "lengths of vectors",
         "extreme": "the largest or the smallest",

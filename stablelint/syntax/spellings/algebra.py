@@ -4,10 +4,10 @@ from __future__ import annotations
 
 OPERATIONS = """
 matmul          input,other               torch.matmul .matmul torch.mm .mm torch.bmm .bmm torch.dot .dot torch.mv .mv torch.inner .inner L.matmul +product +keep-sort +saves-operand +narrowed +of-arrays +grow
-addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused +narrowed +grow
-addmv           input,mat,vec,beta,alpha torch.addmv .addmv +fused +grow
-baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused +narrowed +grow
-outer           input,other               torch.outer .outer torch.ger .ger +grow
+addmm           input,mat1,mat2,beta,alpha torch.addmm .addmm +fused +narrowed +grow +keep-sort
+addmv           input,mat,vec,beta,alpha torch.addmv .addmv +fused +grow +keep-sort
+baddbmm         input,batch1,batch2,beta,alpha torch.baddbmm .baddbmm +fused +narrowed +grow +keep-sort
+outer           input,other               torch.outer .outer torch.ger .ger +grow +promote +keep-sort
 einsum          equation,input,other      torch.einsum +product +keep-sort +narrowed
 eigh            input                     L.eigh torch.symeig +several
 eigvalsh        input                     L.eigvalsh

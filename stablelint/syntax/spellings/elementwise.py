@@ -10,8 +10,8 @@ log1p           input                     torch.log1p .log1p S.log1p +odd +float
 xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real
 xlog1py         input,other               S.xlog1py +saves-operand +real
 entr            input                     S.entr +saves-operand +real
-exp             input                     torch.exp .exp +floating +saves-result +widened +exponential
-exp2            input                     torch.exp2 .exp2 S.exp2 +floating +saves-result +exponential
+exp             input                     torch.exp .exp +floating +saves-result +widened +exponential +weigh
+exp2            input                     torch.exp2 .exp2 S.exp2 +floating +saves-result +exponential +weigh
 expm1           input                     torch.expm1 .expm1 S.expm1 +odd +floating +saves-result +widened +exponential
 sqrt            input                     torch.sqrt .sqrt +singular +floating +saves-result
 rsqrt           input                     torch.rsqrt .rsqrt +singular +floating +saves-result +widened
@@ -20,17 +20,17 @@ reciprocal      input                     torch.reciprocal .reciprocal +singular
 pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays +grow
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part +of-arrays
 neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
-sign            input                     torch.sign torch.sgn .sign .sgn
+sign            input                     torch.sign torch.sgn .sign .sgn +keep-sort
 add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays +grow
 sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays +grow
 rsub            input,other,alpha         torch.rsub .rsub +keep-sort +linear +promote +grow
 mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays +grow
 div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
-floor_divide    input,other               torch.floor_divide .floor_divide +promote
-remainder       input,other               torch.remainder .remainder +promote
-fmod            input,other               torch.fmod .fmod +promote
+floor_divide    input,other               torch.floor_divide .floor_divide +promote +keep-sort
+remainder       input,other               torch.remainder .remainder +promote +keep-sort
+fmod            input,other               torch.fmod .fmod +promote +keep-sort
 addcdiv         input,tensor1,tensor2     torch.addcdiv .addcdiv +promote
-addcmul         input,tensor1,tensor2     torch.addcmul .addcmul +promote +grow
+addcmul         input,tensor1,tensor2     torch.addcmul .addcmul +promote +grow +keep-sort
 lerp            input,end,weight          torch.lerp .lerp +promote
 angle           input                     torch.angle .angle +saves-operand +real-part +real
 hypot           input,other               torch.hypot .hypot +floating +saves-result +saves-operand +real
@@ -56,11 +56,11 @@ ndtri           input                     S.ndtri +saves-result +real
 logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real
 lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand +real
 digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand +real
-sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +floating +saves-result +saturate
+sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +floating +saves-result +saturate +weigh
 logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate +real
 softplus        input,beta,threshold      F.softplus +floating +saves-operand +saturate +widened +real
 relu            input,inplace             torch.relu F.relu .relu +rectify +keep-sort +saves-result +exact
-relu6           input,inplace             F.relu6 +rectify +saves-operand +exact
+relu6           input,inplace             F.relu6 +rectify +saves-operand +exact +keep-sort
 leaky_relu      input,negative_slope,inplace F.leaky_relu +floating +saves-operand +real
 elu             input,alpha,inplace       F.elu +floating +saves-operand +real
 selu            input,inplace             torch.selu F.selu +saves-operand +real
@@ -68,14 +68,14 @@ celu            input,alpha,inplace       torch.celu F.celu +saves-operand +real
 gelu            input,approximate         F.gelu +floating +saves-operand +real
 silu            input,inplace             F.silu +floating +saves-operand
 mish            input,inplace             F.mish +saves-operand +real
-hardtanh        input,min_val,max_val,inplace F.hardtanh +saves-operand +exact
+hardtanh        input,min_val,max_val,inplace F.hardtanh +saves-operand +exact +keep-sort
 hardsigmoid     input,inplace             F.hardsigmoid +saves-operand +saturate +real
 hardswish       input,inplace             F.hardswish +saves-operand +extent +real
-softsign        input                     F.softsign +odd +saves-operand
-floor           input                     torch.floor .floor
-ceil            input                     torch.ceil .ceil
-round           input                     torch.round .round +of-arrays
-trunc           input                     torch.trunc .trunc torch.fix
+softsign        input                     F.softsign +odd +saves-operand +floating
+floor           input                     torch.floor .floor +keep-sort
+ceil            input                     torch.ceil .ceil +keep-sort
+round           input                     torch.round .round +of-arrays +keep-sort
+trunc           input                     torch.trunc .trunc torch.fix +keep-sort
 frac            input                     torch.frac .frac
 clamp           input,min,max             torch.clamp torch.clip .clamp .clip +promote +bound +raise +keep-sort +saves-operand
 clamp_min       input,min                 torch.clamp_min .clamp_min +promote +bound +raise +keep-sort +saves-operand
@@ -84,7 +84,7 @@ maximum         input,other               torch.maximum torch.fmax .maximum .fma
 minimum         input,other               torch.minimum torch.fmin .minimum .fmin +commute +bound +keep-sort +saves-operand
 where           condition,input,other     torch.where +promote +replace +keep-sort
 masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort +into
-masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter +into
+masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter +into +keep-sort
 nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand
 isnan           input                     torch.isnan .isnan +finite-test
 isinf           input                     torch.isinf .isinf +finite-test

@@ -40,7 +40,7 @@ smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss
 huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened +real
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
 gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss +widened
-poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened
+poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened +floating
 backward        input                     .backward +acts
 parameter       data                      torch.nn.Parameter torch.nn.parameter.Parameter +may-alias +trained +acts
 checkpoint      function                  torch.utils.checkpoint.checkpoint +copy +may-alias +acts

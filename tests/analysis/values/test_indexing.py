@@ -49,3 +49,8 @@ def test_an_element_of_what_is_not_known_need_not_be_a_tensor() -> None:
     code = "def f(sizes, n):\n    return sizes[0] % n\n"
     assert open_(code) == []
     assert open_(code.replace("sizes,", "sizes: torch.Tensor,")) == [(2, "SL114")]
+
+
+def test_the_mean_that_comes_with_a_deviation_is_no_place() -> None:
+    code = "def f(x):\n    s, m = torch.std_mean(x, dim=0)\n    return torch.sqrt(m)\n"
+    assert (3, "SL103") in open_(code)

@@ -326,6 +326,7 @@ def as_sequence(value: Value, node: ast.AST, frame: Frame) -> Value:
     """A value, or the sequence of what it holds in order: an instance of a named tuple, what is found and where."""
     if value.data is PAIR and gives_places(value):
         places = frame.graph.unknown("indices", node, Kind.TENSOR)
+        places = replace(places, interval=COUNT, zero=Attained.EXACT, dtype="int64")
         return frame.graph.sequence([replace(value, data=None), places], node)
     if value.kind is not Kind.INSTANCE or not is_tuple(value.data[0]):
         return value

@@ -291,6 +291,6 @@ _LAWS: Mapping[str, Law] = {
     "sum": _total,
     "add": _added,
     "sub": _difference,
-    **dict.fromkeys(("prod", "cumprod"), _product),
+    **dict.fromkeys(having("multiply"), _product),
     "floor_divide": _quotient,
 }
