@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import Definition, binds, is_local, scope_of
+from stablelint.codemod.flow.definition import Definition, binds, definition, is_local, scope_of
 from stablelint.codemod.flow.effects import BUILTINS, is_pure_call
 from stablelint.codemod.flow.nodes import is_number, readers, root_name, stores
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
+from stablelint.codemod.text.locate import Link
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax.names import last_name
 
@@ -52,7 +53,7 @@ def change_between(file: File, given: Definition) -> Iterator[str]:
             yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with an operand"
         elif isinstance(node, ast.AugAssign) and not _is_counter(file, node.target):
             yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with an operand"
-        elif isinstance(node, ast.Call) and _may_change(file, node):
+        elif isinstance(node, ast.Call) and _may_change(file, node, given.value):
             if last_name(node.func) == "set_grad_enabled":
                 raise Withheld(f"gradients are switched on line {row}")
             yield f"`{ast.unparse(node.func)}` on line {node.lineno} may change an operand"
@@ -70,8 +71,11 @@ def _is_counter(file: File, target: ast.expr) -> bool:
     )
 
 
-def _may_change(file: File, call: ast.Call) -> bool:
-    """Whether a call may change what it is given: no function of a library's, of Python's or of a tensor's does."""
+def _may_change(file: File, call: ast.Call, made: ast.expr) -> bool:
+    """Whether a call may change what it is given: no function of a library's, of Python's or of a tensor's does.
+
+    What the match has `made` something of is a tensor.
+    """
     function = call.func
     known = file.qualified(function)
     if known is not None:
@@ -79,8 +83,38 @@ def _may_change(file: File, call: ast.Call) -> bool:
     if isinstance(function, ast.Name):
         return function.id not in _CHANGES_NOTHING
     handed = any(isinstance(one, ast.Name) for given in call.args for one in ast.walk(given))
-    of_others = root_name(function) in ("self", "cls") or _is_dropped(file, call)
-    return not is_pure_call(call) or (handed and of_others)
+    is_operand = any(True for _ in readers(made, root_name(function)))
+    is_method = isinstance(function, ast.Attribute) and (is_operand or _is_tensor(file, function.value))
+    return not is_pure_call(call) or (handed and (not is_method or _is_dropped(file, call)))
+
+
+def _is_tensor(file: File, node: ast.expr) -> bool:
+    """Whether something shows a value to be a tensor: what makes it, an annotation, arithmetic, a function of torch."""
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        return True
+    if isinstance(node, ast.Subscript):
+        return _is_tensor(file, node.value)
+    if isinstance(node, ast.Call):
+        made = (file.qualified(node.func) or "").startswith("torch.")
+        return made or (isinstance(node.func, ast.Attribute) and _is_tensor(file, node.func.value))
+    if not isinstance(node, ast.Name) or node.id in ("self", "cls"):
+        return False
+    given, scope = definition(file.tree, node), scope_of(file.tree, node)
+    if given is not None and _is_tensor(file, given.value):
+        return True
+    above = [file.tree.link(one) for one in readers(scope, node.id)]
+    arguments = (one for one in ast.walk(scope) if isinstance(one, ast.arg) and one.arg == node.id)
+    return any(_takes_tensors(file, link) for link in above) or any(
+        last_name(one.annotation) == "Tensor" for one in arguments if one.annotation is not None
+    )
+
+
+def _takes_tensors(file: File, place: Link) -> bool:
+    """Whether what stands at a place is an operand of arithmetic, or the first of a function of torch's."""
+    if isinstance(place.parent, ast.Call):
+        is_first = place.field == "args" and place.index == 0
+        return is_first and (file.qualified(place.parent.func) or "").startswith("torch.")
+    return isinstance(place.parent, ast.BinOp)
 
 
 def _is_dropped(file: File, node: ast.AST) -> bool:

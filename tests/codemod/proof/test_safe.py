@@ -161,3 +161,27 @@ def test_a_rewrite_for_one_dimension_is_not_safe_where_none_is_given(dim: str, i
     loss = f"F.cross_entropy(F.log_softmax({dim}), y)"
     source = f"import torch.nn.functional as F\n\n\ndef f(z, y):\n    return {loss}\n"
     assert (loss not in fixed(source)[0]) is is_safe
+
+
+@pytest.mark.parametrize(
+    ("between", "is_safe"),
+    [
+        ("n = helper.norm(x)", False),
+        ("n = helper.exp().norm(x)", False),
+        ("n = helper.weight.norm(x)", False),
+        ("n = x.mul(helper)", True),
+        ("n = torch.exp(helper).mul(x)", True),
+        ("m = helper * 2; n = helper.mul(x)", True),
+        ("m = helper[0] - 1; n = m.mul(x)", True),
+        ("n = helper.norm()", True),
+    ],
+)
+def test_a_method_of_what_nothing_shows_to_be_a_tensor_may_change_what_it_is_given(
+    between: str, is_safe: bool
+) -> None:
+    source = (
+        "import torch\n\n\ndef f(x, helper):\n    x = x.float()\n    s = torch.softmax(x, dim=-1)\n"
+        f"    {between}\n    return torch.log(s) + n\n"
+    )
+    assert ("log_softmax(x, dim=-1)" in fixed(source)[0]) is is_safe
+    assert "log_softmax(x, dim=-1)" in fixed(source, unsafe=True)[0]
