@@ -21,6 +21,7 @@ from stablelint.analysis.proof.uses import is_cut_off
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
 from stablelint.matchers.common import Review, Rule, Sites, Value, observes
+from stablelint.matchers.tree import exclusive
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.walk import children, descendants, nodes_below
@@ -53,10 +54,19 @@ def gradient_trap(review: Review, rule: Rule) -> Sites:
                 later is None
                 or not feels_gradient(site.obligation, later)
                 or is_cut_off(later.value, site.frame, review.users)
+                or _is_on_another_path(site, later)
             ):
                 continue
             if not is_doubled(site.obligation, later) and not is_empty_group(site.obligation):
                 yield _trap(site, later, rule)
+
+
+def _is_on_another_path(site: Site, later: Replacement) -> bool:
+    """Whether it is an equal value that is hidden: no pass through the function makes both."""
+    inner, outer, function = site.value.node, later.value.node, site.frame.function
+    if inner is None or outer is None or function is None:
+        return False
+    return exclusive(inner, outer, function.node)
 
 
 def _trap(site: Site, later: Replacement, rule: Rule) -> Site:
