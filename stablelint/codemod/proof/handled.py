@@ -34,6 +34,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_applied,
         check_unhandled,
         check_agrees,
+        check_shifted,
         check_cured,
         check_unwritten,
         check_not_empty,
@@ -139,6 +140,26 @@ def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             is_log = isinstance(call, ast.Call) and called_name(call) == "log"
             if reader.lineno > value.lineno and not is_log:
                 raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
+
+
+def check_shifted(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for what a logarithm is of to which the largest exponent is added again.
+
+    ``torch.exp(x - m) @ t`` and its logarithm with ``+ m``: that of what is impossible is -inf.
+    """
+    above = [link.parent for link in tree.ancestors(node) if isinstance(link.parent, ast.expr)]
+    sums = [one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+    is_bound = any(one in proposal.template for one in _BOUNDS)
+    if not sums or not is_bound or not any(called_name(one) == "log" for one in above):
+        return
+    for name in (one for each in sums for one in (each.left, each.right) if isinstance(one, ast.Name)):
+        given = definition(tree, name)
+        if given is not None and any(map(_is_largest, descendants(given.value))):
+            raise Withheld(f"`{name.id}`, the largest of the exponents, is added again: -inf is meant")
+
+
+def _is_largest(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and called_name(node) in ("max", "amax")
 
 
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -262,8 +283,8 @@ def _asks(test: ast.AST, name: str) -> bool:
 
 
 def _sees_to(choice: ast.If, name: str) -> bool:
-    """Whether a branch for what is not finite goes on with something else, and does not only tell of it."""
-    goes_on = (ast.Assign, ast.AugAssign, ast.Return, ast.Continue, ast.Break)
+    """Whether a branch for what is not finite goes on with something else, or refuses it, and does not only tell of it."""
+    goes_on = (ast.Assign, ast.AugAssign, ast.Return, ast.Continue, ast.Break, ast.Raise)
     return _asks(choice.test, name) and any(isinstance(one, goes_on) for one in choice.body)
 
 

@@ -36,9 +36,13 @@ def test_no_bound_takes_away_an_infinity_that_is_replaced(replaced: str) -> None
 
 @pytest.mark.parametrize(
     "choice",
-    ["if torch.isnan(y).any():\n        return x", "if not y.isfinite().all():\n        y = x"],
+    [
+        "if torch.isnan(y).any():\n        return x",
+        "if not y.isfinite().all():\n        y = x",
+        "if y.isnan().any():\n        raise ValueError(y)",
+    ],
 )
-def test_no_bound_hides_what_a_branch_goes_on_without(choice: str) -> None:
+def test_no_bound_hides_what_a_branch_goes_on_without_or_refuses(choice: str) -> None:
     source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {choice}\n    return y\n"
     assert "sees to what is not finite" in withheld(source, bounded(source))
 
@@ -46,7 +50,6 @@ def test_no_bound_hides_what_a_branch_goes_on_without(choice: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        "if y.isnan().any():\n        raise ValueError(y)",
         "y[y == 0] = 1",
         "x[x == float('inf')] = 0",
         "assert y.isfinite().all()",
@@ -171,3 +174,17 @@ def test_no_bound_is_put_to_a_part_of_what_is_written_into(target: str, is_writt
         assert "`e`, which the gradient of a bound needs, is written into" in withheld(source, made)
     else:
         assert "torch.diagonal(e).clamp(max=80.0)" in rewritten(source, made)
+
+
+@pytest.mark.parametrize(
+    ("shift", "is_made"), [("x.max()", False), ("x.amax(-1)", False), ("x.mean()", True)]
+)
+def test_a_logarithm_to_which_the_largest_exponent_is_added_keeps_its_infinity(
+    shift: str, is_made: bool
+) -> None:
+    lines = [f"m = {shift}", "d = torch.exp(x - m) @ t", "y = d.log() + m", "return y"]
+    source = "\n    ".join(["import torch\ndef f(x, t):", *lines]) + "\n"
+    if is_made:
+        assert "d.clamp_min(1e-30).log()" in rewritten(source, bounded(source))
+    else:
+        assert "-inf is meant" in withheld(source, bounded(source))
