@@ -36,7 +36,11 @@ _OF_DOUBLE = {
     "eps / 2": "1.2e-16",
 }
 _SCRIPTED = {**_NUMBERS, "max": "3.4e38", "min": "-3.4e38"}
-_LIMIT = re.compile(r"torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.(?P<limit>\w+( \*\* 0\.5| \*\* \(2 / 3\)| / 2)?)")
+_LIMIT = re.compile(
+    r"(?P<root>min\(6e-8, )?torch\.finfo\(\$(?P<of>\w+)\.dtype\)\."
+    r"(?P<limit>\w+( \*\* 0\.5| \*\* \(2 / 3\)| / 2)?)(?(root)\))"
+)
+_SUBNORMAL = "6e-8"  # the smallest number of float16, of whose root the gradient is finite
 _OF_COMPLEMENT = "5e-8"  # what is left of 1 is 0 or more, in single precision and in half
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
@@ -64,6 +68,8 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
     def number(found: re.Match[str]) -> str:
         limit = found["limit"]
         kind = known(found)
+        if found["root"] and kind == "float16":
+            return _SUBNORMAL
         if limit == "tiny" and kind is None and _is_called_complement(operands.get(PREFIX + found["of"])):
             return _OF_COMPLEMENT
         if scripted and limit in _SCRIPTED:

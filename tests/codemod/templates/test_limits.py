@@ -145,3 +145,20 @@ def test_of_two_names_for_torch_the_one_in_the_statement_is_asked() -> None:
     source = f"{HEAD}import torch as T\n\n\ndef f(x):\n    return torch.log(x)\n"
     fixed = rewritten(source, proposal(source, "torch.log(x)", CLAMPED_LOG, x="x"))
     assert "torch.log(x.clamp_min(torch.finfo(x.dtype).tiny))" in fixed
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bound"),
+    [
+        (None, "min(6e-8, torch.finfo($x.dtype).tiny)"),
+        ("float16", "6e-8"),
+        ("bfloat16", "min(6e-8, torch.finfo($x.dtype).tiny)"),
+        ("float32", "1.2e-38"),
+        ("float64", "2.3e-308"),
+    ],
+)
+def test_the_least_bound_of_a_root_is_one_number_where_the_type_is_known(
+    dtype: str | None, bound: str
+) -> None:
+    template = "$x.clamp_min(min(6e-8, torch.finfo($x.dtype).tiny))"
+    assert sized(template, of_type(dtype, "x")) == f"$x.clamp_min({bound})"
