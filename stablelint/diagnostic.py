@@ -114,6 +114,10 @@ class Edit(NamedTuple):
         return {"content": self.content, **self.span.as_json(), **other}
 
 
+UNMET = "nothing shows that an operand comes to where it is needed: `stablelint verify` can"
+"""The caution of a fix that is only shown for want of evidence."""
+
+
 class Fix(NamedTuple):
     """Edits that remove a finding, ready to be applied to the file it was found in, and to those that they name."""
 
@@ -128,6 +132,11 @@ class Fix(NamedTuple):
         for edit in self.edits:
             files.setdefault(edit.filename or own, []).append(Edit(edit.span, edit.content))
         return files
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether its author has to choose it: it is only shown, and not for want of evidence."""
+        return self.applicability is Applicability.DISPLAY and self.caution != UNMET
 
     @property
     def is_across(self) -> bool:

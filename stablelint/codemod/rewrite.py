@@ -24,13 +24,24 @@ from stablelint.codemod.proof.sharing import (
     takers_elsewhere,
 )
 from stablelint.codemod.replace import replace_augmented, replace_expression
+from stablelint.codemod.templates.clamps import given_bounds
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.edits import conflict
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import Read, SourceError, SourceText
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Proposal, Span
+from stablelint.diagnostic import (
+    UNMET,
+    Applicability,
+    Diagnostic,
+    Edit,
+    Fix,
+    Level,
+    Proposal,
+    Span,
+    Status,
+)
 
 
 class Rewriter:
@@ -57,7 +68,7 @@ class Rewriter:
         reason: str | None = None
         for proposal in diagnostic.proposals:
             try:
-                fix = self.fix(proposal, diagnostic.span)
+                fix = _called_for(self.fix(proposal, diagnostic.span), proposal, diagnostic)
                 return replace(diagnostic, fix=fix, fix_withheld=None)
             except Withheld as withheld:
                 reason = reason or str(withheld)
@@ -179,12 +190,6 @@ class Rewriter:
             scaled = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
             self._believe(proposal, scaled[0])
             proposal, node = scaled
-            for within in (bound.within_guard, bound.within_cap):
-                single = within(self._file.tree, proposal, node)
-                if single is None:
-                    continue
-                with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, *single)
             proposal, node = bound.of_view(self._file.tree, proposal, node)
             recurring = guarded_once(self._file, proposal, node)
             if recurring is not None:
@@ -194,14 +199,15 @@ class Rewriter:
             definition = bound.at_definition(self._file.tree, proposal, node)
             if definition is not None:
                 moved, value = definition
+                if given_bounds(value):  # a clamp is tightened, or stays: no second one stands behind it
+                    return replace_expression(self._file, moved, value)
                 if not bound.REPLACED.match(moved.template):
                     with contextlib.suppress(Withheld):
                         return replace_expression(self._file, moved, value, inline=True)
                 with contextlib.suppress(Withheld):
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)
-                    idle = draft.edits(self._file.tree, bound.without_idle(self._file.tree, value))
-                    return [*idle, *statements.insert(self._file, again, before=False)]
+                    return statements.insert(self._file, again, before=False)
             edits = replace_expression(self._file, proposal, node)
             alone = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
             if alone is not None:
@@ -211,6 +217,14 @@ class Rewriter:
         if isinstance(node, ast.AugAssign):
             return replace_augmented(self._file, proposal, node)
         return statements.replace_statement(self._file, proposal, node)
+
+
+def _called_for(fix: Fix, proposal: Proposal, diagnostic: Diagnostic) -> Fix:
+    """A fix as one that is only shown, where neither values nor facts nor a run tell that what it changes is met."""
+    is_met = diagnostic.status is Status.VIOLATED or diagnostic.level is Level.LIKELY
+    if is_met or proposal.kind != "replace" or fix.applicability is not Applicability.UNSAFE:
+        return fix
+    return fix._replace(applicability=Applicability.DISPLAY, caution=UNMET)
 
 
 def _lines(edits: Sequence[Edit]) -> int:

@@ -50,7 +50,8 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
         callers = [
             one for one, names in called.items() if own is not None and own.name in names and one is not own
         ]
-        waits = any(own is not None and one.name not in called[own] for one in callers) and _is_unsafe(item)
+        changes_values = item.fix is not None and item.fix.applicability is not Applicability.SAFE
+        waits = changes_values and any(own is not None and one.name not in called[own] for one in callers)
         waits = (
             waits or index in behind or any(shared[one] > 1 and last[one] == index for one in spared[index])
         )
@@ -100,10 +101,6 @@ def _longer(item: Diagnostic) -> Counter[int]:
             content = edit.content if start != end else edit.content.rpartition("\n")[2]
             found[start.row] += len(content) - (end.column - start.column)
     return found
-
-
-def _is_unsafe(item: Diagnostic) -> bool:
-    return item.fix is not None and item.fix.applicability is Applicability.UNSAFE
 
 
 def _around(item: Diagnostic, functions: Sequence[Function]) -> Function | None:

@@ -119,7 +119,8 @@ def summary(
     changed = [item for item in fixes if item.before != item.after]
     kept = {_name(finding) for item in fixes for finding in item.withheld}
     left = [finding for item in fixes for finding in item.left if _name(finding) not in kept]
-    ways = Counter(item.fix.applicability if item.fix else Applicability.DISPLAY for item in left)
+    made = (item.fix for item in left)
+    ways = Counter(None if fix is None or fix.is_choice else fix.applicability for fix in made)
     unsafe = ways[Applicability.UNSAFE]
     yield from _made(changed, bool(unsafe) and not verified, written, writable, style)
     yield from _withheld(fixes, context)
@@ -130,9 +131,16 @@ def summary(
             "no run has proved: `stablelint verify`" if verified else "can change values: `--unsafe-fixes`"
         )
         yield f"{plural(offered, f'{more}finding')} {verb} a rewrite that {which}."
-    if without := ways[Applicability.DISPLAY]:
-        verb = "has" if without == 1 else "have"
-        yield f"{plural(without, 'finding')} {verb} no rewrite: `stablelint check` shows what is wrong."
+    shown = (
+        (
+            ways[Applicability.DISPLAY],
+            "a rewrite that nothing shows to be needed: `stablelint check` shows it",
+        ),
+        (ways[None], "no rewrite: `stablelint check` shows what is wrong"),
+    )
+    for count, what in shown:
+        if count:
+            yield f"{plural(count, 'finding')} {'has' if count == 1 else 'have'} {what}."
     if known:
         yield style.dim(f"Not touched: {known:,} in the baseline (`--no-baseline`).")
 

@@ -87,7 +87,8 @@ class RuleAdviser:
         options = AnalysisOptions(root=Path(os.path.dirname(os.path.abspath(text.filename))))
         report = check_source(text.source, text.filename, catalog, options)
         found = closest(report.diagnostics, text.span)
-        return None if found is None else propose(text.source, found)
+        # Whatever its text told, it has gone wrong.
+        return None if found is None else propose(text.source, replace(found, level=Level.LIKELY))
 
     def _guard(self, text: Text, found: Diagnostic) -> Rewrite | None:
         """What is left where the replay has refuted the finding's own rewrite."""
@@ -137,7 +138,7 @@ def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | Non
 
 
 def _is_made(diagnostic: Diagnostic) -> bool:
-    return diagnostic.fix is not None and diagnostic.fix.applicability is not Applicability.DISPLAY
+    return diagnostic.fix is not None and not diagnostic.fix.is_choice
 
 
 def _advice(

@@ -46,9 +46,11 @@ class Wanted:
 
     def accepts(self, item: Diagnostic) -> bool:
         """Whether the applicability of the finding's fix is asked for."""
-        if item.fix is None or item.fix.applicability is Applicability.DISPLAY:
+        if item.fix is None or item.fix.is_choice:
             return False
-        return self.unsafe or self.verified or item.fix.applicability is Applicability.SAFE
+        given = item.fix.applicability
+        is_unread = given is Applicability.SAFE or (self.unsafe and given is Applicability.UNSAFE)
+        return self.verified or is_unread
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,14 +65,13 @@ def test_what_is_below_a_confidence_is_left_out_and_counted(run: Run, project: P
 
 
 @pytest.mark.usefixtures("possible")
-def test_a_fix_for_what_is_merely_possible_is_written_on_demand_alone(run: Run, project: Path) -> None:
-    def fixed(*options: str) -> str:
-        run("fix", "--no-cache", "--apply", "--unsafe-fixes", *options)
-        return (project / "bad.py").read_text()
-
-    assert fixed() == POSSIBLE
-    assert fixed("--level", "possible", "--min-confidence", "0.2") == POSSIBLE
-    assert "clamp" in fixed("--level", "possible")
+def test_a_bound_of_what_nothing_shows_to_overflow_is_shown_and_not_written(run: Run, project: Path) -> None:
+    outcome = run("fix", "--no-cache", "--apply", "--unsafe-fixes", "--level", "possible")
+    assert (project / "bad.py").read_text() == POSSIBLE
+    assert "1 finding has a rewrite that nothing shows to be needed" in outcome.out
+    shown = run("check", "--no-cache", "--level", "possible").out
+    assert "fix (display): keep the argument below the dtype's limit" in shown
+    assert "x.clamp(max=88.0)" in shown
 
 
 @pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "often"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from stablelint.diagnostic import Diagnostic, Fix, Severity
+from stablelint.diagnostic import Applicability, Diagnostic, Fix, Severity
 from stablelint.report.cells import crop, hung, lay_out, plain
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
@@ -93,7 +93,8 @@ def _rewrite(indent: str, item: Diagnostic, fix: Fix, context: Context) -> Itera
     style = context.style
     yield from note(f"fix ({fix.applicability.value})", plain(fix.message), context, indent)
     if fix.caution:
-        yield from note("unsafe here", plain(fix.caution), context, indent)
+        label = "only shown" if fix.applicability is Applicability.DISPLAY else "unsafe here"
+        yield from note(label, plain(fix.caution), context, indent)
     bar = style.gutter(f"{indent} |")
     hunks = [
         (path, *hunk)

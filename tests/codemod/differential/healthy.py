@@ -62,7 +62,7 @@ def forms(seed: int) -> Iterator[tuple[Core, str, str]]:
             source = head + "\n".join([*lines, f"    return {core.text}\n"])
             made, applied = fixed(source, unsafe=True)
             given = {item.fix.applicability for item in applied if item.fix is not None}
-            if Applicability.UNSAFE in given:
+            if given - {Applicability.SAFE}:
                 yield core, source, made
 
 

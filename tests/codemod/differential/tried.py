@@ -31,8 +31,9 @@ def fixed(source: str, unsafe: bool = False) -> tuple[str, tuple[Diagnostic, ...
     """Source with all its safe fixes made (with `unsafe`, those that change values as well), at every level."""
 
     def accept(item: Diagnostic) -> bool:
-        given = item.fix.applicability if item.fix is not None else Applicability.DISPLAY
-        return given is Applicability.SAFE or (unsafe and given is Applicability.UNSAFE)
+        if item.fix is None or item.fix.is_choice:
+            return False
+        return unsafe or item.fix.applicability is Applicability.SAFE
 
     def diagnose(data: bytes) -> tuple[Diagnostic, ...]:
         return check_source(data, "/program.py", CATALOG, _OPTIONS).diagnostics
