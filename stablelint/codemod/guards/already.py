@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import viewed
+from stablelint.codemod.flow.nodes import shown, viewed
+from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.clamps import given_bounds, number
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -24,6 +25,11 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     value = viewed(node if given is None else given.value)
     side = "max" if ".clamp(max=" in proposal.template else "min"
     is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", ".masked_fill("))
+    result = applied(tree, node, "sqrt", "exp")
+    behind = None if result is None else applied(tree, result, "clamp", "clip", f"clamp_{side}")
+    if is_bound and behind is not None and side in (given_bounds(behind) or ()):
+        name = last_name(result.func) if result is not None else ""
+        raise Withheld(f"`{shown(tree.text(behind))}` has a bound: it belongs in front of `{name}`")
     for one in (value, *_values(tree, node)) if is_bound else ():
         bound = (given_bounds(one) or {}).get(side)
         limit = None if bound is None else number(bound)

@@ -14,13 +14,10 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, root_name, viewed
-from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
-from stablelint.codemod.templates.forms import code
+from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import widest
-from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Binding, Proposal
-from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import SELECTIONS, having
@@ -28,7 +25,7 @@ from stablelint.syntax.operations import SELECTIONS, having
 _LOWER = ("clamp_min", "clamp", "clip")
 _UPPER = ("clamp_max", "clamp", "clip")
 TINIEST = ".tiny"
-_OF_LOGARITHM, _OF_QUOTIENT = f"{TINIEST})", f"{TINIEST} ** 0.5)"
+_OF_OTHERS = re.compile(r"(min\(6e-8, )?(torch\.finfo\(\$\w+\.dtype\)\.tiny)(?(1)\))(?=\))")
 TERM = "term"
 COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
@@ -188,53 +185,8 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if bounded != proposal and not OF_POSITIVE.intersection(roles):
         bounded = proposal
     if QUOTIENTS.intersection(roles):
-        bounded = replace(bounded, template=bounded.template.replace(_OF_LOGARITHM, _OF_QUOTIENT))
+        bounded = replace(bounded, template=_OF_OTHERS.sub(r"\2 ** 0.5", bounded.template))
     return moved(tree, bounded, operand, value), value
-
-
-def within_guard(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
-    """The proposal for `node`, under a root that is itself bounded below, as one that moves that bound under the root.
-
-    ``v.sqrt().clamp_min(eps)`` becomes ``v.clamp_min(eps**2).sqrt()``: one guard and not two, with the same values.
-    """
-    operand = operand_of_clamp(proposal, node)
-    root = applied(tree, node, "sqrt")
-    guard = None if root is None else applied(tree, root, *_LOWER)
-    bounds = None if guard is None else given_bounds(guard)
-    if operand is None or guard is None or bounds is None or bounds.keys() != {"min"}:
-        return None
-    bound = bounds["min"]
-    if not is_cheap(bound) and number(bound) is None:
-        return None  # it may be a tensor, of which no larger one is taken with a number
-    square = _squared(bound)
-    limit = f"torch.finfo(${operand}.dtype).tiny"
-    is_normal = isinstance(bound, ast.Constant) and float(square) >= FORMATS["float16"].tiny
-    size = number(bound)
-    is_lost = not isinstance(bound, ast.Constant) and size is not None and size**2 < FORMATS["float32"].tiny
-    lowest = square if is_normal else limit if is_lost else f"max({square}, {limit})"
-    given = moved(tree, proposal, operand, node)
-    span = tree.source.span(tree.start(guard), tree.end(guard))
-    return replace(given, template=f"torch.sqrt(${operand}.clamp_min({lowest}))", span=span), guard
-
-
-def within_cap(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
-    """The proposal for `node`, whose exponential is itself bounded above, as one that moves that bound to the exponent.
-
-    ``x.exp().clamp(max=c)`` becomes ``x.clamp(max=math.log(c)).exp()``, with the same values and gradients.
-    """
-    operand = operand_of_clamp(proposal, node)
-    exponential = applied(tree, node, "exp")
-    cap = None if exponential is None else applied(tree, exponential, *_UPPER)
-    bounds = None if cap is None else given_bounds(cap)
-    if operand is None or cap is None or bounds is None or bounds.keys() != {"max"}:
-        return None
-    bound = bounds["max"]
-    if not isinstance(bound, ast.Constant) or not isinstance(bound.value, int | float) or bound.value <= 0:
-        return None
-    limit = "0" if bound.value == 1 else f"math.log({tree.text(bound)})"
-    given = moved(tree, proposal, operand, node)
-    span = tree.source.span(tree.start(cap), tree.end(cap))
-    return replace(given, template=f"torch.exp(${operand}.clamp(max={limit}))", span=span), cap
 
 
 def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
@@ -244,12 +196,6 @@ def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:
     is_first = isinstance(link.parent, ast.Attribute) or (link.field == "args" and link.index == 0)
     named = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in names
     return call if named and is_first and isinstance(call, ast.Call) else None
-
-
-def _squared(bound: ast.expr) -> str:
-    if isinstance(bound, ast.Constant) and isinstance(bound.value, int | float):
-        return code(ast.Constant(float(f"{bound.value**2:.12g}")))
-    return code(ast.BinOp(bound, ast.Pow(), ast.Constant(2)))
 
 
 def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast.expr) -> Proposal:
@@ -263,32 +209,14 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
     return replace(proposal, template=template, kind="insert-after", anchor=span, bindings=bindings)
 
 
-def without_idle(tree: Tree, value: ast.expr) -> list[Change]:
-    """The changes that take a clamp at 0 or below away, which a bound in the next line makes idle."""
-    bounds = given_bounds(value)
-    size = number(bounds["min"]) if bounds is not None and bounds.keys() == {"min"} else None
-    if (
-        size is None
-        or size > 0
-        or not isinstance(value, ast.Call)
-        or not isinstance(value.func, ast.Attribute)
-    ):
-        return []
-    receiver, text = value.func.value, tree.source.text
-    start, end, dot = tree.start(value), tree.end(value), tree.end(value.func) - len(value.func.attr) - 1
-    if root_name(receiver) == "torch" or text[dot] != "." or "\n" in text[start:end]:
-        return []
-    if (tree.start(receiver), tree.end(receiver)) == (start + 1, dot - 1):
-        return [(start, start + 1, ""), (dot - 1, end, "")]
-    return [(dot, end, "")]
-
-
 def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
     """As `behind_definition`, where `node` is the only reader of a local name that is given once."""
     given, function = definition(tree, node) if isinstance(node, ast.Name) else None, function_of(tree, node)
     whole = any(one.span == proposal.span for one in proposal.bindings.values())
     if given is None or function is None or not whole or given.name in declared(function):
         return None
+    if given_bounds(given.value):
+        return None  # a second clamp behind it would say that the first does not suffice
     named = [one for one in ast.walk(function) if is_name(one, given.name)]
     return behind_definition(tree, proposal, node, given.value) if len(named) == 2 else None
 

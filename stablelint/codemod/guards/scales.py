@@ -75,9 +75,6 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         root = applied(tree, node, "sqrt", "pow")
         if root is not None and _is_scale(tree, root):
             return replace(proposal, template=f"${operand}{_UNDER_SCALE}"), node
-        taken = _taken_from_one(node)
-        if taken is not None:
-            return _with_expm1(tree, proposal, operand, taken), node
         exponent = exponent_of(tree, node)
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
@@ -146,26 +143,6 @@ def _is_bounded_below(tree: Tree, node: ast.expr) -> bool:
     given = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and binds(one, node.id)]
     bounds = [given_bounds(one.value) for one in given]
     return bool(bounds) and all(one is not None and "min" in one for one in bounds)
-
-
-def _taken_from_one(node: ast.expr) -> ast.expr | None:
-    """The exponent in ``1 - torch.exp(x)``."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub) or number(node.left) != 1:
-        return None
-    is_function = isinstance(node.right, ast.Call) and ast.unparse(node.right.func) == "torch.exp"
-    return (
-        node.right.args[0] if is_function and isinstance(node.right, ast.Call) and node.right.args else None
-    )
-
-
-def _with_expm1(tree: Tree, proposal: Proposal, operand: str, exponent: ast.expr) -> Proposal:
-    """The proposal for ``1 - torch.exp(x)`` as one for ``-torch.expm1(x)``, which loses no digits near 0."""
-    span = tree.source.span(tree.start(exponent), tree.end(exponent))
-    inner = proposal.bindings[operand]._replace(text=tree.text(exponent), span=span)
-    template = proposal.template.replace(f"${operand}.dtype", "$exponent.dtype")
-    template = template.replace(f"${operand}.", "(-torch.expm1($exponent)).", 1)
-    others = {name: given for name, given in proposal.bindings.items() if name != operand}
-    return replace(proposal, template=template, bindings={**others, "exponent": inner})
 
 
 def exponent_of(tree: Tree, node: ast.expr) -> ast.expr | None:

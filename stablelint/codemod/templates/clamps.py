@@ -6,7 +6,7 @@ import ast
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
@@ -19,6 +19,7 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import last_name
 
 _LOWER, _UPPER = "min", "max"
+_LIMITS: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
 _NAMES = {"clamp": (_LOWER, _UPPER), "clamp_min": (_LOWER,), "clamp_max": (_UPPER,)}
 # Stand-ins for the constants of an element type, good enough to see which of two bounds is the tighter.
 _CONSTANTS = {
@@ -159,6 +160,9 @@ def number(node: ast.AST) -> float | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = number(node.operand)
         return None if inner is None else -inner
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LIMITS:
+        sizes = [size for size in map(number, node.args) if size is not None]
+        return _LIMITS[node.func.id](sizes) if len(sizes) == len(node.args) > 0 else None
     if isinstance(node, ast.BinOp):
         left, right = number(node.left), number(node.right)
         if left is None or right is None:

@@ -314,24 +314,6 @@ def test_the_logarithm_of_a_probability_is_no_logarithm_of_a_scale() -> None:
     assert "log_prob.clamp(max=88.0).exp() * (q - log_prob)" in fixed
 
 
-@pytest.mark.parametrize(
-    ("exponent", "lines"),
-    [
-        ("q", ["return torch.log((-torch.expm1(q)).clamp_min(torch.finfo(q.dtype).tiny))"]),
-        (
-            "x.f(q)",
-            ["x_f = x.f(q)", "return torch.log((-torch.expm1(x_f)).clamp_min(torch.finfo(x_f.dtype).tiny))"],
-        ),
-    ],
-)
-def test_under_a_bound_no_digits_are_lost_in_a_difference_from_1(exponent: str, lines: list[str]) -> None:
-    difference = f"1.0 - torch.exp({exponent})"
-    source = f"{HEAD}def f(x, q):\n    return torch.log({difference})\n"
-    bound = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
-    fixed = rewritten(source, proposal(source, difference, bound, x=difference))
-    assert body(fixed).splitlines()[1:] == [f"    {line}" for line in lines]
-
-
 def test_a_term_of_another_statement_is_not_bounded_with_the_exponential_of_a_score() -> None:
     source = f"{HEAD}def f(q, kind):\n    if kind:\n        return q + 1\n    return torch.exp(-q)\n"
     assert "    return torch.exp(-q.clamp(min=-88.0))\n" in rewritten(source, last(source, "-q", EXP))

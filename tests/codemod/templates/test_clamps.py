@@ -34,6 +34,16 @@ def test_any_other_clamp_gets_one_behind_it(expression: str) -> None:
     assert guarded(expression, "$x.clamp_min(1e-30)") == f"{expression}.clamp_min(1e-30).sqrt()\n"
 
 
+def test_a_bound_of_two_numbers_takes_the_place_of_a_smaller_one() -> None:
+    assert (
+        guarded("a.clamp(min=0)", "$x.clamp_min(max(1e-19, 6e-5))")
+        == "a.clamp(min=max(1e-19, 6e-5)).sqrt()\n"
+    )
+    assert guarded("a.clamp(min=0.1)", "$x.clamp_min(min(1e-19, 0.2))") == (
+        "a.clamp(min=0.1).clamp_min(min(1e-19, 0.2)).sqrt()\n"
+    )
+
+
 def test_a_clamp_by_a_name_is_left_to_its_author() -> None:
     source = f"{HEAD}a.clamp(min=low).sqrt()\n"
     change = proposal(source, "a.clamp(min=low)", "$x.clamp_min(1e-30)", x="a.clamp(min=low)")
