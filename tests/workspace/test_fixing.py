@@ -1,15 +1,19 @@
-"""What `fix` answers for files that are no longer what `check` has seen."""
+"""What `fix` writes, and what it answers for files that are no longer what `check` has seen."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from stablelint.catalog import load_catalog
+from stablelint.codemod.propose import propose
 from stablelint.config import Settings
-from stablelint.diagnostic import Problem
+from stablelint.diagnostic import Applicability, Level, Problem, Status
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
 from stablelint.workspace.pipeline import check
 from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
+from tests.codemod.support import CLAMPED_LOG, diagnostic, proposal
 
 SELECTION = Selection(frozenset({"SL202"}), "/")
 
@@ -42,3 +46,24 @@ def test_an_import_goes_with_what_a_fix_takes_away_unless_others_take_it_from_th
     }
     assert [b"import softmax" in left[str(path)] for path in paths] == [False, True, True]
     assert all(b"torch.log_softmax(z" in one for one in left.values())
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "written"),
+    [
+        (Status.UNGUARDED, Level.POSSIBLE, False),
+        (Status.VIOLATED, Level.POSSIBLE, True),
+        (Status.UNGUARDED, Level.LIKELY, True),
+    ],
+)
+def test_a_bound_is_written_where_its_operand_is_shown_to_come_to_its_edge_or_proved_to(
+    status: Status, level: Level, written: bool
+) -> None:
+    source = "import torch\ny = torch.log(x)\n"
+    bound = replace(proposal(source, "torch.log(x)", CLAMPED_LOG, x="x"), applicability=Applicability.UNSAFE)
+    found = propose(source.encode(), replace(diagnostic(source, bound), status=status, level=level))
+    assert found.fix is not None
+    assert (found.fix.applicability is Applicability.UNSAFE) is written
+    assert Wanted(SELECTION, unsafe=True).accepts(found) is written
+    assert Wanted(SELECTION, verified=True).accepts(found)
+    assert not Wanted(SELECTION).accepts(found)
