@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -21,22 +21,14 @@ from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import misplaced
-from stablelint.runtime.crash.repairs.otherwise import (
-    Parts,
-    along_others,
-    made_otherwise,
-    of_sizes,
-    with_others,
-)
-from stablelint.runtime.crash.repairs.outer import batched, rearranged, through_unused, turned
+from stablelint.runtime.crash.repairs.otherwise import made_otherwise
+from stablelint.runtime.crash.repairs.outer import rearranged
 from stablelint.runtime.crash.repairs.paddings import padded
-from stablelint.runtime.crash.repairs.rebuilt import rebuilt
 from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
@@ -84,7 +76,6 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         follows,
         lambda before, after: speaks_against(scene.frames, before, after, operands),
     )
-    found = [one for one in found if scene.user is None or _is_given(one, node, scene.user)]
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
     if not views or not sizes or not isinstance(call.function, nn.RNNBase):
         return found
@@ -97,29 +88,15 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     ]
 
 
-def _is_given(repair: Repair, node: ast.AST | None, user: Frame) -> bool:
-    """Whether a number that a repair changes is one of the program, and no size of a tensor that it asks for."""
-    if repair.kind != "number" or repair.text.startswith("-1 ") or node is None:
-        return True
-    before, kinds = repair.text.rpartition(" ")[2], ast.Constant | ast.Name | ast.Attribute
-    asked = any(isinstance(one, ast.Attribute) and one.attr in ("shape", "size") for one in ast.walk(node))
-    given = (value_of(one, user.names) for one in ast.walk(node) if isinstance(one, kinds))
-    return not asked or any(str(one) == before for one in given)
-
-
 def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
         return Advice(())
     if outer := tuple(rearranged(scene)):
         return Advice(outer)
-    if made := _otherwise(scene, along_others):
+    if made := _otherwise(scene):
         return Advice(made)
-    if (call := failing(scene)) is not None and (outer := tuple(through_unused(scene, call))):
-        return Advice(outer)
-    found = tried(scene)
-    if found and found[0].kind == "setting" and (outer := tuple(batched(scene))):
-        return Advice(outer)
+    call, found = failing(scene), tried(scene)
     if call is not None and (not found or found[0].kind == "setting"):
         moved = misplaced(call, lambda place: named(scene, call, place).owner)
         if moved is not None:
@@ -128,12 +105,6 @@ def advised(scene: Scene) -> Advice:
         others = (one.told for one in found if one.kind != "setting")
         return sizes._replace(texts=(*sizes.texts, *others))
     if not found or found[0].resized is not None:
-        if (
-            outer := tuple(turned(scene))
-            or _otherwise(scene, with_others)
-            or _otherwise(scene, of_sizes(_sizes(call)))
-        ):
-            return Advice(outer)
         differs = call is not None and is_elementwise(call)
         meets = found and (found[0].kind == "shape" or differs)
         if meets and (outer := tuple(padded(scene))):
@@ -143,21 +114,14 @@ def advised(scene: Scene) -> Advice:
         if found:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
-    anew = rebuilt(scene) if not texts else None
-    return anew or Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
 
 
-def _sizes(call: Call | None) -> set[int]:
-    """The sizes of the tensors of a call."""
-    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
-    return {size for one in tensors for size in one.shape}
-
-
-def _otherwise(scene: Scene, parts: Callable[[ast.expr, Frame], Parts]) -> tuple[str, ...]:
+def _otherwise(scene: Scene) -> tuple[str, ...]:
     """The statements that made operands, written otherwise, with which the failed call passes."""
     try:
         call = failing(scene)
-        return tuple(islice(made_otherwise(scene, call, parts), _NAMED)) if call is not None else ()
+        return tuple(islice(made_otherwise(scene, call), _NAMED)) if call is not None else ()
     except Exception:  # a search that fails must not cost what is known
         return ()
 

@@ -45,36 +45,6 @@ def only_computes(function: Any, nested: int = 0) -> bool:
     return node is not None and all(_is_harmless(one, names, nested) for one in ast.walk(node))
 
 
-def only_builds(kind: type) -> bool:
-    """Whether making a module of the program sets its attributes and does nothing else."""
-    own = [one for one in kind.__mro__ if not one.__module__.startswith("torch.") and one is not object]
-    made = [vars(one)["__init__"] for one in own if isinstance(vars(one).get("__init__"), FunctionType)]
-    return issubclass(kind, nn.Module) and all(_only_sets(one) for one in made)
-
-
-def _only_sets(function: FunctionType) -> bool:
-    node = _syntax(function)
-    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    return node is not None and all(_sets_its_own(one, names) for one in ast.walk(node))
-
-
-def _sets_its_own(node: ast.AST, names: dict[str, Any]) -> bool:
-    match node:
-        case ast.Attribute(ast.Name("self"), ctx=ast.Store()):
-            return True
-        case ast.Call(ast.Attribute(ast.Call(ast.Name("super")), "__init__") | ast.Name("super")):
-            return True
-        case ast.Call(ast.Attribute(_, "append" | "extend" | "register_buffer" | "register_parameter")):
-            return True
-        case ast.Call(called) if isinstance(known := value_of(called, names), type):
-            return known.__module__.startswith("torch.") or (
-                issubclass(known, nn.Module) and only_builds(known)
-            )
-        case ast.Call(called) if getattr(value_of(called, names), "__module__", "") == "torch.nn.init":
-            return True
-    return _is_harmless(node, names, 0)
-
-
 def _syntax(function: FunctionType) -> ast.AST | None:
     """The function, or the one lambda that its line holds."""
     tree, first = parse_file(function.__code__.co_filename), function.__code__.co_firstlineno

@@ -581,7 +581,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         HEAD + "model = nn.Sequential(nn.MaxPool2d(4), nn.Conv2d(1, 4, 5))\nmodel(torch.randn(1, 1, 8, 8))\n",
         "shape",
         ("nothing is left for 1", "2 x 2", "input of 1 (1, 1, 2, 2)"),
-        "kernel_size=(2, 2)) of 1 passes | inputs of 24 × 24 pass",
+        "larger inputs, or fewer layers",
     ),
     Crash(
         "heads that do not divide the width",

@@ -69,7 +69,6 @@ CASES += (
         (),
     ),
     (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "", ("passes",)),  # other numbers would only fit
-    (CAUSAL, "nn.Conv1d(…, padding=1) of conv passes", ("skip", "nn.Linear")),
     (
         TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",
         "3 weights, one for each class: torch.bincount(…, minlength=3)",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, pairwise
 
 import torch
 from torch import nn
@@ -15,8 +16,6 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.repairs.paddings import with_room
-from stablelint.runtime.crash.repairs.rebuilt import rebuilt
 from stablelint.runtime.crash.repairs.sizes import carried, fitting
 from stablelint.runtime.crash.scene import Scene
 
@@ -177,9 +176,20 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
+    if parted := next(_uneven(given.shape[1:], wanted), None):
+        return _explained(scene, summary, parted)
     flat = _flattened(scene, given, wanted)
-    made = Advice((flat,)) if flat else rebuilt(scene) or fitting(scene)
+    made = Advice((flat,)) if flat else fitting(scene)
     return (made or Advice(())).onto(_explained(scene, summary))
+
+
+def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:
+    """A size that was cut into so many parts, as heads are, and that they do not divide."""
+    for count, each in pairwise(wanted):
+        for whole in (size // parts for size in given for parts in (1, *wanted) if parts > 0 == size % parts):
+            if count > 1 and whole // count == each and whole % count:
+                told = f"{whole} // {count} is {each}, and leaves {whole % count}"
+                yield f"a number that divides {whole}, in place of {count}: {told}"
 
 
 def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:
@@ -228,5 +238,4 @@ def used_up(scene: Scene, match: re.Match[str]) -> Explanation:
     """A convolution or a pooling of what is smaller than its window."""
     given = match[1] or match[3]
     summary = f"nothing is left for {scene.module_name()}: {given} is smaller than its window"
-    advice = tuple(with_room(scene)) or ("larger inputs",)
-    return _explained(scene, summary, *advice, "or fewer layers before it that halve the size")
+    return _explained(scene, summary, "larger inputs, or fewer layers before it that halve the size")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import torch
-from torch import nn
 
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.layers import other_order, other_settings, through_a_layer
@@ -27,9 +25,6 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     yield from other_settings(call)
     yield from through_a_layer(call, name)
     yield from _gathered(call)
-    yield from _switched(call)
-    yield from _repeated(call, name)
-    yield from _other_numbers(call)
     for (place, one), (beside, two) in combinations(tensors, 2):
         if one.dim() and one.numel() and two.numel():
             flat = f"reshape(-1, {one.shape[-1]})"
@@ -72,42 +67,3 @@ def _parts(value: Any) -> list[tuple[Any, torch.Tensor]]:
     """The tensors of a tuple, such as a recurrent layer gives, or of a dict, with their places."""
     parts = enumerate(value) if type(value) is tuple else value.items() if isinstance(value, dict) else ()
     return [(index, one) for index, one in parts if isinstance(one, torch.Tensor)]
-
-
-def _switched(call: Call) -> Iterator[Change]:
-    """A switch of a function, that the call names, turned."""
-    for key, value in call.arguments[1].items():
-        if type(value) is bool and not isinstance(call.function, nn.Module):
-            yield "switch", f"{key}={not value}", call.naming(key, not value)
-
-
-def _repeated(call: Call, name: Name) -> Iterator[Change]:
-    """A tensor with a dimension of 1 put in, or further sizes, where a method takes a size for each dimension."""
-    (tensor, *sizes), _ = call.arguments if call.arguments[0] else ((None,), {})
-    if not isinstance(tensor, torch.Tensor) or not sizes or any(type(one) is not int for one in sizes):
-        return
-    missing, method = [1] * (tensor.dim() - len(sizes)), call.function.__name__
-    for wanted in ([*missing, *sizes], [*sizes, *missing]) if missing else ():
-        written = ", ".join(map(str, wanted))
-        yield "repeated", f"{name(0)}.{method}({written})", call.with_arguments([tensor, *wanted])
-    for place in range(tensor.dim()):
-        wanted = [-1] * tensor.dim()
-        wanted.insert(place, sizes[place] if place < len(sizes) else -1)
-        text = f"{name(0)}.unsqueeze({place}).{method}({', '.join(map(str, wanted))})"
-        yield "repeated", text, call.with_arguments([tensor.unsqueeze(place), *wanted])
-
-
-def _other_numbers(call: Call) -> Iterator[Change]:
-    """Another integer among the arguments: one that the rest leaves open, or the nearest that passes."""
-    sizes = {size for one in call.values if isinstance(one, torch.Tensor) for size in one.shape}
-    if call.function is operator.getitem:
-        return
-    for place, value in enumerate(call.values):
-        if type(value) is int:
-            given = next((f"{key}=" for key, one in call.arguments[1].items() if one is value), "")
-            near = sorted(
-                {*range(-4, 5), *sizes, *range(value - 4, value + 5)}, key=lambda one: abs(one - value)
-            )
-            open_size = (-1,) if sizes else ()
-            for other in (*open_size, *(one for one in near if one not in (value, *open_size))):
-                yield "number", f"{given}{other} in place of {value}", call.given(place, other)

@@ -78,12 +78,6 @@ def _taken(layer: nn.Module) -> dict[str, inspect.Parameter]:
     return {**own, **{name: one for name, one in handed_on.items() if one.annotation not in (str, "str")}}
 
 
-def set_by_itself(layer: nn.Module, name: str) -> bool:
-    """Whether a setting has the value that it has where a program gives none."""
-    value, default = settings_of(layer).get(name), _taken(layer)[name].default
-    return value == default or (isinstance(value, tuple) and set(value) == {default})
-
-
 def sizes_of(layer: nn.Module) -> dict[str, Any]:
     """The settings of a layer of torch that are sizes of its parameters."""
     if not type(layer).__module__.startswith("torch.nn."):

@@ -1,11 +1,11 @@
-"""A statement before the failing one written otherwise: along another dimension, or with another number."""
+"""A statement before the failing one, written along another dimension."""
 
 from __future__ import annotations
 
 import ast
 import copy
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 
@@ -19,10 +19,8 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.carried import carried_names
 from stablelint.syntax.operations import function, method
 
-Parts = Iterator[tuple[ast.expr, ast.expr]]  # of an expression, and what may stand in the place of each
 
-
-def made_otherwise(scene: Scene, call: Call, parts: Callable[[ast.expr, Frame], Parts]) -> Iterator[str]:
+def made_otherwise(scene: Scene, call: Call) -> Iterator[str]:
     """The changes of statements before the failing one, the nearest first, with which it passes and what follows goes on."""
     user = scene.user
     led = led_to(user) if user is not None else []
@@ -33,7 +31,7 @@ def made_otherwise(scene: Scene, call: Call, parts: Callable[[ast.expr, Frame], 
                 overwritten = carried_names(led[place:])  # what was read is no longer there
                 if overwritten or rerun(scene, statement, between) is not False:
                     continue
-                for part, other in parts(value, user):
+                for part, other in _along_others(value, user):
                     changed = copy.deepcopy(value, {id(part): other})
                     made = deduced(changed, user.names)
                     keeps = isinstance(made, torch.Tensor) and not _is_spread(call, made)
@@ -47,7 +45,7 @@ def _is_spread(call: Call, made: torch.Tensor) -> bool:
     return is_elementwise(call) and made.dim() < most
 
 
-def along_others(whole: ast.expr, user: Frame) -> Parts:
+def _along_others(whole: ast.expr, user: Frame) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The dimension that an operation is told, and the others of its operand."""
     for node in ast.walk(whole):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -67,23 +65,3 @@ def along_others(whole: ast.expr, user: Frame) -> Parts:
         if dim is not None and isinstance(operand, torch.Tensor) and isinstance(now, int):
             others = (one for one in range(operand.dim()) if one != now % operand.dim())
             yield from ((dim, ast.Constant(one)) for one in others)
-
-
-def with_others(whole: ast.expr, user: Frame) -> Parts:
-    """A number that has a name in the function, and the others that have."""
-    numbers = {name: value for name, value in user.frame.f_locals.items() if type(value) is int}
-    for node in ast.walk(whole):
-        if isinstance(node, ast.Name) and node.id in numbers:
-            others = (one for one, value in numbers.items() if value != numbers[node.id])
-            yield from ((node, ast.Name(one, ast.Load())) for one in others)
-
-
-def of_sizes(sizes: set[int]) -> Callable[[ast.expr, Frame], Parts]:
-    """A number that is written out, and sizes in its place."""
-
-    def parts(whole: ast.expr, _: Frame) -> Parts:
-        for node in ast.walk(whole):
-            if isinstance(node, ast.Constant) and type(node.value) is int and node.value > 1:
-                yield from ((node, ast.Constant(one)) for one in sizes if one not in (0, 1, node.value))
-
-    return parts

@@ -120,8 +120,6 @@ class _Search:
         shape, told = _shape(changed.unreduced().result()), _shape(result)
         if changed.small:  # kernels ask for more than what is known of shapes
             replace(changed, hollow=False).result()
-        if kind == "mean" and shape is not None:
-            return
         operands = [tuple(one.shape) for one in self.call.values if hasattr(one, "shape")]
         largest, size = max(map(math.prod, operands), default=1), math.prod(shape or ())
         fixed = _weight(kind).rank
@@ -131,7 +129,7 @@ class _Search:
         if resized is not None and kind not in ("layer", "joined") and self.is_odd(*resized[1:]):
             return
         kept = self.stuck if self.goes_on(changed, result) is False else self.found
-        if kept is self.stuck and kind in ("number", "dimension"):  # one that happens to fit here alone
+        if kept is self.stuck and kind == "dimension":  # one that happens to fit here alone
             return
         asked = tuple(one for one in self.call.values if type(one) is int)
         if shape == asked and len(asked) > 1:  # the shape that the call itself names
@@ -241,10 +239,9 @@ _WEIGHED = {
     "order": _Kind(rank=-1, grows=True),
     "setting": _Kind(rank=3, grows=True),
     "switch": _Kind(most=1, rank=3, grows=True),
-    "repeated": _Kind(grows=True),
-    **dict.fromkeys(("number", "dimension"), _Kind(most=1)),
+    "dimension": _Kind(most=1),
     **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
-    **dict.fromkeys(("both", "value", "mean", "function", "layer"), _Kind(last=True)),
+    **dict.fromkeys(("both", "function", "layer"), _Kind(last=True)),
 }
 
 

@@ -47,8 +47,6 @@ def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
         if kind == "view":
             yield from _other_dimensions(call)
             yield from _resized(call, name)
-        if kind == "cast":
-            yield from _made(call, name)
 
 
 def applied(call: Call, place: int, value: Any, kind: str, template: str, name: Name) -> Iterator[Change]:
@@ -217,31 +215,13 @@ def _is_data(value: torch.Tensor, call: Call) -> bool:
     return any(one is value for one in call.arguments[0][: len(needed)])
 
 
-def _means(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """One number of several."""
-    if value.numel() > 1 and len(call.values) == 1 and value.is_floating_point():
-        yield "x.mean()"
-
-
-def _values(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """Numbers that begin elsewhere."""
-    if 0 in value.stride():  # a stand-in without its values
-        return
-    if not call.hollow and value.dtype == torch.int64 and value.numel() and int(value.min()) == 1:
-        yield "x - 1"
-    if not call.hollow and value.is_floating_point() and not bool(value.isnan().any()):
-        yield from ("x.softmax(-1)", "x.sigmoid()")
-
-
 _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[str]]] = {
     "cast": _casts,
     "reduction": _reductions,
     "view": _views,
     "wider": _wider,
-    "value": _values,
     "size": _sizes,
     "shape": _shapes,
-    "mean": _means,
 }
 
 
@@ -253,15 +233,6 @@ def _resized(call: Call, name: Name) -> Iterator[Change]:
             text = f"F.interpolate({name(place)}, size={name(beside)}.shape[2:])"
             kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
             yield kind, text, call.given(place, functional.interpolate(one, size=two.shape[2:]))
-
-
-def _made(call: Call, name: Name) -> Iterator[Change]:
-    """A tensor in place of a number or of None, and numbers in place of floats."""
-    for place, value in enumerate(call.values):
-        if isinstance(value, float) and value.is_integer():
-            yield "number", f"{int(value)} in place of {value}", call.given(place, int(value))
-        if isinstance(value, bool | int | float):
-            yield "made", f"torch.tensor({name(place)})", call.given(place, torch.tensor(value))
 
 
 def _other_dimensions(call: Call) -> Iterator[Change]:
