@@ -39,7 +39,7 @@ class Failed:
                 return name
             case ast.Call(function):
                 return ast.unparse(function)
-            case ast.BinOp(_, operator):
+            case ast.BinOp(_, operator) | ast.AugAssign(_, operator):
                 return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
             case ast.Compare(_, [operator]):
                 return ast.unparse(ast.Compare(ast.Name("x"), [operator], [ast.Name("x")])).strip("x ")
@@ -77,7 +77,9 @@ class Failed:
         asked = self._condition() if isinstance(self.node, ast.Raise | ast.Assert) else None
         for one in self.parts(asked or self.node):
             value, text = self.value(one), ast.unparse(one)
-            named = text != "self" and any(isinstance(part, ast.Name) for part in ast.walk(one))
+            named = text != "self" and any(
+                isinstance(part, ast.Name) and part.id in self.names for part in ast.walk(one)
+            )
             known = named and value is not UNKNOWN
             shown = asked or isinstance(self.node, ast.Tuple) or not isinstance(value, torch.Tensor)
             if known and shown and not inspect.ismodule(value):
@@ -99,6 +101,7 @@ class Failed:
             return
         words, numbers = set(re.findall(r"[A-Za-z_]\w+", self.scene.message)), _numbers(self.scene.message)
         owner = frame.frame.f_locals.get("self")
+        owner = None if owner is self.scene.module else owner  # which is told whole
         given = given_by_name(node, self.names) if isinstance(node, ast.Call) else {}
         names, fields = frame.frame.f_locals, getattr(owner, "__dict__", {})
         more = {name: value for name, value in fields.items() if names.get(name, UNKNOWN) is not value}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -37,6 +38,7 @@ from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
 _NAMED = 3  # of those that have a size
+_OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b")
 
 
 def tried(scene: Scene) -> list[Repair]:
@@ -198,24 +200,25 @@ def general(scene: Scene) -> Explanation | None:
         return None
     shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
     met = [_met(one) for one in shown if not (one.held and scene.module is not None)]
-    layers = shapes_through_layers(scene) if scene.module is not None else ()
+    layers = shapes_through_layers(scene)
     told, operation = failed.facts(), failed.operation()
+    kind = "shape" if _OF_SHAPES.search(scene.message) else "call"
     given = next((one for one in _arguments(scene) if not isinstance(one, torch.Tensor)), None)
     if scene.module is not None and given is not None and "must be Tensor" in scene.message:
         summary = f"{scene.module_name()} takes a tensor, and is given {described(given)}"
-        return advice.onto(Explanation("call", summary, tuple(told), (), (), layers))
+        return advice.onto(Explanation(kind, summary, tuple(told), (), (), layers))
     if scene.module is not None and met:
         summary = f"{scene.module_name()} does not take {' and '.join(met)}"
-        return advice.onto(Explanation("call", summary, tuple(told), (), shown, layers))
+        return advice.onto(Explanation(kind, summary, tuple(told), (), shown, layers))
     summary = "; ".join([*told, *met] or advice.texts)
     if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None
     made = (*failed.made(), *_lineage(scene, shown))
     if met and operation:
         summary, because = f"{operation} fails on {' and '.join(met)}", tuple(told)
-        return advice.onto(Explanation("call", summary, because, (), shown, layers, other=made))
+        return advice.onto(Explanation(kind, summary, because, (), shown, layers, other=made))
     advice = advice if met or told else Advice(())
-    return advice.onto(Explanation("call", summary, (), (), shown, layers, other=made))
+    return advice.onto(Explanation(kind, summary, (), (), shown, layers, other=made))
 
 
 def _arguments(scene: Scene) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ CASES = (
     (
         HEAD + "up = nn.Sequential(nn.ConvTranspose2d(1, 2, 3, 2, 1), nn.ConvTranspose2d(2, 1, 3, 2, 1))\n"
         "x, clean = torch.ones(2, 1, 7, 7), torch.ones(2, 1, 28, 28)\nout = up(x)\nF.mse_loss(out, clean)",
-        "differ in dimension 3: 25 against 28",
+        "out (2, 1, 25, 25) float32 and clean (2, 1, 28, 28) float32",
         "nn.ConvTranspose2d(…, output_padding=1) in up passes",
     ),
     (
@@ -29,7 +29,7 @@ CASES = (
         HEAD + NET + "        self.fc = nn.Linear(3, 2)\n    def forward(self, x, adjacency):\n"
         "        return adjacency @ self.fc(x)\nnet, x, chosen = Net(), torch.ones(6, 3), torch.arange(6) < 4\n"
         "net(x[chosen], torch.eye(6))",
-        "6 columns meet 4 rows",
+        "adjacency (6, 6) float32 and self.fc(x) (4, 2) float32",
         "net(x, torch.eye(6))[chosen]",
     ),
     (
@@ -66,7 +66,7 @@ CASES = (
     (
         HEAD + "def area(boxes):\n    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])\n"
         "a, b = torch.rand(6, 4), torch.rand(3, 4)\narea(a) + area(b)",
-        "area(a) (6,) and area(b) (3,) differ",
+        "area(a) (6,) float32 and area(b) (3,) float32",
         "area(a).unsqueeze(1) passes",
     ),
     (

@@ -188,7 +188,7 @@ CASES = (
     (
         HEAD
         + "scores, mask = torch.ones(4, 2, 7, 7), torch.ones(4, 7) > 0\nscores.masked_fill(mask, float('-1e9'))",
-        "mask (4, 7) differ",
+        "mask (4, 7) bool",
         "mask[:, None, None, :] passes",
     ),
     (

@@ -63,7 +63,7 @@ CASES = {
             "nn.GRU(…, input_size=5) of GRU passes",
             "if the last dimension of x counts no features: x.transpose(1, 2) passes, and gives (3, 5, 4)",
         ),
-        "input_size of GRU is 7",
+        "",
     ),
     "steps of what a convolution gave": (
         NET + "        self.conv, self.rnn = nn.Conv1d(2, 7, 1), nn.GRU(7, 4, batch_first=True)\n"

@@ -58,7 +58,7 @@ CASES = (
     (SAVED + "torch.load(f, weights_only=True)", "state", "the file holds argparse.Namespace"),
     (
         X + "w = torch.ones(5, 2)\ntorch.einsum('ij,jk->ik', x, w)",
-        "call",
+        "shape",
         "fails on x (4, 3) float32 and w (5, 2)",
     ),
     (X + "if x > 0:\n    pass", "module", "x > 0 has several elements"),
@@ -72,11 +72,15 @@ CASES = (
         "module",
         "Net has no method `forward`",
     ),
-    (X + "x + torch.ones(2, 3).repeat(1, 2)", "shape", "torch.ones(2, 3).repeat(1, 2) (2, 6) differ"),
-    (X + "h = nn.Linear(3, 5)\nF.relu(h(x)) + x", "shape", "F.relu(h(x)) (4, 5) and x (4, 3)"),
-    (X + "t = x.new_zeros(2, 9)\nt[:, :6] - x", "shape", "t[:, :6] (2, 6) and x (4, 3)"),
-    (X + "F.kl_div(x, torch.ones(4, 5))", "shape", "3 against 5"),
-    (HEAD + "nn.Conv2d(1, 2, 3)(torch.ones(8, 9, 9))", "shape", "takes 1 channel, and is given 8: (8, 9, 9)"),
+    (X + "x + torch.ones(2, 3).repeat(1, 2)", "shape", "torch.ones(2, 3).repeat(1, 2) (2, 6) float32"),
+    (X + "h = nn.Linear(3, 5)\nF.relu(h(x)) + x", "shape", "F.relu(h(x)) (4, 5) float32 and x (4, 3)"),
+    (X + "t = x.new_zeros(2, 9)\nt[:, :6] - x", "shape", "t[:, :6] (2, 6) float32 and x (4, 3)"),
+    (X + "F.kl_div(x, torch.ones(4, 5))", "shape", "x (4, 3) float32 and torch.ones(4, 5)"),
+    (
+        HEAD + "nn.Conv2d(1, 2, 3)(torch.ones(8, 9, 9))",
+        "shape",
+        "does not take torch.ones(8, 9, 9) (8, 9, 9)",
+    ),
     (
         X + "torch.autograd.grad(x.requires_grad_().sum(), torch.ones(1).requires_grad_())",
         "no-graph",
@@ -125,7 +129,7 @@ CASES = (
     (
         X + "n = nn.BCEWithLogitsLoss(pos_weight=torch.ones(7))\nn(x, x)",
         "shape",
-        "x (4, 3) and pos_weight of n (7,)",
+        "does not take x (4, 3)",
     ),
     (
         X + "i = torch.tensor([[0, 1], [9, 2]])\nx[i[1]]",
@@ -157,7 +161,7 @@ CASES = (
         "in-place",
         "that tanh kept",
     ),
-    (X + "mask = torch.ones(7)\nx.masked_fill(mask == 0, 0.0)", "shape", "mask == 0 (7,) differ"),
+    (X + "mask = torch.ones(7)\nx.masked_fill(mask == 0, 0.0)", "shape", "mask == 0 (7,) bool"),
     (
         X + "a, b, c = torch.ones(2, 3).shape",
         "shape",
@@ -168,7 +172,7 @@ CASES = (
     (
         HEAD + "s = torch.ones(2, 5, 8, 8)\ny = torch.ones(2, 1, 8, 8).long()\nF.cross_entropy(s, y)",
         "target",
-        "must be (2, 8, 8)",
+        "has a dimension too many",
     ),
     (X + "names = ('a', 'b')\nF.cross_entropy(x, names)", "module", "names is a tuple of str"),
 )

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import torch
 
-from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
+from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import same_dtype, tried
@@ -32,25 +32,6 @@ _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
     r"Found dtype \w+ but expected|does not match weight dtype|to have one of the following scalar types"
 )
-
-
-@explains_loss(
-    r"expected target dtype to be Long or Byte|expected scalar type Long but found|"
-    r"Expected floating point type for target with class probabilities",
-    "cross_entropy",
-    "nll_loss",
-)
-def class_labels(loss: Loss, _: re.Match[str]) -> Explanation:
-    """Labels of a classification that are no class numbers."""
-    given, target, labels = loss.given, loss.target, loss.labels
-    values = target.detach().flatten()
-    whole = bool((values == values.round()).all())
-    summary = f"cross entropy takes class numbers of dtype int64, and {labels.name} is {labels.dtype}"
-    if given.shape == target.shape and not target.is_floating_point():
-        shape = f"{labels.name} has the shape of the scores, {labels.shape}"
-        summary = f"{shape}, and is {labels.dtype}: cross entropy takes probabilities in that shape"
-    quantities = [] if whole else ["a loss of differences, if these are quantities"]
-    return loss.explained("dtype", summary, *quantities)
 
 
 @explains(_DTYPES)

@@ -111,38 +111,6 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("index", summary, advice=tuple(advice), operands=scene.operands())
 
 
-@explains_loss(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", *_ENTROPIES)
-def batch_sizes(loss: Loss, match: re.Match[str]) -> Explanation:
-    """As many rows of scores as labels."""
-    scores, labels = loss.scores, loss.labels
-    summary = f"{scores.name} {scores.shape} has {match[1]} rows, {labels.name} {labels.shape} has {match[2]}"
-    return loss.explained("target", f"{summary}: the first dimension of both counts samples")
-
-
-@explains_loss(
-    r"0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported",
-    *_ENTROPIES,
-)
-def one_column(loss: Loss, _: re.Match[str]) -> Explanation:
-    """Labels with a dimension too many."""
-    scores, labels = loss.scores, loss.labels
-    name, wanted = labels.name, (scores.shape[0], *scores.shape[2:])
-    summary = f"{name} is {labels.shape}; beside scores of {scores.shape} it must be {wanted}"
-    return loss.explained("target", summary)
-
-
-@explains_loss(
-    r"Expected target size \[.*?\], got \[.*?\]|size mismatch \(got input: \[.*?\] , target: \[.*?\]",
-    *_ENTROPIES,
-)
-def places(loss: Loss, _: re.Match[str]) -> Explanation:
-    """Labels of the places of a sequence or an image, beside scores whose classes stand elsewhere or of other places."""
-    scores, labels = loss.scores, loss.labels
-    summary = f"{labels.name} {labels.shape} does not fit {scores.name} {scores.shape}: "
-    summary += "cross entropy takes classes in dimension 1"
-    return loss.explained("target", summary)
-
-
 @explains_loss(r"all elements of (input|target) should be between 0 and 1", "binary_cross_entropy")
 def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     """Numbers outside 0 … 1 in a binary cross entropy."""
@@ -156,26 +124,6 @@ def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     if match[1] == "target" and values.unique().tolist() == [-1, 1]:
         advice = f"({one.owner} + 1) / 2, for {one.name} is -1 or 1: " + advice
     return loss.explained("target", f"{one.name} holds {_outside(values, 0, 1)}", advice)
-
-
-@explains_loss(
-    r"Using a target size \(.*\) that is different to the input size|Target size \(.*\) must be the same as input size",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-)
-def binary_shapes(loss: Loss, _: re.Match[str]) -> Explanation:
-    """Input and target of a binary cross entropy differ in shape."""
-    given, target, scores, labels = loss[:4]
-    ours, theirs = scores.name, labels.name
-    summary = f"{ours} is {scores.shape}, {theirs} is {labels.shape}"
-    advice = []
-    whole = bool((target == target.round()).all()) and bool((target >= 0).all())
-    if target.shape == given.shape[:-1] and whole and int(target.max()) < given.shape[-1] > 1:
-        advice = [
-            "cross_entropy takes class numbers",
-            f"F.one_hot({theirs.removesuffix('.float()')}, {given.shape[-1]}).float()",
-        ]
-    return loss.explained("target", summary, *advice)
 
 
 @explains(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")

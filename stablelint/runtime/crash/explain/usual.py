@@ -63,7 +63,7 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = next(_filled(row.summary, known), None)
         if summary is not None:
             advice = tuple(dict.fromkeys(_filled(row.advice, known)))
-            layers = shapes_through_layers(scene) if scene.module is not None else ()
+            layers = shapes_through_layers(scene)
             named = tuple(one for one in known.values() if isinstance(one, Operand))
             whole = operands_of_call(scene) if "layer" in known else ()
             shown = named or whole or (scene.operands() if "layer" in known or known.is_direct() else ())
@@ -218,5 +218,5 @@ class _Known(dict[str, object]):
             if isinstance(value, torch.Tensor) and any(value is one for one in self._held()):
                 return self._scene.operand(value, name)
             if isinstance(value, torch.Tensor) and name in written:
-                return Operand.of(value, ast.unparse(written[name]))
+                return self._scene.operand(value, ast.unparse(written[name]), self._scene.user)
         return None
