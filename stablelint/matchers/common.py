@@ -112,6 +112,7 @@ def site_at(
     message: str | None = None,
     statement: ast.stmt | None = None,
     kind: Kind = Kind.UNKNOWN,
+    texts: Mapping[str, str] | None = None,
 ) -> Site:
     """A site at an expression that the analysis itself did not visit.
 
@@ -127,5 +128,12 @@ def site_at(
     for value in bound.values():
         value.kind = kind
     return make_site(
-        review, rule, (known[id(node)], frame), bound, shown=shown, message=message, statement=statement
+        review,
+        rule,
+        (known[id(node)], frame),
+        bound,
+        shown=shown,
+        message=message,
+        statement=statement,
+        texts=texts,
     )

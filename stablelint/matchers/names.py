@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.analysis.matching.review import Review
@@ -11,7 +12,6 @@ from stablelint.matchers.tree import (
     Function,
     ancestors,
     around,
-    assigned,
     called,
     contexts,
     end,
@@ -126,96 +126,70 @@ def reached_from(root: ast.AST, tree: ast.AST) -> list[ast.AST]:
     return reached
 
 
+class Binding(NamedTuple):
+    """What an assignment binds a name to: a value, or what stands at a place of it, where it takes the value apart."""
+
+    node: ast.Assign | ast.AnnAssign
+    value: ast.expr
+    place: int | None = None
+
+
 def assigned_in(name: str, tree: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
-    """The plain assignments of a name or attribute below a node."""
-    return _assignments(tree).get(name, [])
-
-
-@remembered
-def _assignments(tree: ast.AST) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
-    """The plain assignments below a node, by what they bind."""
-    found: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
-    plain: list[ast.Assign | ast.AnnAssign] = nodes_in(tree, ast.Assign, ast.AnnAssign)
-    for node in plain:
-        for name in dict.fromkeys(assigned(node)[0]):
-            found.setdefault(name, []).append(node)
-    return found
-
-
-def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment binds, and to what: each part of a tuple by itself."""
-    if not isinstance(node, ast.AugAssign | ast.Assign):
-        return
-    value = node.value
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            yield from zip(target.elts, value.elts, strict=False)
-        else:
-            yield target, value
+    """The plain assignments of a name or attribute in a function."""
+    return [one.node for one in _bound(name, tree) if one.value is one.node.value]
 
 
 def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
     """What the last plain assignment of a name or attribute before a node binds it to, as the text stands."""
-    found = [
-        (start(node), value) for node, value in _values(root).get(name, []) if end(node) <= start(before)
-    ]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-@remembered
-def _values(tree: ast.AST) -> dict[str, list[tuple[ast.AST, ast.expr | None]]]:
-    """What the assignments below a node bind to each name, those of a tuple to a tuple part by part."""
-    found: dict[str, list[tuple[ast.AST, ast.expr | None]]] = {}
-    plain: list[ast.Assign | ast.AnnAssign] = nodes_in(tree, ast.Assign, ast.AnnAssign)
-    for node in plain:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            for one, value in zip(target.elts, node.value.elts, strict=False):
-                found.setdefault(spelled(one), []).append((node, value))
-        for name in dict.fromkeys(assigned(node)[0]):
-            found.setdefault(name, []).append((node, node.value))
-    return found
+    last = _last(_bound(name, root), before)
+    return last.value if last is not None else None
 
 
 def values_in(name: str, tree: ast.AST) -> list[ast.expr]:
-    """What the assignments below a node bind a name to, those of a tuple to a tuple part by part."""
-    return [value for _, value in _values(tree).get(name, []) if value is not None]
+    """What the assignments in a function bind a name to, those of a tuple to a tuple part by part."""
+    return [one.value for one in _bound(name, tree)]
 
 
 def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.expr] | None:
     """What a name was last taken out of before a node, and at which place: `h` of `out, h = rnn(x)`."""
-    found = [node for node in _unpackings(root).get(name, []) if end(node) <= start(before)]
-    last = max(found, key=start, default=None)
-    if last is None or not isinstance(last.targets[0], ast.Tuple):
-        return None
-    return list(map(spelled, last.targets[0].elts)).index(name), last.value
-
-
-@remembered
-def _unpackings(tree: ast.AST) -> dict[str, list[ast.Assign]]:
-    """The assignments below a node that take something apart, by what they bind."""
-    found: dict[str, list[ast.Assign]] = {}
-    for node in nodes_in(tree, ast.Assign):
-        target = node.targets[0]
-        if isinstance(target, ast.Tuple) and not isinstance(node.value, ast.Tuple):
-            for name in map(spelled, target.elts):
-                found.setdefault(name, []).append(node)
-    return found
+    last = _last((one for one in _bindings(root).get(name, ()) if one.place is not None), before)
+    return (last.place, last.value) if last is not None and last.place is not None else None
 
 
 def bound_anywhere(name: str, tree: ast.AST) -> list[ast.expr]:
     """What the assignments of a file, in all its functions, bind a name or attribute to."""
-    return _bound_anywhere(tree).get(name, [])
+    return [one.value for one in _bound(name, tree, nodes_below)]
+
+
+def bindings(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment binds, and to what: each part of a tuple by itself."""
+    value = node.value
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        elif value is not None:
+            yield target, value
+
+
+def _last(found: Iterable[Binding], before: ast.AST) -> Binding | None:
+    earlier = (one for one in found if end(one.node) <= start(before))
+    return max(earlier, key=lambda one: start(one.node), default=None)
+
+
+def _bound(name: str, tree: ast.AST, walk: Callable[..., Any] = nodes_in) -> list[Binding]:
+    return [one for one in _bindings(tree, walk).get(name, ()) if one.place is None]
 
 
 @remembered
-def _bound_anywhere(tree: ast.AST) -> dict[str, list[ast.expr]]:
-    found: dict[str, list[ast.expr]] = {}
-    for node in nodes_below(tree, ast.Assign):
-        for name in assigned(node)[0]:
-            found.setdefault(name, []).append(node.value)
-        for target, value in bindings(node) if isinstance(node.value, ast.Tuple) else ():
-            found.setdefault(spelled(target), []).append(value)
+def _bindings(tree: ast.AST, walk: Callable[..., Any] = nodes_in) -> dict[str, list[Binding]]:
+    """What the assignments that a walk comes to bind, by name."""
+    found: dict[str, list[Binding]] = {}
+    for node in walk(tree, ast.Assign, ast.AnnAssign):
+        for target, value in bindings(node):
+            found.setdefault(spelled(target), []).append(Binding(node, value))
+            parts = target.elts if isinstance(target, ast.Tuple) else ()
+            for place, part in enumerate(parts):
+                found.setdefault(spelled(part), []).append(Binding(node, value, place))
     return found
 
 

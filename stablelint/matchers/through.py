@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import defined, run_by
-from stablelint.matchers.tree import Function, argument, called, calls_in, end, parents, receiver
+from stablelint.matchers.tree import Function, argument, assigned, called, calls_in, end, parents, receiver
 from stablelint.syntax.names import spelled
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, nodes_in
@@ -19,11 +19,12 @@ _DEPTH = 2  # calls within one another
 
 @dataclass(frozen=True)
 class Through:
-    """One call, where it stands, and the call of the function looked at in which it is made."""
+    """One node, where it stands, and what of the function looked at comes to it: itself, or a call."""
 
-    node: ast.Call
+    node: ast.AST
     root: ast.AST
-    at: ast.Call
+    at: ast.AST
+    module: ModuleInfo  # that of `root`
     names: Mapping[str, str] = field(
         default_factory=dict
     )  # what the words of `root` are called where `at` stands
@@ -37,24 +38,40 @@ class Through:
         over = (spelled(one) for loop in loops for one in listed(loop.iter))
         return {_called(one, self.names) for one in (text, *over)}
 
+    def place(self, module: ModuleInfo) -> ast.expr:
+        """Where it is told of in a file: where it stands, or where another file's function is called for it."""
+        node = self.node if self.module is module else self.at
+        value = node if isinstance(node, ast.expr) else assigned(node)[1]
+        assert value is not None
+        return value
+
     @property
     def subjects(self) -> set[str]:
         """What the object whose method is called may be."""
         return self.words(receiver(self.node))
 
 
-def calls_through(
-    root: ast.AST, review: Review, module: ModuleInfo, *names: str, depth: int = _DEPTH
-) -> Iterator[Through]:
+def calls_through(root: ast.AST, review: Review, module: ModuleInfo, *names: str) -> Iterator[Through]:
     """The calls of these names that a function makes, in the order of its text, those of its helpers where it calls them."""
-    for call in sorted(calls_in(root), key=end):
-        if called(call) in names:
-            yield Through(call, root, call)
-        for helper, of in run_by(call, review, module) if depth else ():
-            words = {**given_to(call, helper), **_returned(call, helper, root)}
-            for made in calls_through(helper, review, of, *names, depth=depth - 1):
+    return made_through(root, review, module, lambda node: called(node) in names)
+
+
+def made_through(
+    root: ast.AST, review: Review, module: ModuleInfo, wanted: Callable[[ast.AST], bool], depth: int = _DEPTH
+) -> Iterator[Through]:
+    """The calls and assignments that are wanted, of a function and of its helpers, in the order of the text."""
+    nodes: list[ast.AST] = nodes_in(root, ast.Call, ast.Assign, ast.AugAssign)
+    for node in sorted(nodes, key=end):
+        if wanted(node):
+            yield Through(node, root, node, module)
+        if not isinstance(node, ast.Call):
+            continue
+        for helper, of in run_by(node, review, module) if depth else ():
+            words = {**given_to(node, helper), **_returned(node, helper, root)}
+            for made in made_through(helper, review, of, wanted, depth - 1):
                 inner = {local: _called(text, words) for local, text in made.names.items()}
-                yield Through(made.node, made.root, call, words if made.root is helper else inner)
+                words_there = words if made.root is helper else inner
+                yield replace(made, at=node, names=words_there)
 
 
 def _called(text: str, words: Mapping[str, str]) -> str:

@@ -154,21 +154,16 @@ def loop_around(node: ast.AST, root: ast.AST) -> Loop | None:
     return None
 
 
+def statement_of(node: ast.AST, root: ast.AST) -> ast.stmt | None:
+    """The innermost statement that holds a node."""
+    return next((n for n in (node, *ancestors(node, root)) if isinstance(n, ast.stmt)), None)
+
+
 def block_of(node: ast.AST, root: ast.AST) -> list[ast.stmt]:
     """The list of statements in which the statement that holds `node` stands."""
-    statement = next((n for n in (node, *ancestors(node, root)) if isinstance(n, ast.stmt)), None)
+    statement = statement_of(node, root)
     above = parents(root).get(statement) if statement is not None else None
     return _field_with(statement, above)[1] if statement is not None and above is not None else []
-
-
-def blocks_of(node: ast.AST, root: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The list of statements in which a node stands, and those further out through `if`s alone, in order."""
-    yield block_of(node, root)
-    for outer in ancestors(node, root):
-        if isinstance(outer, ast.If):
-            yield block_of(outer, root)
-        elif isinstance(outer, ast.stmt) and not isinstance(outer, ast.Expr | ast.Assign):
-            return
 
 
 def statement_in(node: ast.AST, block: list[ast.stmt], root: ast.AST) -> int | None:

@@ -6,6 +6,7 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -49,8 +50,8 @@ from stablelint.syntax.writes import Touched, names_written, touched, written_at
 _FAITHFUL = frozenset(
     "torch functools abc typing typing_extensions property staticmethod classmethod".split()
 )
-
-
+# What is asked of models, losses and optimizers, whoever returns nothing of it.
+_TRAINING = re.compile(r"\.(?:backward|step|zero_grad|clip_grad_\w+_|eval|load_state_dict)\(")
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
 
 
@@ -632,16 +633,18 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
 def abridge(module: ModuleInfo, largest: int) -> None:
     """Drops what nobody asks of an imported file: its text, and the bodies of functions that tell a caller nothing.
 
-    A body is kept if it returns something or takes part in construction, and has at most `largest` statements.
+    A body is kept if it returns something, takes part in construction or in a training step, and has at most `largest`
+    statements.
     """
-    for info in module.classes.values():
-        builders = info.builders
-        for name, function in info.methods.items():
-            if not _is_kept(function, largest, name in builders):
+    text = module.source.text
+    rows = [text.count("\n", 0, found.start()) + 1 for found in _TRAINING.finditer(text)]
+    for info in (None, *module.classes.values()):
+        builders = info.builders if info is not None else ()
+        for name, function in (module.functions if info is None else info.methods).items():
+            last = function.node.end_lineno or 0
+            tells = name in builders or any(function.node.lineno <= row <= last for row in rows)
+            if not _is_kept(function, largest, tells):
                 _drop_body(function)
-    for function in module.functions.values():
-        if not _is_kept(function, largest, False):
-            _drop_body(function)
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 
@@ -659,9 +662,9 @@ def release(module: ModuleInfo) -> None:
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 
-def _is_kept(function: FunctionInfo, largest: int, builds: bool) -> bool:
+def _is_kept(function: FunctionInfo, largest: int, tells: bool) -> bool:
     outline = function.outline
-    telling = (outline.returns and not outline.textual and not outline.generator) or builds
+    telling = (outline.returns and not outline.textual and not outline.generator) or tells
     kept = outline.checks or (telling and outline.statements <= largest)
     return kept or isinstance(function.node, ast.Lambda)
 

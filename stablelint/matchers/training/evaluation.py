@@ -19,10 +19,8 @@ from stablelint.matchers.names import (
     operand_of,
     operation_of,
     parameters_of,
-    reached_from,
-    run_by,
 )
-from stablelint.matchers.through import given_to
+from stablelint.matchers.training.events import events_in, mode_of, turns
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
 from stablelint.matchers.tree import (
     Function,
@@ -54,7 +52,6 @@ from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split())
 
-_MODES = {("eval",): "eval", ("train",): "train", ("train", "True"): "train", ("train", "False"): "eval"}
 _WEIGHTS = ("pretrained", "weights")
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
 _DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
@@ -154,15 +151,7 @@ def _turns(node: ast.AST, root: ast.AST) -> ast.AST | None:
 
 def _sets_mode(call: ast.Call) -> bool:
     """`model.eval()`, `model.train(False)`, `model.train(mode)`: whoever has the word has thought of it."""
-    sets = called(call) == "train" and receiver(call) is not None and len(arguments(call)) == 1
-    return sets or called(call) == "eval"
-
-
-def _mode(call: ast.AST) -> str:
-    """The mode that a call puts its receiver into: `model.train(False)` is `eval`; empty for any other call."""
-    if receiver(call) is None or not isinstance(call, ast.Call):
-        return ""
-    return _MODES.get((called(call), *map(spelled, arguments(call))), "")
+    return mode_of(call) == "eval" or (mode_of(call) == "train" and len(arguments(call)) == 1)
 
 
 def _is_modal(calls: list[ast.Call], module: ModuleInfo) -> bool | None:
@@ -181,60 +170,36 @@ def _is_modal(calls: list[ast.Call], module: ModuleInfo) -> bool | None:
 @observes()
 def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     """A loop that trains a model and evaluates it by turns, and never goes back to `train()`."""
-    tree = review.module.source.tree
-    if not review.of_body or not review.module.mentions("eval", "train", "backward"):
+    module = review.module
+    if not review.of_body or not events_in(review):
         return
     yield from _switched_too_late(review, rule)
-    evals = [c for c in review.module.sights.calls("eval", "train") if _mode(c) == "eval"]
-    if _is_modal(review.module.sights.calls(), review.module) is False:
+    if _is_modal(module.sights.calls(), module) is False:
         return
-    trained = {*map(subject, review.module.sights.calls("parameters")), *trained_in(review.module)}
-    if not any(_sets_training(c, evals) for c in review.module.sights.calls("train")):
-        yield from _never_in_training_mode(evals, review, rule)
-    for root in functions_of(review):
-        for loop in nodes_in(root, ast.For, ast.While):
-            reached = [(calls_below(node), backs_below(node)) for node in reached_from(loop, tree)]
-            if any(_sets_training(c, evals) for calls, _ in reached for c in calls):
-                continue
-            own, trains = reached.pop(0)
-            # A function that sets the mode and trains on means the mode.
-            there = {c for calls, backs in reached if not backs for c in calls}
-            lasting = [c for c in own if subject(c) in trained and not _is_made_in(loop, subject(c))]
-            after = [c for c in evals if c in there or c in lasting]
-            after = after or [n for n in own if _is_left_in_evaluation(n, trained, review)]
-            if after and (trains or any(backs for _, backs in reached)):
-                yield site_at(review, rule, min(after, key=start))
-                return
+    if not any(
+        mode_of(call) != "eval" for call in module.sights.calls("train") if receiver(call) is not None
+    ):
+        yield from _never_in_training_mode(review, rule)
+    trained = {*map(subject, module.sights.calls("parameters")), *trained_in(module)}
+    for root, back, turn, events in turns(review, "backward", "eval"):
+        # A function that sets the mode and trains on means the mode.
+        left = [one for one in events if one.kind == "eval" and (one.is_own or one.at is not back.at)]
+        left = [e for e in left if e.of & trained and not any(_is_made_in(turn, name) for name in e.of)]
+        if turn is not root and left and not any(one.kind == "train" for one in events):
+            yield site_at(review, rule, min((one.made.place(module) for one in left), key=start))
+            return
 
 
-def _is_left_in_evaluation(call: ast.Call, models: set[str], review: Review) -> bool:
-    """Whether a call gives a model to a function of another file that puts it into evaluation mode, and never back."""
-    given = models.intersection(map(spelled, arguments(call)))
-    for helper, module in run_by(call, review, review.module) if given else ():
-        words = given_to(call, helper)
-        modes = [n for n in calls_in(helper, "eval", "train") if words.get(subject(n)) in given]
-        if module is not review.module and modes and all(_mode(n) == "eval" for n in modes):
-            return True
-    return False
-
-
-def _never_in_training_mode(evals: list[ast.Call], review: Review, rule: Rule) -> Sites:
+def _never_in_training_mode(review: Review, rule: Rule) -> Sites:
     """`model.eval()` before the loop that trains the model, whose parameters an optimizer holds."""
     makers = (n for n in review.module.sights.calls() if made_by(n, review.module).startswith("torch.optim."))
     held = {subject(n) for maker in makers for n in calls_below(maker, "parameters")}
-    for root in functions_of(review):
-        loops = [n for n in nodes_in(root, ast.For, ast.While) if calls_below(n, "step") and backs_below(n)]
-        for call in (n for n in calls_in(root) if n in evals and subject(n) in held):
-            model = frozenset({subject(call)})
-            behind = (n for n in loops if start(n) > start(call))
-            if any(runs_module(n, model) for loop in behind for n in calls_below(loop)):
-                yield site_at(review, rule, call, shown=False, message=_NEVER)
+    for root, _, turn, _ in turns(review, "backward", "step"):
+        for one in events_in(review)[root] if turn is not root else ():
+            before = one.kind == "eval" and one.is_own and start(one.at) < start(turn) and one.of & held
+            if before and any(runs_module(n, one.of) for n in calls_below(turn)):
+                yield site_at(review, rule, one.made.place(review.module), shown=False, message=_NEVER)
                 return
-
-
-def _sets_training(call: ast.Call, evals: list[ast.Call]) -> bool:
-    """Whether a call goes back to training mode, or may do so: `model.train(mode)`, `trainer.train()`."""
-    return called(call) == "train" and receiver(call) is not None and call not in evals
 
 
 def _is_made_in(loop: ast.AST, model: str) -> bool:
@@ -249,17 +214,12 @@ def _switched_too_late(review: Review, rule: Rule) -> Sites:
             for call in models_of(back, root, review.module):
                 block = block_of(call, root)
                 at, end = (statement_in(node, block, root) for node in (call, back))
-                modes = [(i, mode) for i, s in enumerate(block) if (mode := _mode_set(s, spelled(call.func)))]
+                alone = [(i, s.value) for i, s in enumerate(block) if isinstance(s, ast.Expr)]
+                modes = [(i, mode_of(n)) for i, n in alone if subject(n) == spelled(call.func) and mode_of(n)]
                 if at is None or end is None or [mode for i, mode in modes if i < at][-1:] != ["eval"]:
                     continue
                 if any(mode == "train" and at < i < end for i, mode in modes):
                     yield site_at(review, rule, call, message=_TOO_LATE)
-
-
-def _mode_set(statement: ast.stmt, model: str) -> str:
-    """The mode that a statement by itself puts a model into: `model.eval()`; empty for any other statement."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return _mode(call) if call is not None and subject(call) == model else ""
 
 
 @observes()
@@ -268,7 +228,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
     for root in functions_naming(review, "eval", "train"):
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
-        evaluated = [n for n in calls_in(root) if _mode(n) == "eval"]
+        evaluated = [n for n in calls_in(root) if mode_of(n) == "eval"]
         if not evaluated or _is_called_without_graph(root, review):
             continue
         models = frozenset(name for n in evaluated for name in _models_set(n, root))
@@ -277,7 +237,9 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
             kind = Kind.TENSOR if joined else Kind.UNKNOWN
             yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
         calls = [n for n in calls_in(root) if runs_module(n, models)] if not gathered else []
-        recorded = [n for n in calls if _is_recorded(n, root, review.module) and not _is_cut(n, root)]
+        # Where a method takes something of the result at once, `model(x).argmax(1)`, nothing is kept.
+        whole = (n for n in calls if not isinstance(next(ancestors(n, root), None), ast.Attribute))
+        recorded = [n for n in whole if _is_recorded(n, root, review.module)]
         for call in sorted(recorded, key=start)[:1]:
             yield site_at(review, rule, call, shown=False, message=_RECORDED)
 
@@ -294,11 +256,6 @@ def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator
         for part in parts:
             joins = calls_in(root, "cat", "stack", "concat", "vstack", "hstack")
             yield part, any(n.args and kept.base == spelled(n.args[0]) for n in joins)
-
-
-def _is_cut(call: ast.Call, root: ast.AST) -> bool:
-    """Whether a method takes something of the result at once: `model(x).argmax(1)`."""
-    return isinstance(next(ancestors(call, root), None), ast.Attribute)
 
 
 def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
@@ -321,7 +278,7 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
     modes.sort(key=start)
     return (
         not (asks or trains)
-        and [_mode(n) for n in modes][-1:] == ["eval"]
+        and [mode_of(n) for n in modes][-1:] == ["eval"]
         and not any(exclusive(n, modes[-1], root) for n in modes)
     )
 

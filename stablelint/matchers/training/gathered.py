@@ -89,14 +89,11 @@ def _meters(tree: ast.AST) -> dict[str, set[int]]:
 
 def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
-    for total, added in bindings(node):
-        parts = [part for one in _summands(added) for part in _parts_with_graph(one)]
+    for total, added in bindings(node) if isinstance(node, ast.AugAssign | ast.Assign) else ():
+        sums = _summands(added)
+        parts = [part for s in sums for part in list(carriers(s)) or [s] * isinstance(s, ast.Call)]
         if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
             yield from ((total, part) for part in parts if spelled(part) != spelled(total))
-
-
-def _parts_with_graph(node: ast.expr) -> list[ast.expr]:
-    return list(carriers(node)) or ([node] if isinstance(node, ast.Call) else [])
 
 
 def _summands(node: ast.expr) -> list[ast.expr]:

@@ -95,7 +95,7 @@ def in_place(review: Review, rule: Rule) -> Sites:
         storage, hidden = _storage(target, value)
         if not review.gradients.get(id(storage), storage.module is review.module):
             continue  # made without a graph, or in another file, where it is not seen whether with one
-        if storage.op == "parameter" and _is_detached(target):
+        if storage.op == "parameter" and stripped(target, _VIEWS - {"detach"}).op == "detach":
             continue
         reader = None if hidden else _reader(storage, (value, frame), review)
         message = _harm(storage, reader, review, hidden=hidden)
@@ -140,11 +140,6 @@ def _storage(target: Value, change: Value) -> tuple[Value, bool]:
         hidden = hidden or (target.op == "detach" and isinstance(target.node, ast.Attribute))
         target = target.first
     return target, hidden
-
-
-def _is_detached(target: Value) -> bool:
-    """Whether `detach` is among the views through which a tensor is written."""
-    return stripped(target, _VIEWS - {"detach"}).op == "detach"
 
 
 def _reader(storage: Value, change: Observed, review: Review) -> Value | None:

@@ -220,7 +220,9 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
     for step in (s for s in steps if s.kind in ("step", "scaler_step")):
         turn = loop_around(step.node, step.root) or step.root  # what runs for each batch
         backs = [s for s in steps if s.differentiated is not None and turn in ancestors(s.node, s.root)]
-        if not backs or _is_adaptive(step) or mentions(turn, "grad"):
+        # Adagrad and its kin divide by the gradient's own size, so that a factor changes nothing.
+        adaptive = "Ada" in maker_of(step.value.operands.get("input"))
+        if not backs or adaptive or mentions(turn, "grad"):
             continue
         counted = _counted(step, turn)
         count = counted[0] if counted else _parts_of_batch(backs[0], turn)
@@ -275,11 +277,6 @@ def _parts_of_batch(back: Step, turn: ast.AST) -> str | None:
     ):
         return None
     return spelled(made.args[-1])
-
-
-def _is_adaptive(step: Step) -> bool:
-    """Whether the optimizer divides by the gradient's own size, so that a factor changes nothing."""
-    return "Ada" in maker_of(step.value.operands.get("input"))
 
 
 def _is_whole(loss: Value | None, review: Review) -> bool:

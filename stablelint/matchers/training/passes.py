@@ -53,7 +53,8 @@ def second_backward(review: Review, rule: Rule) -> Sites:
         if loss is None or loss.is_constant:
             continue
         modules = modules_in(review)
-        graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss and _saves(v, modules)]
+        graph = [v for v in made_from([loss], stops=_ENDS) if v is not loss]
+        graph = [v for v in graph if v.op in _KEEPING or runs_module(v.node, modules)]  # they keep tensors
         graph = [v for v in graph if v.node is None or not graph_is_off(v.node, step.root)]
         first = next(
             (f[0] for f in done if not f[0].excludes(step) and _meets(f, step, [loss, *graph])), None
@@ -73,7 +74,9 @@ def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> b
     first, held = freed
     gone = {id(v) for v in held}
     if first.subject == step.subject and graph[0] is held[0]:
-        return _may_save(graph[0]) and not any(
+        # Sums of leaves keep no tensors, and go backward any number of times.
+        saves = any(value.op not in _KEEPING_NOTHING for value in made_from([graph[0]]))
+        return saves and not any(
             start(first.node) < start(n) < start(step.node) for n in assigned_in(step.subject, step.root)
         )
     here = set(nodes_in(first.root, ast.expr))
@@ -82,16 +85,6 @@ def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> b
     anew = set(map(ast.dump, between))
     shared = [v for v in graph if id(v) in gone and v.node in here and ast.dump(v.node) not in anew]
     return any(start(v.node) < start(first.node) for v in shared)
-
-
-def _may_save(loss: Value) -> bool:
-    """Whether an operation behind a loss may keep tensors: sums of leaves keep none, and go backward any number of times."""
-    return any(value.op not in _KEEPING_NOTHING for value in made_from([loss]))
-
-
-def _saves(value: Value, modules: frozenset[str]) -> bool:
-    """Whether an operation keeps tensors for the backward pass: those of layers do."""
-    return value.op in _KEEPING or runs_module(value.node, modules)
 
 
 def _carried(step: Step, review: Review) -> tuple[str, bool] | None:

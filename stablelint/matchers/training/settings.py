@@ -16,7 +16,7 @@ from stablelint.matchers.names import (
     reached_from,
     turns_of,
 )
-from stablelint.matchers.training.steps import steps_of
+from stablelint.matchers.training.events import turns
 from stablelint.matchers.tree import (
     Function,
     argument,
@@ -45,16 +45,13 @@ _DETERMINISTIC = "torch.backends.cudnn.deterministic"
 _RECURRENT = ("LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell", "Transformer", "TransformerEncoder")
 
 
-@observes("backward step")
+@observes()
 def unclipped_recurrent_training(review: Review, rule: Rule) -> Sites:
     """A training step in a file with a recurrent model and no clip."""
-    steps = steps_of(review)
-    step = next((s for s in steps if s.kind == "step"), None)
-    backward = next((s for s in steps if "backward" in s.kind), None)
-    if step is None or backward is None or not review.module.mentions(*_RECURRENT):
-        return
-    if not review.module.mentions("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm"):
-        yield make_site(review, rule, (step.value, step.frame))
+    clips = review.module.mentions("clip_grad_norm_", "clip_grad_value_", "clip_grad_norm")
+    if not clips and review.module.mentions(*_RECURRENT):
+        first = {root: step for root, step, *_ in reversed(list(turns(review, "step", "backward")))}
+        yield from (site_at(review, rule, step.made.place(review.module)) for step in first.values())
 
 
 @observes("set_detect_anomaly", "Trainer")

@@ -98,7 +98,7 @@ def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
 def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
     module = review.module
-    told = set[ast.Call]()
+    told = set[ast.AST]()
     known = module.mentions("load_state_dict") or module.speaks_of("optim")
     for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
         models, moved, restored = set[str](), set[str](), list[Through]()
@@ -109,7 +109,9 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                     exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
                 ):
                     yield from (
-                        [site_at(review, rule, made.node, shown=False)] if made.node not in told else []
+                        [site_at(review, rule, made.place(module), shown=False)]
+                        if made.node not in told
+                        else []
                     )
                     told.add(made.node)
                     break

@@ -28,7 +28,7 @@ _KINDS = {
     "method.clip_grad_value_": "clip",
 }
 
-_ENGINES = (".Accelerator", ".Fabric")  # their `backward(loss)` does no more than that of the loss
+ENGINES = (".Accelerator", ".Fabric")  # their `backward(loss)` does no more than that of the loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Step:
         if self.kind == "backward":
             return origin
         known = self.value.op == "call.manual_backward" or (
-            origin is not None and origin.op.endswith(_ENGINES)
+            origin is not None and origin.op.endswith(ENGINES)
         )
         given = [v for name, v in operands.items() if name != "input"]
         return given[0] if self.kind == "wrapped_backward" and known and given else None

@@ -60,7 +60,8 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         data = (
             n for s in timed for n in descendants(s) if isinstance(n, ast.For) and called(n.iter) != "range"
         )
-        if not any(data) and not any(_waits(statement, review.module.source.tree) for statement in timed):
+        reached = (node for s in timed for node in reached_from(s, review.module.source.tree))
+        if not any(data) and not any(mentions(node, *_WAITING) for node in reached):
             yield site_at(review, rule, taken)
 
 
@@ -88,11 +89,6 @@ def _reading(node: ast.expr, before: ast.AST, root: ast.AST, review: Review) -> 
     made = [n for n in assigned_in(spelled(node), root) if start(n) < start(before)]
     last = max((n for n in made if not around(n, root, ast.If)), key=start, default=None)
     return last.value if last is not None and made_by(last.value, review.module) in _CLOCKS else None
-
-
-def _waits(statement: ast.stmt, tree: ast.AST) -> bool:
-    """Whether a statement needs a value of the GPU, or what it calls of the file does."""
-    return any(mentions(node, *_WAITING) for node in reached_from(statement, tree))
 
 
 def _computes_on_gpu(node: ast.AST, module: ModuleInfo) -> bool:

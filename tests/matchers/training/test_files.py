@@ -31,6 +31,20 @@ def backward(net, opt, x):
     loss.backward()
     return loss
 
+def learn(loss):
+    loss.backward()
+
+def limit(net):
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+
+def report(net, data):
+    net.eval()
+    print(sum(net(x).sum().item() for x in data))
+
+def update(loss, opt):
+    loss.backward()
+    opt.step()
+
 def forward(net, opt, x):
     opt.zero_grad()
     return net(x).sum()
@@ -128,6 +142,24 @@ def test(data):
             _tested("helpers.Dropping()"),
             "print(model(x))",
         ),
+        (
+            "SL623",
+            _loop("opt.zero_grad()", "helpers.learn(net(x).sum())", "opt.step()")
+            + "        helpers.report(net, data)\n",
+            "helpers.report(net, data)",
+        ),
+        (
+            "SL603",
+            _loop("opt.zero_grad()", "helpers.learn(net(x).sum())", "opt.step()", "helpers.limit(net)"),
+            "helpers.limit(net)",
+        ),
+        ("SL604", _loop("helpers.learn(net(x).sum())", "opt.step()"), "helpers.learn(net(x).sum())"),
+        ("SL604", _loop("helpers.update(net(x).sum(), opt)"), "helpers.update(net(x).sum(), opt)"),
+        (
+            "SL628",
+            _loop("helpers.learn(net(x).sum())", "helpers.clear(opt)", "opt.step()"),
+            "helpers.clear(opt)",
+        ),
     ],
 )
 def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: str, tmp_path: Path) -> None:
@@ -148,6 +180,9 @@ def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: st
         ),
         ("SL604", _loop("loss = helpers.forward(net, opt, x)", "loss.backward()", "opt.step()")),
         ("SL604", _loop("helpers.clear(opt)", "net(x).sum().backward()", "opt.step()")),
+        ("SL604", _loop("helpers.clear(opt)", "helpers.learn(net(x).sum())", "opt.step()")),
+        ("SL603", _loop("helpers.backward(net, opt, x)", "helpers.limit(net)", "opt.step()")),
+        ("SL628", _loop("helpers.clear(opt)", "helpers.learn(net(x).sum())", "opt.step()")),
         ("SL614", _loop("loss = helpers.backward(net, opt, x)", "opt.step()", "losses.append(loss.item())")),
         ("SL617", _loop("helpers.backward(net, opt, x)", "opt.step()", "helpers.advance(schedule)")),
         (
