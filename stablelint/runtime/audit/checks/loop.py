@@ -257,12 +257,10 @@ def update_ratio(run: Run) -> Outcome | None:
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)
     if not any(len(steps) > 1 for steps in _by_optimizer(run)):
         return None
-    return passed(_ratios(run.steps))
-
-
-def _ratios(steps: list[Step]) -> str:
-    values = [value for step in steps for value in step.moved.values() if value]
-    return f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
+    values = [value for step in run.steps for value in step.moved.values() if value]
+    return passed(
+        f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
+    )
 
 
 @check(needs="an optimizer step")
