@@ -78,6 +78,8 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         follows,
         lambda before, after: speaks_against(scene.frames, before, after, operands),
     )
+    if called is call.function and isinstance(node, ast.Call) and isinstance(called, nn.Module):
+        found = [_as_in(one, ast.unparse(node.func), called) for one in found]
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
     if not views or not sizes or not isinstance(call.function, nn.RNNBase):
         return found
@@ -88,6 +90,15 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         sizes[0],
         replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
     ]
+
+
+def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:
+    """A repair whose dtype is told as that of a parameter of the layer: another run may have another one."""
+    for path, one in layer.named_parameters():
+        text = repair.text.replace(f".to({one.dtype})", f".to({name}.{path}.dtype)")
+        if text != repair.text:
+            return replace(repair, text=text)
+    return repair
 
 
 def advised(scene: Scene) -> Advice:

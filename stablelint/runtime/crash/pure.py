@@ -17,6 +17,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, value_of
 from stablelint.runtime.program.frames import is_library, parse_file
 
 _MOST_NESTED = 3
+_OWN_LIST = object()  # for a list that a function made
 _BUILTIN = ("torch", "torch._C._nn")
 _PLAIN = ("abs", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range", "reversed",
           "round", "sorted", "str", "sum", "tuple", "zip")  # fmt: skip
@@ -42,7 +43,10 @@ def only_computes(function: Any, nested: int = 0) -> bool:
     ):
         return False
     node, names = _syntax(function), {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    return node is not None and all(_is_harmless(one, names, nested) for one in ast.walk(node))
+    parts = list(ast.walk(node)) if node is not None else []
+    own = (one.targets[0] for one in parts if isinstance(one, ast.Assign) and isinstance(one.value, ast.List))
+    names |= {one.id: _OWN_LIST for one in own if isinstance(one, ast.Name)}
+    return node is not None and all(_is_harmless(one, names, nested) for one in parts)
 
 
 def _syntax(function: FunctionType) -> ast.AST | None:
@@ -67,6 +71,8 @@ def _is_harmless(node: ast.AST, names: dict[str, Any], nested: int) -> bool:
             return isinstance(target, ast.Name)
         case ast.Call(ast.Name(name)) if name not in names:
             return name in _PLAIN and hasattr(builtins, name)
+        case ast.Call(ast.Attribute(ast.Name(name), "append")) if names.get(name) is _OWN_LIST:
+            return True
         case ast.Call(called):
             known = value_of(called, names)
             if known is UNKNOWN and isinstance(called, ast.Attribute):

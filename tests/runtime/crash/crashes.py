@@ -606,7 +606,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         + "high = nn.ConvTranspose2d(4, 4, 2, 2)(low)\ntorch.cat([x, high], dim=1)\n",
         "shape",
         ("high (2, 4, 16, 16)", "x (2, 1, 15, 15)", "high (2, 4, 16, 16)"),
-        "F.interpolate(x, size=high.shape[2:])",
+        "F.interpolate(x, size=high.shape[-2:])",
     ),
     Crash(
         "a sample that is None",
@@ -720,7 +720,7 @@ CRASHES += (
         "join(torch.ones(1, 2, 7, 7), torch.ones(1, 2, 15, 15))\n",
         "shape",
         ("large (1, 2, 15, 15)",),
-        "size=large.shape[2:]",
+        "size=large.shape[-2:]",
     ),
     Crash(
         "a matrix of other rows",

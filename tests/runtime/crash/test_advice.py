@@ -40,7 +40,7 @@ CASES = (
         "to_empty(device=…) of the layers on meta alone",
         ("model.to_empty", ".to('cpu')"),
     ),
-    (UP, "F.interpolate(x, size=skip.shape[2:])", ("dim=", "skip[")),
+    (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
 )
 
 COLLATED = (

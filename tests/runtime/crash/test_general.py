@@ -194,7 +194,7 @@ CASES = (
     (
         HEAD + "layer, x = nn.Conv2d(3, 4, 3).half(), torch.ones(1, 3, 8, 8)\nlayer(x)",
         "x is float32",
-        "x.to(torch.float16) passes",
+        "x.to(layer.weight.dtype) passes",
     ),
     (
         HEAD + "with torch.inference_mode():\n    x = torch.ones(2, 3)\nnn.Linear(3, 1)(x)",

@@ -63,6 +63,20 @@ CASES = {
         "weight of row.1",
         ("nn.Linear(n, 2)", None),
     ),
+    "a layer that stands behind others which a function made": (
+        HEAD + NET + "        def block(a, b):\n            return [nn.Linear(a, b), nn.ReLU()]\n"
+        "        self.row = nn.Sequential(*block(n, 4), nn.Linear(4, 2))\n"
+        "    def forward(self, x):\n        return self.row(x)\nNet(5)(torch.ones(2, 3))",
+        "weight of row.0",
+        ("block(n, 4)", None),
+    ),
+    "a state that is cut off from step to step": (
+        HEAD + "def begin():\n    return torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)\n"
+        "state = begin()\nstate = tuple(one.detach() for one in state)\n"
+        "nn.LSTM(3, 4)(torch.ones(5, 6, 3), state)",
+        "state[0]",
+        ("state = tuple((one.detach() for one in state))", "torch.zeros(1, 2, 4)"),
+    ),
 }
 
 

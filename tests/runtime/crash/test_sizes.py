@@ -233,6 +233,22 @@ MORE = {
         "total = torch.tensor(losses).sum()\ntotal.backward()\n",
         ("torch.stack(losses), which keeps the graphs of what it joins",),
     ),
+    "losses that a function gathers in a list of its own": (
+        "net = nn.Linear(3, 1)\ndef mean(rows):\n    losses = []\n    for row in rows:\n"
+        "        losses.append(row.sum())\n    return torch.tensor(losses).mean()\n"
+        "out = net(torch.ones(2, 3))\nloss = mean(out)\nloss.backward()\n",
+        ("torch.stack(losses), which keeps the graphs of what it joins",),
+    ),
+    "a matrix of whole numbers beside what is trained": (
+        "weight, near = nn.Parameter(torch.ones(3, 2)), torch.ones(4, 4).long()\n"
+        "support = torch.ones(4, 3) @ weight\ntorch.mm(near, support)\n",
+        ("near.float() passes, and gives (4, 2)",),
+    ),
+    "scores of fewer places than the labels": (
+        "scores, mask = nn.Conv2d(1, 3, 1)(torch.ones(2, 1, 4, 4)), torch.zeros(2, 8, 8).long()\n"
+        "F.cross_entropy(scores, mask)\n",
+        ("F.interpolate(scores, size=mask.shape[-2:]) passes",),
+    ),
     "two views that are joined along features": (
         "def loss(a, b):\n    z = torch.cat([a, b], 1)\n    near = z @ z.T\n    n = len(a)\n"
         "    return near.masked_fill(torch.eye(2 * n).bool(), 0.0).sum()\nloss(torch.ones(3, 4), torch.ones(3, 4))\n",

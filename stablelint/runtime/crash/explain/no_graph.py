@@ -41,7 +41,7 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     name = next((key for key, value in user.frame.f_locals.items() if given and value is given[0]), None)
     made = assigned(user.site.code, name, at.row) if name is not None else None
     other = [("the loss was made here", made)] if made is not None else []
-    summary = f"{name or 'what went backward'} has no graph: nothing it was computed from asks for gradients"
+    summary = f"{name or 'what went backward'} has no graph that leads back to what asks for gradients"
     why: _Why | None = None
     if (found := _frozen(made, user)) is not None:
         why = found.told, found.advice

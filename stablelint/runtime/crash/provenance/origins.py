@@ -25,6 +25,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     field_of,
     given_to,
     innermost,
+    keeps_elements,
     loaded,
     makes,
     method_of,
@@ -47,6 +48,7 @@ from stablelint.runtime.crash.provenance.statements import (
 )
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.names import base_name
 
 _MOST = 8  # places on one way
 _MOST_LINKS = 3  # operands of a dtype, each made of the next
@@ -198,6 +200,12 @@ class Origins:
                 yield from self._returned(*counted, picks)
             case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
                 yield from self._behind(inner, scope, picks)
+            case ast.GeneratorExp(element, [each]) | ast.ListComp(element, [each]) if base_name(
+                element
+            ) == ast.unparse(each.target):
+                yield from self._behind(each.iter, scope, picks)
+            case ast.Call(ast.Attribute(inner, name)) if keeps_elements(name):
+                yield from self._behind(inner, scope)
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:
                 yield from self._returned(*called, picks, given_to(node, called, scope))
 

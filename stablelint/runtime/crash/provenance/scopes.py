@@ -15,7 +15,7 @@ from stablelint.runtime.crash.provenance.statements import END, assignment, call
 from stablelint.runtime.crash.pure import is_builtin
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.syntax.operations import function, having
+from stablelint.syntax.operations import function, having, method
 
 Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
 
@@ -69,9 +69,12 @@ def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) 
 def part_of(value: ast.expr, step: str) -> ast.expr | None:
     """The argument of a written-out call or list that holds layers in a row."""
     match value:
-        case ast.Call(_, [ast.List(parts)]) | ast.Call(_, parts) if step.isdigit() and int(step) < len(parts):
-            plain = not any(isinstance(one, ast.Starred) for one in parts)
-            return parts[int(step)] if plain and isinstance(parts[int(step)], ast.Call) else None
+        case ast.Call(_, [ast.List(parts)]) | ast.Call(_, parts) if step.isdigit() and parts:
+            several = next((i for i, one in enumerate(parts) if isinstance(one, ast.Starred)), len(parts))
+            found = parts[min(int(step), several, len(parts) - 1)]
+            last = int(step) > several and several < len(parts) - 1  # it may stand behind them
+            found = found.value if isinstance(found, ast.Starred) and not last else found
+            return found if isinstance(found, ast.Call) else None
     return None
 
 
@@ -83,7 +86,8 @@ def makes(call: ast.Call, scope: Scope, kind: type) -> bool:
 def innermost(value: ast.expr, scope: Scope, kind: type) -> tuple[ast.expr, Scope]:
     """The one call of a class within an expression, or all of it."""
     calls = [one for one in ast.walk(value) if isinstance(one, ast.Call) and makes(one, scope, kind)]
-    return (calls[0] if len(calls) == 1 else value), scope
+    several = any(isinstance(one, ast.Starred) for one in ast.walk(value))
+    return (calls[0] if len(calls) == 1 and not several else value), scope
 
 
 def loaded(source: ast.expr, names: dict[str, Any]) -> tuple[Any, Any]:
@@ -123,6 +127,12 @@ def field_of(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST,
     owner = _object(inner, scope)
     found = in_class(owner, name) if owner is not UNKNOWN else None
     return (owner, *found) if found is not None else None
+
+
+def keeps_elements(name: str) -> bool:
+    """Whether a method of tensors only cuts their graph, or moves them to a device."""
+    found = method(name)
+    return found is not None and found[0].name in having("cut", "device")
 
 
 def creates(call: ast.Call, scope: Scope) -> bool:

@@ -86,11 +86,9 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     if value.is_complex():
         yield "x.abs()"
         return
-    if (
-        call.function in _ELEMENTWISE and value.is_floating_point()
-    ):  # whole numbers would lose what is computed
-        wanted = {dtype: None for dtype in wanted if not value.is_floating_point() or dtype.is_floating_point}
-        yield from (f"x.to(torch.{dtype_name(dtype)})" for dtype in wanted)
+    computed = value.requires_grad or call.function in (*_ELEMENTWISE, *PRODUCTS)
+    if computed and value.is_floating_point():  # whole numbers would lose what is computed
+        yield from (f"x.to(torch.{dtype_name(dtype)})" for dtype in wanted if dtype.is_floating_point)
         return
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
         if value.dtype != torch.bool or dtype.is_floating_point:
@@ -226,13 +224,14 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
 
 
 def _resized(call: Call, name: Name) -> Iterator[Change]:
-    """An image as large as one that it meets; those of a loss are not."""
-    images = [(i, one) for i, one in enumerate(call.values) if getattr(one, "ndim", 0) == 4]
-    for (place, one), (beside, two) in permutations(images, 2) if not call.is_loss else ():
-        if one.shape[2:] != two.shape[2:] and one.shape[2:].numel() < two.shape[2:].numel():
-            text = f"F.interpolate({name(place)}, size={name(beside)}.shape[2:])"
+    """An image as large as one that it meets; of those of a loss the scores, beside the labels of their places."""
+    images = [(i, one) for i, one in enumerate(call.values) if getattr(one, "ndim", 0) in (3, 4)]
+    for (place, one), (beside, two) in permutations(images, 2):
+        fits = two.ndim == 4 - call.is_loss and one.ndim == 4 and one.is_floating_point()
+        if fits and one.shape[2:] != two.shape[-2:] and one.shape[2:].numel() < two.shape[-2:].numel():
+            text = f"F.interpolate({name(place)}, size={name(beside)}.shape[-2:])"
             kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
-            yield kind, text, call.given(place, functional.interpolate(one, size=two.shape[2:]))
+            yield kind, text, call.given(place, functional.interpolate(one, size=two.shape[-2:]))
 
 
 def _other_dimensions(call: Call) -> Iterator[Change]:
