@@ -46,7 +46,8 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     if always is not None and always.is_point:
         text = " ".join((site.texts.get(site.judgement.operand) or "").split())
         named = f"`{text}`" if text else "the operand"
-        return (), f"{named} is {always.lo:g} whatever comes in: what it should be is not in sight"
+        when = "by default" if site.judgement.assumes else "whatever comes in"
+        return (), f"{named} is {always.lo:g} {when}: what it should be is not in sight"
     offered, withheld = _offers(site, module)
     for reading in () if withheld is None and not _is_uncertain(offered) else site.readings:
         offered = (*offered, *_offers(reading, module)[0])

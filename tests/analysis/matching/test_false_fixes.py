@@ -100,3 +100,15 @@ def test_the_operand_guarded_before_the_operation_is_no_false_fix(before: str) -
 def test_what_is_always_zero_has_no_fix(denominator: str) -> None:
     (told,) = fixes(function(f"1 / ({denominator})")).values()
     assert told == f"`{denominator}` is 0 whatever comes in: what it should be is not in sight"
+
+
+def test_what_is_zero_by_default_is_not_said_to_be_zero_always() -> None:
+    source = "import torch\n\n\ndef f(x, n: int = 0):\n    return torch.ones(3) / n\n"
+    (told,) = fixes(source).values()
+    assert told == "`n` is 0 by default: what it should be is not in sight"
+
+
+def test_a_size_less_one_is_kept_at_one() -> None:
+    source = "import torch\n\n\ndef f(x):\n    return x.T @ x / (x.size(0) - 1)\n"
+    ((told, *_),) = fixes(source).values()
+    assert told == "max(x.size(0) - 1, 1)"
