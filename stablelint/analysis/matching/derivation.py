@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
+from stablelint.analysis.values.selections import selecting_mask
 from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, believed
 from stablelint.analysis.values.views import SELECTORS, is_opaque
+from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Position, Span, Step
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.operations import SELECTIONS, VIEWS
@@ -90,8 +92,20 @@ def _covered_steps(site: Site, here: str) -> list[Step]:
         step = _step(value, here)
         if step is not None and step not in steps and not _same_place(step, site):
             steps.append(step)
+    if any(parse_predicate(asked).name == "elements" for asked in site.rule.where):
+        steps += _picking_steps(site, here)
     here_it_fails = _failing_step(site, here)
     return [*steps[:_MAX_STEPS], *([here_it_fails] if here_it_fails else [])]
+
+
+def _picking_steps(site: Site, here: str) -> Iterator[Step]:
+    """Where the mask is made that may leave nothing of what is counted."""
+    masks = map(selecting_mask, site.match.bindings.values())
+    mask = next((one for one in masks if one is not None and isinstance(one.node, ast.expr)), None)
+    if mask is not None and mask.node is not None and mask.module is not None:
+        filename = None if mask.module.source.filename == here else mask.module.source.filename
+        text = f"{_label(mask) or 'this mask'} may be false everywhere"
+        yield Step(text, mask.module.source.span(mask.node), filename)
 
 
 def _failing_step(site: Site, here: str) -> Step | None:

@@ -167,7 +167,7 @@ def _found_in(
         return None
     alike = {id(v) for v, _ in met}
     beside = [v for v in value.operands.values() if id(v) not in alike and v.kind in _TENSORS]
-    part, (picked, along) = met[0]
+    part, (picked, along) = met[-1]  # what is written into stands last
     left = along.after(value, part, beside)
     if left is None:
         return None

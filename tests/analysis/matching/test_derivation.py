@@ -68,3 +68,12 @@ def test_tells_what_the_message_tells_where_a_setting_keeps_its_default() -> Non
 def test_ends_at_a_call_that_is_not_followed() -> None:
     steps = _chain("q = open(y)\nn = q.fetch(flag)\nreturn x / n.sum(1)")
     assert steps == ["nothing is known of `q.fetch(flag)`"]
+
+
+def test_shows_the_mask_that_may_select_nothing() -> None:
+    assert _chain("kept = x > 0\nreturn y[kept].mean()")[-1] == "`x > 0` may be false everywhere"
+
+
+def test_shows_the_mask_of_what_is_written_into_and_not_that_of_what_is_written() -> None:
+    body = "rows = x[y > 0]\nlow = rows < 1\nrows[low] = torch.square(rows[low])\nreturn rows.mean()"
+    assert _chain(body)[-1] == "`y > 0` may be false everywhere"
