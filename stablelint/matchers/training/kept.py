@@ -64,10 +64,16 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
             ):
                 continue
             for part in parts:
-                yield site_at(review, rule, part, {"kept": part}, shown=known, kind=Kind.TENSOR)
+                yield site_at(review, rule, part, _to_detach(part, kept), shown=known, kind=Kind.TENSOR)
         for listed in nodes_in(root, ast.ListComp):
             if _gives_back_loss(listed.elt, review):
                 yield site_at(review, rule, listed.elt, {"kept": listed.elt}, kind=Kind.TENSOR)
+
+
+def _to_detach(part: ast.expr, kept: Kept) -> dict[str, ast.expr]:
+    """What a fix rewrites: the part itself, and nothing where that is a collection which holds the loss."""
+    made = bound_to(spelled(part), kept.at, kept.loop)
+    return {} if made is not None and list(parts_of(made)) != [made] else {"kept": part}
 
 
 def _training(review: Review) -> Iterator[tuple[ast.AST, list[ast.AST]]]:

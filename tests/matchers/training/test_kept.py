@@ -1,5 +1,6 @@
 import pytest
 
+from tests.analysis.support import fixes
 from tests.matchers.support import findings
 
 TRAIN = """
@@ -154,3 +155,27 @@ def test_a_loss_made_a_number_before_it_is_added() -> None:
 def test_a_total_that_its_loop_begins_anew_lets_go_of_what_it_kept() -> None:
     assert findings("SL605", EPOCH.format(then="total = 0.0")) == []
     assert findings("SL605", EPOCH.format(then="total = float(total)")) == ["total += loss"]
+
+
+@pytest.mark.parametrize(
+    ("given", "mended"), [("loss", "loss.detach()"), ("{'loss': loss}", None), ("[loss]", None)]
+)
+def test_only_a_tensor_is_detached(given: str, mended: str | None) -> None:
+    source = f"""
+import lightning.pytorch as pl
+import torch
+
+
+class Plan(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.outputs = []
+
+    def training_step(self, batch, index):
+        loss = self.net(batch).mean()
+        out = {given}
+        self.outputs.append(out)
+        return out
+"""
+    told = fixes(source)["SL614"]
+    assert isinstance(told, str) if mended is None else told == (mended.replace("loss", "out"),)
