@@ -114,7 +114,7 @@ class Edit(NamedTuple):
         return {"content": self.content, **self.span.as_json(), **other}
 
 
-UNMET = "nothing shows that an operand comes to where it is needed: `stablelint verify` can"
+UNMET = "nothing shows that such a value occurs: `stablelint verify` can"
 """The caution of a fix that is only shown for want of evidence."""
 
 
