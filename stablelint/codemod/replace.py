@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -194,7 +193,7 @@ def _finish(
             operands[name],
             node,
             region,
-            _called_by(file, node) or _of_terms(code, name, operands[name].tree),
+            _of_terms(code, name, operands[name].tree),
         )
         for name in repeated
         if not is_cheap(operands[name].tree)
@@ -216,19 +215,6 @@ def _finish(
     check_computed_once(operands.values(), counts, "".join(text[start:end] for start, end, _ in removals))
     changes += removals
     return [*imports, *draft.edits(file.tree, changes)]
-
-
-def _called_by(file: File, node: ast.expr) -> str | None:
-    """What a value is called by the name that its logarithm is given: ``log_odds = torch.log(a / b)``."""
-    logarithm = bound.applied(file.tree, node, "log", "log_")
-    target = file.tree.link(logarithm).parent if logarithm is not None else None
-    found = (
-        re.fullmatch(r"log_?([A-Za-z]\w+)", ast.unparse(target).partition(" =")[0])
-        if isinstance(target, ast.Assign)
-        else None
-    )
-    free = found is not None and found[1] not in file.scope.names_at(node)
-    return found[1] if found is not None and free else None
 
 
 def _of_terms(code: str, name: str, tree: ast.expr) -> str | None:

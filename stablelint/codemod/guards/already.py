@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import shown, viewed
 from stablelint.codemod.guards.bound import applied
-from stablelint.codemod.templates.clamps import given_bounds, number
+from stablelint.codemod.templates.clamps import factors, given_bounds, number
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
@@ -94,18 +94,10 @@ def _addends(node: ast.expr) -> Iterator[ast.expr]:
     match node:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             yield from (*_addends(left), *_addends(right))
-            yield from (one for term in (left, right) for one in _factors(term))
+            yield from (one for term in (left, right) for one in factors(term))
         case ast.BinOp(left=base, op=ast.Pow()):
             yield from _addends(base)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             yield from (*_addends(left), *_addends(right))
         case ast.Call(func=ast.Attribute(value=left, attr="add"), args=[right]):
             yield from (*_addends(left), *_addends(right), right)
-
-
-def _factors(term: ast.expr) -> Iterator[ast.expr]:
-    match term:
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            yield from (*_factors(left), *_factors(right))
-        case _:
-            yield term

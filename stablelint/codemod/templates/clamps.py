@@ -180,17 +180,18 @@ def number(node: ast.AST) -> float | None:
 
 def multiplied(node: ast.expr) -> ast.expr | None:
     """The one factor of a product that is no number, where those that are make it no smaller."""
-    factors = list(_factors(node))
-    numbers = [math.pi if last_name(one) == "pi" else number(one) for one in factors]
-    others = [factor for factor, size in zip(factors, numbers, strict=True) if size is None]
+    parts = list(factors(node))
+    numbers = [math.pi if last_name(one) == "pi" else number(one) for one in parts]
+    others = [factor for factor, size in zip(parts, numbers, strict=True) if size is None]
     grows = math.prod(size for size in numbers if size is not None) >= 1
-    return others[0] if len(others) == 1 < len(factors) and grows else None
+    return others[0] if len(others) == 1 < len(parts) and grows else None
 
 
-def _factors(node: ast.expr) -> Iterator[ast.expr]:
+def factors(node: ast.expr) -> Iterator[ast.expr]:
+    """The factors of a product, or an expression that is none."""
     match node:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            yield from _factors(left)
-            yield from _factors(right)
+            yield from factors(left)
+            yield from factors(right)
         case _:
             yield node
