@@ -10,7 +10,7 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp
+from stablelint.codemod.guards.bound import QUOTIENTS, applied, by_name, moved, operand_of_clamp, role_of
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
@@ -26,6 +26,7 @@ _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # as latent diffusion and others do; no da
 _OF_STD = ".clamp(-20.0, 20.0)"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
+_OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")
 _NOISE = ("randn_like", "randn")
@@ -79,7 +80,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
-            inner, limits = exponent, _OF_DENOMINATOR
+            is_divisor = role_of(tree, node) in QUOTIENTS
+            inner, limits = exponent, _OF_DENOMINATOR if is_divisor else _OF_RADICAND
             if _is_scale(tree, node) or words.names_a_log_scale(ast.unparse(exponent)):
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
@@ -228,9 +230,11 @@ def _is_alone(tree: Tree, node: ast.expr) -> bool:
 
 def _is_squared(tree: Tree, node: ast.expr) -> bool:
     """Whether a square or higher power is taken of a node."""
-    above = tree.link(node).parent
-    is_base = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Pow) and above.left is node
-    return is_base or applied(tree, node, "square", "pow") is not None
+    above, power = tree.link(node).parent, applied(tree, node, "pow")
+    exponents = [above.right] if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Pow) else []
+    exponents += [] if power is None else power.args[-1:]
+    is_higher = any(one is not node and (number(one) or 0) >= 2 for one in exponents)
+    return is_higher or applied(tree, node, "square") is not None
 
 
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:

@@ -477,3 +477,21 @@ def test_half_of_something_is_the_logarithm_of_a_scale_by_name_or_use_alone(
 ) -> None:
     source = f"{HEAD}def f(m, q):\n    s = torch.exp({exponent})\n    noise = torch.randn_like(s)\n    return {use}\n"
     assert bounds in rewritten(source, proposal(source, exponent, EXP, x=exponent))
+
+
+@pytest.mark.parametrize("root", ["torch.sqrt(torch.exp(q))", "torch.exp(q) ** 0.5", "torch.exp(q).sqrt()"])
+def test_the_exponent_under_a_root_keeps_what_has_a_normal_exponential(root: str) -> None:
+    source = f"{HEAD}def f(q):\n    return {root}\n"
+    bound = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+    fixed = rewritten(source, proposal(source, "torch.exp(q)", bound, x="torch.exp(q)"))
+    assert "torch.exp(q.clamp_min(-87.0))" in fixed
+
+
+@pytest.mark.parametrize(
+    ("power", "bound"), [("** 2", "44.0"), (".pow(3)", "44.0"), ("** 0.5", "88.0"), ("** q", "88.0")]
+)
+def test_an_exponential_is_bounded_for_its_square_where_one_is_taken(power: str, bound: str) -> None:
+    source = f"{HEAD}def f(q):\n    return torch.exp(q){power}\n"
+    at = Binding("q", span_of(source, "q", start=source.index("exp(")))
+    change = proposal(source, "q", widest("x"), occurrence=1, x=at)
+    assert f"torch.exp(q.clamp(max={bound}))" in rewritten(source, change)
