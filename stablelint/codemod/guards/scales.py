@@ -10,7 +10,7 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import QUOTIENTS, applied, by_name, moved, operand_of_clamp, role_of
+from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp, role_of
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
@@ -26,6 +26,11 @@ _OF_VARIANCE = ".clamp(-30.0, 20.0)"  # as latent diffusion and others do; no da
 _OF_STD = ".clamp(-20.0, 20.0)"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
+_LEAST = {
+    "div": _OF_DENOMINATOR,
+    "reciprocal": _OF_DENOMINATOR,
+    "rsqrt": ".clamp_min(-58.0)",  # that of its root's cube is
+}
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")
@@ -80,8 +85,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
-            is_divisor = role_of(tree, node) in QUOTIENTS
-            inner, limits = exponent, _OF_DENOMINATOR if is_divisor else _OF_RADICAND
+            inner, limits = exponent, _LEAST.get(role_of(tree, node) or "", _OF_RADICAND)
             if _is_scale(tree, node) or words.names_a_log_scale(ast.unparse(exponent)):
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
