@@ -76,6 +76,8 @@ class _Match:
             isinstance(link.parent, ast.Try) and link.field == "body" for link in self._tree.ancestors(root)
         ):
             yield "errors are caught around it, and it may raise another one"
+        if "softmax(" in self._proposal.template and "vmap" in self._tree.source.text:
+            yield "under `vmap` autocast computes a softmax as its operand comes, and a logarithm in single precision"
         yield from self._proposal.doubts
 
     def _visit(self, node: ast.AST) -> None:

@@ -185,3 +185,12 @@ def test_a_method_of_what_nothing_shows_to_be_a_tensor_may_change_what_it_is_giv
     )
     assert ("log_softmax(x, dim=-1)" in fixed(source)[0]) is is_safe
     assert "log_softmax(x, dim=-1)" in fixed(source, unsafe=True)[0]
+
+
+@pytest.mark.parametrize(("call", "is_safe"), [("torch.vmap(g)(z)", False), ("g(z)", True)])
+def test_a_softmax_that_is_mapped_stays_as_autocast_computes_it(call: str, is_safe: bool) -> None:
+    source = (
+        "import torch\n\n\ndef g(z):\n    z = z.float()\n    return torch.log(torch.softmax(z, dim=-1))\n\n\n"
+        f"def f(z):\n    return {call}\n"
+    )
+    assert ("log_softmax" in fixed(source)[0]) is is_safe
