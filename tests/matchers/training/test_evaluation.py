@@ -49,6 +49,24 @@ def test_outputs_gathered_without_it(line: str) -> None:
     assert findings("SL615", EVALUATE.format(line=line)) == []
 
 
+def test_outputs_whose_gradient_callers_can_ask_for_keep_their_graph() -> None:
+    body = """
+    def predict(self, x):
+        preds = []
+        x = x.requires_grad_(self.requires_grad)
+        for model in self.models:
+            model.eval()
+            preds.append(model(x))
+        mean = torch.stack(preds).mean(0)
+        return mean if self.requires_grad else mean.detach()
+    """
+    assert not findings("SL615", body)
+    asked = body.replace("x = x.requires_grad_(self.requires_grad)", "").replace(
+        "self.requires_grad", "self.ok"
+    )
+    assert findings("SL615", asked) == ["preds.append(model(x))"]
+
+
 def test_a_function_that_is_called_under_no_grad() -> None:
     line = "outputs.append(model(x))"
     decorated = EVALUATE.replace("def evaluate", "@torch.no_grad()\ndef evaluate")
