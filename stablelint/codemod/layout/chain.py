@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from stablelint.codemod.layout.cuts import expression_of, links
 from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.source import SourceText
 
@@ -41,15 +40,3 @@ def behind_brackets(source: SourceText, change: Change, opened: int, closed: int
         return None
     following = _NEXT_LINK.match(source.text, closed)
     return closed, closed, (following.group() if following is not None else "") + appended
-
-
-def stacked(source: SourceText, change: Change) -> Change:
-    """The change with the methods of its text one below the other, where those of the text before were."""
-    start, end, text = change
-    link = _NEXT_LINK.search(source.text, start, end)
-    if link is None or "\n" in text or not text.isascii():
-        return change
-    node = expression_of(text)
-    for dot in links(text, node) if node is not None else ():
-        text = text[:dot] + link.group() + text[dot:]
-    return start, end, text

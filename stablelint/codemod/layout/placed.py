@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from stablelint.codemod.layout.arguments import as_it_stands
 from stablelint.codemod.layout.breaks import rebroken
-from stablelint.codemod.layout.chain import behind_brackets, chained, stacked
+from stablelint.codemod.layout.chain import behind_brackets, chained
 from stablelint.codemod.templates.hoist import Hoisted
 from stablelint.codemod.templates.operand import flat, parse_operand
 from stablelint.codemod.text import draft
@@ -92,9 +92,6 @@ def _variants(
     if kept is not None:
         yield (start, end, kept), parse_operand(kept)
     plain = start, end, text
-    upright = stacked(source, plain)
-    if upright != plain:
-        yield upright, value
     opened, closed = (
         _OPENED.search(source.text, max(0, start - _NEAR), start),
         _CLOSED.match(source.text, end),

@@ -198,11 +198,12 @@ def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.
             if name not in others and (tree.start(name) >= first or name in later):
                 yield name
     elif isinstance(target, ast.Attribute):
-        owner = _owner(tree, statement)
         for node in ast.walk(tree.module):
-            if not isinstance(node, ast.Attribute) or node.attr != target.attr:
-                continue
-            if isinstance(node.ctx, ast.Load) and not _of_another(tree, node, target, owner):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == target.attr
+                and isinstance(node.ctx, ast.Load)
+            ):
                 yield node
     else:
         raise Withheld("the value that would change may be used elsewhere")
@@ -216,21 +217,6 @@ def _owner(tree: Tree, node: ast.stmt | ast.expr) -> ast.ClassDef | None:
         if isinstance(one, ast.ClassDef) and one.lineno <= node.lineno <= (one.end_lineno or 0)
     ]
     return max(around, key=lambda one: one.lineno, default=None)
-
-
-def _of_another(tree: Tree, reader: ast.Attribute, target: ast.Attribute, owner: ast.ClassDef | None) -> bool:
-    """Whether ``self.name`` is read in a class that has nothing to do with the one that assigns it."""
-    if owner is None or ast.dump(reader.value) != ast.dump(ast.Name("self", ast.Load())):
-        return False
-    if ast.unparse(target.value) != "self":
-        return False
-    other = _owner(tree, reader)
-    return other is not None and other is not owner and not _related(owner, other)
-
-
-def _related(owner: ast.ClassDef, other: ast.ClassDef) -> bool:
-    names = {ast.unparse(base).rpartition(".")[2] for base in (*owner.bases, *other.bases)}
-    return owner.name in names or other.name in names
 
 
 def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
