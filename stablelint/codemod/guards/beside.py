@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
-from stablelint.codemod.flow.nodes import OF_SHAPE, loads, readers, stores, unsigned
+from stablelint.codemod.flow.nodes import OF_SHAPE, VIEWS, loads, readers, stores, unsigned
 from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
 from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.guards.scales import (
@@ -196,10 +196,12 @@ def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr)
 
 
 def _is_added_up(tree: Tree, reader: ast.expr) -> bool:
-    """Whether a sum is of a reader alone, its sign aside, as a map's determinant is of the logarithms of its scales."""
+    """Whether a sum is of a reader or view alone, its sign aside, as a map's determinant is of its scales' logarithms."""
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     parent = tree.link(reader).parent
     whole = parent if isinstance(parent, ast.UnaryOp) else reader
+    while (view := applied(tree, whole, *VIEWS)) is not None:
+        whole = view
     above = tree.link(whole).parent
     if isinstance(above, ast.AugAssign):
         return above.value is whole and isinstance(above.op, ast.Add | ast.Sub)

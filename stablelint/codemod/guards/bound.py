@@ -185,8 +185,13 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if bounded != proposal and not OF_POSITIVE.intersection(roles):
         bounded = proposal
     if QUOTIENTS.intersection(roles):
-        bounded = replace(bounded, template=_OF_OTHERS.sub(r"\2 ** 0.5", bounded.template))
+        bounded = replace(bounded, template=of_quotient(bounded.template))
     return moved(tree, bounded, operand, value), value
+
+
+def of_quotient(template: str) -> str:
+    """A template that bounds what a logarithm or root is taken of, as one for what is divided by as well."""
+    return _OF_OTHERS.sub(r"\2 ** 0.5", template)
 
 
 def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before, is_cheap
-from stablelint.codemod.guards.bound import TERM, TINIEST, operand_of_guard, role_of
+from stablelint.codemod.guards.bound import (
+    QUOTIENTS,
+    TERM,
+    TINIEST,
+    of_quotient,
+    operand_of_guard,
+    role_of,
+)
 from stablelint.codemod.templates.hoist import name_for
 from stablelint.codemod.templates.names import written_by
 from stablelint.codemod.templates.operand import flat
@@ -20,6 +28,8 @@ from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
+
+_OPENED, _CLOSED = re.compile(r"([(\[])[ \t]*\n\s*$"), re.compile(r"\s*\n[ \t]*([)\]])")
 
 
 def guarded_once(
@@ -53,7 +63,8 @@ def guarded_once(
     name = file.scope.fresh(name_for(node), node)
     text = flat(tree.text(node))
     given = binding._replace(text=name, span=None)
-    bound = proposal.template.replace(f"${operand}", "$given")
+    template = of_quotient(proposal.template) if QUOTIENTS.intersection(roles) else proposal.template
+    bound = template.replace(f"${operand}", "$given")
     lines = f"{name} = $made\n{name} = {bound}"
     if bound.count("$given") == 1:
         lines = f"{name} = {bound.replace('$given', '$made')}"
@@ -87,7 +98,7 @@ def renamed(
     for statement, line in lines:
         region = draft.whole_lines(tree, statement)
         changes.append((region.start, region.start, f"{region.indent}{line}{tree.source.newline}"))
-    changes += [(*draft.bracketed(tree, one), name) for one in alike]
+    changes += [(*_alone(tree, *draft.bracketed(tree, one)), name) for one in alike]
     for statement in suite:
         region = tree.region(statement)
         own = [one for one in changes if region.start <= one[0] < region.end]
@@ -96,6 +107,13 @@ def renamed(
         if own and not draft.lawful(tree, region, own, [*before, *expected]):
             raise Withheld("the bounded value cannot be given a name here")
     return changes
+
+
+def _alone(tree: Tree, start: int, end: int) -> tuple[int, int]:
+    """A place with the line breaks around it, where it has lines of its own within brackets: a name needs none."""
+    text = tree.source.text
+    before, after = _OPENED.search(text, 0, start), _CLOSED.match(text, end)
+    return (before.end(1), after.start(1)) if before is not None and after is not None else (start, end)
 
 
 class _Named(ast.NodeTransformer):

@@ -78,15 +78,14 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(
                 moved(tree, proposal, operand, node.left), template=f"${operand}.clamp_min(0)"
             ), node.left
-        root = applied(tree, node, "sqrt", "pow")
-        if root is not None and _is_scale(tree, root):
+        root, exponent = applied(tree, node, "sqrt", "pow"), exponent_of(tree, node)
+        if exponent is None and root is not None and _is_scale(tree, root):
             return replace(proposal, template=f"${operand}{_UNDER_SCALE}"), node
-        exponent = exponent_of(tree, node)
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
             inner, limits = exponent, _LEAST.get(role_of(tree, node) or "", _OF_RADICAND)
-            if _is_scale(tree, node) or words.names_a_log_scale(ast.unparse(exponent)):
+            if _is_scale(tree, root or node) or words.names_a_log_scale(ast.unparse(exponent)):
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None

@@ -49,3 +49,14 @@ def test_brackets_of_what_gets_a_name_go_before_a_method(divisor: str) -> None:
     source = f"{HEAD}def f(t, s):\n    a = (1 - s).sqrt()\n    b = t / {divisor}\n    return a, b\n"
     change = proposal(source, "1 - s", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="1 - s")
     assert "    a = difference.sqrt()\n    b = t / difference\n" in rewritten(source, change)
+
+
+def test_a_name_needs_no_lines_of_its_own() -> None:
+    source = "import torch\n\n\ndef f(x, a, b):\n    return x / (a + b) + torch.log(\n        a + b\n    )\n"
+    guard = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+    at = Binding("a + b", span_of(source, "a + b", 1))
+    fixed = rewritten(source, proposal(source, "a + b", guard, occurrence=1, x=at))
+    assert fixed.endswith(
+        "    total = a + b\n    total = total.clamp_min(max(1e-19, torch.finfo(total.dtype).tiny))\n"
+        "    return x / total + torch.log(total)\n"
+    )

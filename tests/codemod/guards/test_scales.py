@@ -495,3 +495,16 @@ def test_an_exponential_is_bounded_for_its_square_where_one_is_taken(power: str,
     at = Binding("q", span_of(source, "q", start=source.index("exp(")))
     change = proposal(source, "q", widest("x"), occurrence=1, x=at)
     assert f"torch.exp(q.clamp(max={bound}))" in rewritten(source, change)
+
+
+@pytest.mark.parametrize("total", ["s.sum()", "torch.sum(s.view(8, -1), dim=1)", "s.flatten(1).sum(1)"])
+def test_a_determinant_is_that_of_the_map_whose_scale_is_bounded(total: str) -> None:
+    source = f"{HEAD}def f(x, h):\n    s = torch.tanh(h) * 3\n    return x * torch.exp(s), {total}\n"
+    fixed = rewritten(source, _of_exponent(source))
+    assert "    s = (torch.tanh(h) * 3).clamp(-20.0, 20.0)\n" in fixed
+
+
+def _of_exponent(source: str) -> Proposal:
+    at = span_of(source, "s", start=source.index("torch.exp(s)") + len("torch.exp("))
+    occurrence = source[: source.index("torch.exp(s)") + len("torch.exp(")].count("s")
+    return proposal(source, "s", EXP, occurrence=occurrence, x=Binding("s", at))
