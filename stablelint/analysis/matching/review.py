@@ -25,7 +25,7 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, asked_by, is_polluted, judge, overflowing
 from stablelint.analysis.proof.replacement import Replacement, replacements
 from stablelint.analysis.proof.uses import Users, users_of
-from stablelint.analysis.values.relations.emptiness import is_empty_without
+from stablelint.analysis.values.relations.emptiness import is_empty_unless, is_empty_without
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
@@ -207,7 +207,7 @@ class Review:
         beliefs = {v.key: frame.state.believed(v) for v in held}
         gradient = frame.state.gradient and not _is_read_out(context.root.node, frame.statement)
         judgement = judge(asked, found.bindings, context.ranges, gradient, beliefs)
-        if _has_no_element_there(context.root, found.bindings.get(judgement.operand)):
+        if _has_no_element_there(context.root, found.bindings, judgement):
             return Judgement(Status.DISCHARGED, by="emptiness")
         overflown = judgement.status is Status.DISCHARGED and _overflows(context.root, frame)
         return overflowing(asked, found.bindings, context.root) if overflown else judgement
@@ -222,11 +222,13 @@ def _is_read_out(node: ast.AST | None, statement: ast.stmt | None) -> bool:
     return False
 
 
-def _has_no_element_there(root: Value, operand: Value | None) -> bool:
-    """Whether the result has no element where an operand, a count of elements of another one, is 0."""
+def _has_no_element_there(root: Value, bindings: Mapping[str, Value], judgement: Judgement) -> bool:
+    """Whether the result has no element where an operand may go bad: a count of those of another one, or a sum of none."""
+    operand = bindings.get(judgement.operand)
     if operand is None or root.op not in _ELEMENTWISE:
         return False
-    return any(is_empty_without(other, operand) for other in root.operands.values() if other is not operand)
+    others = [one for one in root.operands.values() if one is not operand]
+    return any(is_empty_without(one, operand) or is_empty_unless(one, judgement.assumes) for one in others)
 
 
 def _overflows(root: Value, frame: Frame) -> bool:

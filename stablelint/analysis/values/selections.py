@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from stablelint.analysis.values.along import FLAT, UNKNOWN, Along, along_index
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.relations.centres import count_of
+from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
 from stablelint.analysis.values.views import is_opaque, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
@@ -33,11 +35,18 @@ _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
 _INDEXING = frozenset({"index", "index_select", "masked_select"})
 _LISTS = frozenset({"nonzero", "list_of"})
+_SIZED = having("create") | {"expand", "repeat", "repeat_interleave", "topk", "narrow"}
+_EXTENTS = frozenset({"size", "steps", "n", "m", "repeats", "k", "length"})
+_SHORTENING = frozenset({"diagonal", "method.diff", "torch.diff"})  # to nothing, what is short
+_TAKING = _INDEXING | _LISTS | _SIZED | _SHORTENING
 _BY_ROW = having("reduce") | {"cosine_similarity"}
 
 
-_Selected = tuple[Value, Along]
-_Picks = Callable[[Value], Value | None]
+_Picked = TypeVar("_Picked")
+_Selected = tuple[
+    _Picked, Along
+]  # what picks elements, and where the dimension stands that has none if it picks none
+_Picks = Callable[[Value], _Selected[_Picked] | None]
 
 
 class Shown(Protocol):
@@ -87,7 +96,7 @@ def selecting_mask(value: Value) -> Value | None:
 
     None where no mask did, and where it is not known that an empty selection leaves the value empty.
     """
-    found = _selected(value, _mask_in, _DEPTH, {})
+    found = _selected(value, _masking, _DEPTH, {})
     return found[0] if found is not None else None
 
 
@@ -105,13 +114,49 @@ def places_reduced(operands: Mapping[str, Value], state: Shown) -> Value | None:
     return _reduced(operands, _picking(state))
 
 
-def cut_reduced(operands: Mapping[str, Value], state: Shown) -> Value | None:
-    """Such an index, or a part that a tensor of few elements has not: `x[1:]`."""
+def filled_if(operands: Mapping[str, Value], state: State) -> tuple[Assumption, ...]:
+    """What must hold for a reduction to run over an element.
+
+    Such an index picks one, or a part that a tensor of few elements has not, `x[1:]`; a size is not 0.
+    """
     picks = _picking(state)
-    return _reduced(operands, lambda selection: picks(selection) or _cut(selection, state))
+
+    def asks(selection: Value) -> _Selected[tuple[Assumption, ...]] | None:
+        if selection.op in _SIZED:
+            return _by_size(selection, state)
+        if selection.op in _SHORTENING:
+            taken, offset = selection.op.rpartition(".")[2], selection.operands.get("offset")
+            whole = taken == "diagonal" and (offset is None or offset.constant() == 0)
+            return ((Assumption(f"{taken}() leaves an element"),), UNKNOWN) if not whole else None
+        found = picks(selection) or _located(selection, _cut(selection, state))
+        if found is None:
+            return None
+        return (Assumption(f"{found[0].name or 'the index'} picks an element"),), found[1]
+
+    return _reduced(operands, asks) or ()
 
 
-def _reduced(operands: Mapping[str, Value], picks: _Picks) -> Value | None:
+def positive_if(size: Value) -> tuple[Assumption, ...]:
+    """What must hold for a size not to be 0."""
+    belief = size.belief
+    if belief is not None and not belief.interval.contains(0.0):
+        return belief.on
+    return (Assumption(f"{size.name or 'the size'} is positive"),)
+
+
+def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | None:
+    """What must hold for a tensor to have elements along the first dimension of which it is not known to have any."""
+    count = count_of(made)
+    given = [v for n, v in made.operands.items() if v is count or n in _EXTENTS or n.startswith("more")]
+    sizes = given[0].data if len(given) == 1 and given[0].kind is Kind.SEQUENCE else given
+    for place, size in enumerate(sizes):
+        if size.kind in (Kind.NUMBER, Kind.UNKNOWN) and state.effective(size).contains(0.0):
+            places = Along(place, place - len(sizes), len(sizes)) if len(sizes) > 1 else UNKNOWN
+            return positive_if(size), places
+    return None
+
+
+def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Picked | None:
     operand = operands.get("input")
     found = _selected(operand, picks, _DEPTH, {}) if operand is not None else None
     return found[0] if found is not None and found[1].spared_by(operands) is None else None
@@ -126,19 +171,27 @@ def _cut(selection: Value, state: Shown) -> Value | None:
     return part if lower.constant() not in (None, 0) or upper.interval.hi <= 0 else None
 
 
-def _picking(state: Shown) -> _Picks:
-    def picks(selection: Value) -> Value | None:
+def _picking(state: Shown) -> _Picks[Value]:
+    def picks(selection: Value) -> _Selected[Value] | None:
         places = _taking(selection)
         if places is None or selection.guard == NONEMPTY or selection.key in state.nonempty:
             return None
-        return places if _may_pick_nothing(places, state) else None
+        return _located(selection, places if _may_pick_nothing(places, state) else None)
 
     return picks
 
 
+def _masking(selection: Value) -> _Selected[Value] | None:
+    return _located(selection, _mask_in(selection))
+
+
+def _located(selection: Value, places: Value | None) -> _Selected[Value] | None:
+    return (places, _placed(selection)) if places is not None else None
+
+
 def _selected(
-    value: Value, picks: _Picks, depth: int, known: dict[int, _Selected | None]
-) -> _Selected | None:
+    value: Value, picks: _Picks[_Picked], depth: int, known: dict[int, _Selected[_Picked] | None]
+) -> _Selected[_Picked] | None:
     """What `picks` says of that selection, and where the dimension stands that has no element where it picks none."""
     if id(value) not in known:
         known[id(value)] = _found_in(value, picks, depth, known) if depth else None
@@ -146,12 +199,10 @@ def _selected(
 
 
 def _found_in(
-    value: Value, picks: _Picks, depth: int, known: dict[int, _Selected | None]
-) -> _Selected | None:
-    if value.op in _INDEXING | _LISTS:
-        picked = picks(value)
-        if picked is not None:
-            return picked, _placed(value)
+    value: Value, picks: _Picks[_Picked], depth: int, known: dict[int, _Selected[_Picked] | None]
+) -> _Selected[_Picked] | None:
+    if value.op in _TAKING and (asked := picks(value)) is not None:
+        return asked
     whole = _as_large(value)
     if whole is not None:
         return _selected(whole, picks, depth - 1, known)
@@ -258,7 +309,7 @@ def _mask_in(selection: Value) -> Value | None:
 def keeps_rows(operands: Mapping[str, Value]) -> tuple[Assumption, ...] | None:
     """What must hold for a reduction to run along other dimensions than that of a selection; None where it need not."""
     operand = operands.get("input")
-    found = _selected(operand, _mask_in, _DEPTH, {}) if operand is not None else None
+    found = _selected(operand, _masking, _DEPTH, {}) if operand is not None else None
     return found[1].spared_by(operands) if found is not None else ()
 
 

@@ -48,7 +48,7 @@ requires_grad_  input,requires_grad       .requires_grad_ +copy +alias +acts
 flip            input                     .flip torch.flip +layout +keep-sort
 roll            input                     .roll torch.roll fft.fftshift fft.ifftshift +layout +keep-sort
 movedim         input                     .movedim torch.movedim +layout +alias +keep-sort
-narrow          input                     .narrow torch.narrow +pick +alias +keep-sort
+narrow          input,dim,start,length    .narrow torch.narrow +pick +alias +keep-sort
 select          input,dim,index           .select torch.select +pick +alias +keep-sort
 gather          input,dim,index           .gather torch.gather +pick +keep-sort
 take_along_dim  input,index,dim           .take_along_dim torch.take_along_dim +pick +keep-sort

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_, proved
+from tests.analysis.support import assumed, open_, proved
 
 HEAD = "def f(x: torch.Tensor, mask: torch.Tensor):\n    mask = mask > 0\n"
 
@@ -399,3 +399,44 @@ def test_columns_that_are_selected_may_be_none(picked: str) -> None:
     assert (4, "SL102") in open_(code.format(""))
     assert (4, "SL102") in open_(code.format(1))
     assert open_(code.format(0)) == []
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        "torch.ones(n).sum()",
+        "torch.ones(3, n).norm()",
+        "torch.full((n,), 2.0).sum()",
+        "(torch.arange(n) + 1).sum()",
+        "torch.linspace(1, 2, steps=n).sum()",
+        "torch.ones(n, 3).sum(0)",
+        "x.new_ones(2 * n).sum()",
+        "torch.ones(len(x)).sum()",
+        "(x.abs() + 1).repeat(n, 1).sum()",
+        "(x.abs() + 1).expand(n, 3).sum()",
+        "(x.abs() + 1).repeat_interleave(n).sum()",
+        "(x.abs() + 1).topk(n)[0].sum()",
+        "(x.abs() + 1).narrow(0, 0, n).sum()",
+        "(x.abs() + 1).diagonal(1).sum()",
+        "(x.diff(dim=0).abs() + 1).sum()",
+    ],
+)
+def test_a_size_that_may_be_0_is_assumed_not_to_be(total: str) -> None:
+    code = f"def f(x, y, n):\n    return y / {total}\n"
+    assert (assumed(code), proved(code)) == ([(2, "SL102")], [])
+
+
+@pytest.mark.parametrize(
+    "quotient",
+    [
+        "y / torch.ones(n, 3).sum(1)",
+        "y / torch.ones(3).sum()",
+        "y / torch.ones(n or 1).sum()",
+        "torch.ones(n) / torch.ones(n).sum()",
+        "y / (x.abs() + 1).expand(-1, 3).sum()",
+        "y / (x.abs() + 1).diagonal().sum()",
+        "y / torch.ones(n).sum() if n > 0 else y",
+    ],
+)
+def test_a_size_that_is_not_0_or_leaves_nothing_to_divide_is_not_assumed_to_be(quotient: str) -> None:
+    assert (2, "SL102") in proved(f"def f(x, y, n):\n    return {quotient}\n")

@@ -16,9 +16,8 @@ from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.indexing import PAIR
-from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.maxima import peaks
-from stablelint.analysis.values.selections import can_be_empty, cut_reduced, keeps_rows
+from stablelint.analysis.values.selections import can_be_empty, filled_if, keeps_rows
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import (
     Attained,
@@ -294,8 +293,7 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
 
 def _let_be_empty(value: Value, operands: Mapping[str, Value], state: State) -> None:
     """What is added up of elements of which there may be none: 0 then, which is not believed."""
-    operand, places = operands.get("input"), cut_reduced(operands, state)
-    on = [Assumption(f"{places.name or 'the index'} picks an element")] if places is not None else []
+    operand, on = operands.get("input"), filled_if(operands, state)
     if operand is not None and can_be_empty(operand, state):
         on += keeps_rows(operands) or ()
     if not on:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from stablelint.analysis.values.relations.centres import count_of
+from stablelint.analysis.values.selections import positive_if
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, recast
 from stablelint.syntax.operations import VIEWS, having
@@ -18,6 +19,12 @@ def is_empty_without(tensor: Value, count: Value) -> bool:
     """Whether a tensor has no element where `count` is 0: `arange(n)`, `rand(3, n) * x`, `zeros(n)[None]`."""
     wanted = recast(count).key
     return any(recast(extent).key == wanted for extent in _extents(tensor))
+
+
+def is_empty_unless(tensor: Value, assumed: Collection[str]) -> bool:
+    """Whether a tensor has no element where one of these assumptions fails, since each is that of one of its sizes."""
+    own = {one.text for extent in _extents(tensor) for one in positive_if(extent)} if assumed else set()
+    return bool(assumed) and own.issuperset(assumed)
 
 
 def _extents(tensor: Value) -> Iterator[Value]:
