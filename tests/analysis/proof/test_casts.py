@@ -181,3 +181,21 @@ def test_an_array_of_float16_holds_no_smaller_numbers_either(made: str) -> None:
 def test_a_test_in_place_leaves_the_type_that_is_there() -> None:
     code = "def f(x, y):\n    x.gt_(0)\n    torch.clamp(y, 3, -2, out=x)\n    return torch.sqrt(x)\n"
     assert proved(code) == []
+
+
+@pytest.mark.parametrize("shown", ["view(k)", "view(*k)", "view(y.kind)"])
+def test_what_a_tensor_is_viewed_as_is_assumed_to_be_no_type(shown: str) -> None:
+    code = f"def f(x, y, k):\n    return y / (x.abs() + 1).{shown}\n"
+    assert (proved(code), assumed(code)) == ([], [(2, "SL102")])
+
+
+@pytest.mark.parametrize("shown", ["view(-1)", "view(k, 3)", "view(len(k))", "view(x.shape)", "reshape(k)"])
+def test_a_shape_is_no_type(shown: str) -> None:
+    assert proved(f"def f(x, y, k):\n    return y / (x.abs() + 1).{shown}\n") == [(2, "SL102")]
+
+
+def test_bits_that_are_read_as_a_type_that_is_passed_are_any() -> None:
+    assert [
+        *proved(code := "def f(x, y, k):\n    return y / (x.abs() + 1).view(dtype=k)\n"),
+        *assumed(code),
+    ] == []

@@ -157,3 +157,24 @@ def test_an_object_may_write_where_it_goes() -> None:
     )
     assert [rule for _, rule in proved(code)] == []
     assert [rule for _, rule in proved(code.replace("del kept", "pass"))] == ["SL102"]
+
+
+@pytest.mark.parametrize("copied", ["copy=False", "copy=None", "copy=y"])
+def test_an_array_that_need_not_be_a_copy_shares_its_elements(copied: str) -> None:
+    code = (
+        "import numpy as np\ndef f(x: torch.Tensor, y):\n    v = x.abs() + 1\n"
+        f"    a = np.array(v, {copied})\n    a -= 1\n    return y / v\n"
+    )
+    assert proved(code) == []
+    assert [rule for _, rule in proved(code.replace(copied, "copy=True"))] == ["SL102"]
+
+
+def test_two_objects_that_are_passed_may_be_one() -> None:
+    items = "def f(a, b, y):\n    a['w'] = y.abs() + 1\n    b['w'] = y * 0\n    return y / a['w']\n"
+    called = "def f(a, b, y):\n    a.w = y.abs() + 1\n    b.reset()\n    return y / a.w\n"
+    assert proved(items) == proved(called) == []
+    assert [rule for _, rule in assumed(called)] == ["SL102"]
+    assert [rule for _, rule in proved(items.replace("b['w']", "b['v']"))] == ["SL102"]
+    assert [rule for _, rule in proved(called.replace("b.reset()", "c = Counter()\n    c.reset()"))] == [
+        "SL102"
+    ]

@@ -64,7 +64,8 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
     """The operation that a function of NumPy computes of arrays; of numbers alone, or `where=` alone, it is none of ours."""
     first = positional[0].kind if positional else None
     if name in _COPIES and first in (Kind.ARRAY, Kind.TENSOR):
-        return operations.canonical(_COPIES[name])
+        shares = "copy" in keywords and keywords["copy"].constant() is not True
+        return operations.canonical("numpy" if shares else _COPIES[name])
     if name in _FROM_NUMBERS:
         return operations.canonical(_FROM_NUMBERS[name])
     known = _RENAMED.get(name, name if name in _SAME else "")

@@ -9,18 +9,20 @@ from dataclasses import replace
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply, element_type
 from stablelint.analysis.interpret.operations.sizes import counted, size_of
-from stablelint.analysis.interpret.paths.narrowing import kept_by
+from stablelint.analysis.interpret.paths.narrowing import kept_by, open_to_callers
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable, trained
 from stablelint.analysis.values import lists
-from stablelint.analysis.values.families import CONDITIONS, SETTINGS
+from stablelint.analysis.values.families import CONDITIONS, HANDED_OVER, SETTINGS
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in, is_complex
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
+from stablelint.syntax.names import called_name
 
+_UNTOLD = HANDED_OVER | {"starred"}
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
 
 
@@ -184,12 +186,16 @@ def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
 
 
 def _viewed(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    """`x.view(torch.int32)`: the bits of the elements, read as another type."""
-    source = operands.get("input")
-    typed = next((v for v in operands.values() if v.op == "dtype" or v.name == "dtype"), None)
-    if source is None or typed is None:
+    """`x.view(torch.int32)`: the bits of the elements, read as another type; `x.view(n)` is assumed to be none."""
+    given = list(operands.values())
+    typed = next((v for v in given if v.op == "dtype" or v.name == "dtype"), operands.get("dtype"))
+    if typed is not None and "input" in operands:
+        return apply("bits", {"input": operands["input"], "dtype": typed}, node, frame)
+    shapes = len(given) != 2 or given[1].kind is not Kind.UNKNOWN or given[1].op not in _UNTOLD
+    if shapes or not (isinstance(node, ast.Call) and called_name(node) == "view"):  # `reshape` takes no type
         return None
-    return apply("bits", {"input": source, "dtype": typed}, node, frame)
+    view = apply(op, operands, node, frame)
+    return open_to_callers(view, view.key, f"{given[1].name or 'what it is viewed as'} is no type", ())
 
 
 def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:

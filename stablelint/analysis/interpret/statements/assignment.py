@@ -151,6 +151,7 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     if base.kind not in STORED:
         return
     if base.kind is Kind.UNKNOWN and index.kind is Kind.STRING:
+        classes.forget_written({f"[{index.key}]"}, frame)  # which another mapping may be as well
         frame.state.attributes[(base.key, f"[{index.key}]")] = value
         return
     value = _as_held(value, base, target, frame)

@@ -82,10 +82,16 @@ def exposed(thing: int, said: str, frame: Frame) -> None:
     """Opens what was assigned to the attributes of an object, given by its key, to others that get at it.
 
     It stays if nobody changed it; nothing is said where somebody is known to, and a 0 is a start that others go on from.
+    What else is passed may be the same object.
     """
-    held = frame.state.attributes
-    for place in [p for p in held if p[0] == thing and held[p].kind in (*STORED, Kind.NUMBER)]:
-        value = held[place]
+    held, passed = frame.state.attributes, frame.graph.arguments
+    among_passed = passed if thing in passed else ()
+    for place, value in [p for p in held.items() if p[1].kind in (*STORED, Kind.NUMBER)]:
+        if place[0] != thing:
+            if place[0] in among_passed:
+                other = f"{place[1]} of another object that is passed"
+                held[place] = opened(value, frame.graph.fresh(), other, frame)
+            continue
         among = (
             value.operands.values() if value.op == "unknown" else [value] if value.interval is not TOP else ()
         )
