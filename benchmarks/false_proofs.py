@@ -279,7 +279,9 @@ def _read(tree: ast.Module, path: Path) -> set[str]:
         for n in ast.walk(tree)
         if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").partition(".")[0] in path.parts)
     ]
+    whole = (a for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names)
     modules = {a.asname or a.name for n in own for a in n.names}
+    modules.update(a.asname or a.name for a in whole if a.name.partition(".")[0] in path.parts)
     through = {
         n.func.attr
         for n in ast.walk(tree)

@@ -20,6 +20,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import function, having, method
 from stablelint.syntax.remembered import remembered
@@ -159,16 +160,6 @@ def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.e
 def bound_anywhere(name: str, tree: ast.AST) -> list[ast.expr]:
     """What the assignments of a file, in all its functions, bind a name or attribute to."""
     return [one.value for one in _bound(name, tree, nodes_below)]
-
-
-def bindings(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment binds, and to what: each part of a tuple by itself."""
-    value = node.value
-    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            yield from zip(target.elts, value.elts, strict=False)
-        elif value is not None:
-            yield target, value
 
 
 def _last(found: Iterable[Binding], before: ast.AST) -> Binding | None:

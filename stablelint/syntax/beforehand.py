@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from stablelint.syntax.names import last_name
 from stablelint.syntax.operations import having
@@ -23,16 +23,25 @@ _DISPLAYS = (ast.Constant, ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set
 _ITSELF = ("self", "cls")
 
 
-def bindings(nodes: Iterable[ast.AST]) -> Bindings:
+def bindings(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment binds, and to what: each part of a tuple by itself."""
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr) or node.value is None:
+        return
+    value = node.value
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts, strict=False)
+        else:
+            yield target, value
+
+
+def values_by_name(nodes: Iterable[ast.AST]) -> Bindings:
     """What the names of a function are bound to by its nodes; None for what has no expression of its own."""
     found: dict[str, list[ast.expr | None]] = {}
     for node in nodes:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                _bind(target, node.value, found)
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-            _bind(node.target, node.value, found)
-        elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+        for target, value in bindings(node):
+            _bind(target, value, found)
+        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             counted = isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "range"
             _bind(node.target, ast.Constant(0) if counted else None, found)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from stablelint.syntax.beforehand import bindings, is_computed, is_fresh, is_whole
+from stablelint.syntax.beforehand import values_by_name, is_computed, is_fresh, is_whole
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from stablelint.syntax.beforehand import bindings, is_computed, is_fresh, is_who
     ],
 )
 def test_whole_numbers(text: str, whole: bool) -> None:
-    bound = bindings(list(ast.walk(ast.parse(text))))
+    bound = values_by_name(list(ast.walk(ast.parse(text))))
     assert is_whole(ast.Name("r"), bound) is whole
 
 
@@ -67,4 +67,4 @@ def test_what_is_written_into_in_place(text: str, computed: bool) -> None:
     nodes = list(ast.walk(ast.parse(text)))
     call = next(n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("fill_"))
     assert isinstance(call.func, ast.Attribute)
-    assert is_computed(call.func.value, bindings(nodes)) is computed
+    assert is_computed(call.func.value, values_by_name(nodes)) is computed

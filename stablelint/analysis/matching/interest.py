@@ -20,7 +20,7 @@ from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.syntax.aliases import BIG, LARGE, PARAMETER
-from stablelint.syntax.beforehand import bindings, is_whole
+from stablelint.syntax.beforehand import is_whole, values_by_name
 from stablelint.syntax.sieve import ABSORBED, JOINED, Glance, words_of
 
 Words = frozenset[str]
@@ -128,7 +128,7 @@ def _divides(seen: Glance) -> bool:
     """Whether anything is divided, with a remainder or without, that need not be a whole number."""
     if any(not seen.words.isdisjoint(words_of(op) - {"%", "//"}) for op in _OF_WHOLE):
         return True
-    bound = bindings(seen.nodes)
+    bound = values_by_name(seen.nodes)
     operators = (n for n in seen.nodes if isinstance(n, ast.BinOp | ast.AugAssign))
     divided = (n for n in operators if isinstance(n.op, ast.Mod | ast.FloorDiv))
     return any(not is_whole(n.left if isinstance(n, ast.BinOp) else n.target, bound) for n in divided)

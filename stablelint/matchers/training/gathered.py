@@ -9,7 +9,6 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
 from stablelint.matchers.names import (
     assigned_in,
-    bindings,
     bound_to,
     carriers,
     parameters_of,
@@ -24,6 +23,7 @@ from stablelint.matchers.tree import (
     receiver,
     subject,
 )
+from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in

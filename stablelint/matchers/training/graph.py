@@ -27,7 +27,7 @@ from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
 from stablelint.syntax.aliases import origin
-from stablelint.syntax.beforehand import bindings, is_computed
+from stablelint.syntax.beforehand import is_computed, values_by_name
 from stablelint.syntax.names import called_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
@@ -63,7 +63,7 @@ _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 
 def _may_overwrite(seen: Glance) -> bool:
     """Whether something is written in place that may have a graph."""
-    bound = bindings(seen.nodes)
+    bound = values_by_name(seen.nodes)
     targets = (target for node in seen.nodes if (target := _target(node, seen)) is not None)
     return any(is_computed(target, bound) for target in targets)
 

@@ -8,7 +8,6 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, make_site, observed, observes, scope_of, site_at
 from stablelint.matchers.names import (
     assigned_in,
-    bindings,
     functions_of,
     made_by,
     parameters_of,
@@ -32,6 +31,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 

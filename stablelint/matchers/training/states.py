@@ -10,7 +10,6 @@ from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in
 from stablelint.matchers.names import (
     assigned_in,
-    bindings,
     bound_anywhere,
     bound_to,
     functions_naming,
@@ -39,6 +38,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
+from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
