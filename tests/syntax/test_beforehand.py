@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from stablelint.syntax.beforehand import values_by_name, is_computed, is_fresh, is_whole
+from stablelint.syntax.beforehand import is_computed, is_fresh, is_whole, values_by_name
 
 
 @pytest.mark.parametrize(

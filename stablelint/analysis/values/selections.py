@@ -96,8 +96,7 @@ def selecting_mask(value: Value) -> Value | None:
 
     None where no mask did, and where it is not known that an empty selection leaves the value empty.
     """
-    found = _selected(value, _masking, _DEPTH, {})
-    return found[0] if found is not None else None
+    return _first_of(value, _masking)
 
 
 def places_not_known(value: Value, state: Shown) -> Value | None:
@@ -105,7 +104,11 @@ def places_not_known(value: Value, state: Shown) -> Value | None:
 
     It is an argument, say: a mask, a list of places, or a bound that `x[:n]` is cut at.
     """
-    found = _selected(value, _picking(state), _DEPTH, {})
+    return _first_of(value, _picking(state))
+
+
+def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
+    found = _selected(value, picks, _DEPTH, {})
     return found[0] if found is not None else None
 
 
@@ -145,15 +148,16 @@ def positive_if(size: Value) -> tuple[Assumption, ...]:
 
 
 def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | None:
-    """What must hold for a tensor to have elements along the first dimension of which it is not known to have any."""
+    """What must hold for a tensor to have elements along the dimensions of which it is not known to have any."""
     count = count_of(made)
     given = [v for n, v in made.operands.items() if v is count or n in _EXTENTS or n.startswith("more")]
     sizes = given[0].data if len(given) == 1 and given[0].kind is Kind.SEQUENCE else given
-    for place, size in enumerate(sizes):
-        if size.kind in (Kind.NUMBER, Kind.UNKNOWN) and state.effective(size).contains(0.0):
-            places = Along(place, place - len(sizes), len(sizes)) if len(sizes) > 1 else UNKNOWN
-            return positive_if(size), places
-    return None
+    numbers = [i for i, size in enumerate(sizes) if size.kind in (Kind.NUMBER, Kind.UNKNOWN)]
+    places = [i for i in numbers if state.effective(sizes[i]).contains(0.0)]
+    on = tuple(dict.fromkeys(one for i in places for one in positive_if(sizes[i])))
+    is_one = len(places) == 1 < len(sizes)
+    along = Along(places[0], places[0] - len(sizes), len(sizes)) if is_one else UNKNOWN
+    return (on, along) if on else None
 
 
 def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Picked | None:

@@ -410,6 +410,7 @@ def test_columns_that_are_selected_may_be_none(picked: str) -> None:
         "(torch.arange(n) + 1).sum()",
         "torch.linspace(1, 2, steps=n).sum()",
         "torch.ones(n, 3).sum(0)",
+        "torch.ones(len(y), n).sum(1)",
         "x.new_ones(2 * n).sum()",
         "torch.ones(len(x)).sum()",
         "(x.abs() + 1).repeat(n, 1).sum()",

@@ -20,7 +20,13 @@ from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import default_of
 from stablelint.analysis.interpret.statements.assignment import bind, held
-from stablelint.analysis.interpret.statements.writing import trainable, trained, written_into
+from stablelint.analysis.interpret.statements.writing import (
+    shares_memory,
+    trainable,
+    trained,
+    unread,
+    written_into,
+)
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.state import Frame
@@ -37,7 +43,7 @@ _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", 
 
 _ANY = Interval(-math.inf, math.inf, True, True)
 _PROCESSES = Interval(-1.0, math.inf, hi_open=True, nonzero=True, integral=True)  # -1 outside of the group
-_CREATIONS = having("create")
+_CREATIONS, _ELEMENTWISE = having("create"), having("elementwise")
 
 
 def name_operands(
@@ -188,6 +194,8 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
     result = result or apply(op, operands, node, frame)
     frame.state.gradient = gradient
     if out is not None:
+        if op not in _ELEMENTWISE and shares_memory(out, operands.values()):
+            result = unread(result, frame)  # what is written first may be read later
         result = held(result, out, node, frame)
         name = next((k.value for k in node.keywords if k.arg == "out"), None)
         if isinstance(name, ast.Name | ast.Attribute):

@@ -358,6 +358,12 @@ def _shown(value: Value) -> Collection[Value]:
     return () if first is None else (first,)
 
 
+def shares_memory(value: Value, others: Iterable[Value]) -> bool:
+    """Whether elements of a value may lie where those of others do."""
+    own = _storage(value)
+    return any(not own.isdisjoint(_storage(other)) for other in others)
+
+
 def _storage(value: Value) -> set[int]:
     """Keys of the tensors in which the elements of a value may lie."""
     if not _shown(value):
