@@ -35,12 +35,22 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
     UNSCALED: ((b"unscale_",), re.compile(rb"\bunscale_\b")),
 }
 FACTS = tuple(_SHOWN)
+SCOPED = frozenset({FLOAT16, DEFAULT})
+"""Facts about one program: a file speaks for its package, or, where it lies in none, for what it imports."""
 _ASIDE = re.compile(r"tests?$|testing$|test_|conftest|benchmarks?$|docs?$")  # try every precision there is
 
 
 def speaks_for(root: str, path: str) -> bool:
     """Whether a file can show how the project below `root` runs: one of tests or benchmarks does not."""
     return not any(map(_ASIDE.match, os.path.relpath(path, root or None).split(os.sep)))
+
+
+def program_of(path: str) -> str:
+    """What a file is a part of: the outermost package that holds it, or else itself; it ends in a separator."""
+    folder, part = os.path.dirname(path), path
+    while os.path.isfile(os.path.join(folder, "__init__.py")) and folder != part:
+        folder, part = os.path.dirname(folder), folder
+    return os.path.join(part, "")
 
 
 def shows_half(data: bytes) -> bool:

@@ -19,6 +19,7 @@ from stablelint.syntax.precision import shows, speaks_for
 from stablelint.syntax.relevance import concerns
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
+from stablelint.workspace.exchange import is_fact
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept import codec
 from stablelint.workspace.kept.answer import GLIMPSE, read_passes
@@ -51,9 +52,14 @@ class Callers:
         facts = {name for target, name in asked if target == WHOLE}
         shown = {(WHOLE, fact): first for fact in sorted(facts) if (first := self._showing(fact))}
         names = self._with_subclasses(
-            {name.encode() for place in asked if place[0] != WHOLE for name in _names_of(place)}
+            {name.encode() for place in asked if not is_fact(place) for name in _names_of(place)}
         )
-        naming = [file for file, data in self._unread.values() if any(name in data for name in names)]
+        scoped = {name for target, name in asked if target != WHOLE and is_fact((target, name))}
+        naming = [
+            file
+            for file, data in self._unread.values()
+            if any(name in data for name in names) or any(shows(data, fact) for fact in scoped)
+        ]
         for file, outcome in pool.run(partial(_glimpser, self._root), naming, self._jobs):
             _, data = self._unread.pop(file.path)
             if not isinstance(outcome, FileReport):

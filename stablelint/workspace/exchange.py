@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -11,7 +12,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from stablelint.diagnostic import CALLED, NOTHING, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place, counting
-from stablelint.syntax.precision import FACTS, shows, speaks_for
+from stablelint.syntax.precision import FACTS, SCOPED, program_of, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept.answer import Answer, DamagedError, read
@@ -49,11 +50,16 @@ class Exchange:
             self._current = dict(self._current)
             for place in self._stale:
                 passed = sorted(chain.from_iterable(self._by_place[place].values()))
-                self._current[place] = tuple(passed[:1] if place[0] == WHOLE else passed)
+                self._current[place] = tuple(passed[:1] if is_fact(place) else passed)
                 if not passed:
                     del self._current[place]
             self._stale.clear()
         return self._current
+
+
+def is_fact(place: Place) -> bool:
+    """Whether what is passed to a place are facts, about the project or about a program."""
+    return place[0] == WHOLE or place[0].endswith(os.sep)
 
 
 def received_by_file(answers: Mapping[str, Answer], passed: Passes) -> dict[str, Passes]:
@@ -84,15 +90,13 @@ def guesses_of(
     """What files may ask and tell: what they did before they were changed, or else facts about the project."""
     guesses = {file.path: _last(file, cache) for file in files}
     known = {place for answer in chain(answers.values(), guesses.values()) for place in answer.passes}
-    wanted = {fact for fact in FACTS if (WHOLE, fact) not in known}
     for path in sorted(guesses) if len(files) > 1 else ():
         with suppress(OSError):
             data = Path(path).read_bytes() if not guesses[path].passes else b""
-            told = [
-                fact for fact in wanted if speaks_for(root, path) and brings_torch(data) and shows(data, fact)
-            ]
-            wanted.difference_update(told)
-            places = [*((WHOLE, fact) for fact in told), *_called_of_objects(data)]
+            asked = {*_asked_by(path)} - known
+            told = {p for p in asked if speaks_for(root, path) and brings_torch(data) and shows(data, p[1])}
+            known |= told
+            places = [*told, *_called_of_objects(data)]
             if places:
                 guesses[path] = replace(guesses[path], passes=dict.fromkeys(places, (Passed(path, 1, ""),)))
     return guesses
@@ -108,7 +112,13 @@ def _called_of_objects(data: bytes) -> set[Place]:
 def _last(file: Candidate, cache: Cache | None) -> Answer:
     """What the cache knows of a file as it was."""
     known = read_entry(cache.last(file.path), file.path) if cache is not None else None
-    return known or Answer(asks=[(WHOLE, fact) for fact in FACTS])
+    return known or Answer(asks=_asked_by(file.path))
+
+
+def _asked_by(path: str) -> list[Place]:
+    """The places of facts that a file may ask for."""
+    program = program_of(path)
+    return [(program if fact in SCOPED else WHOLE, fact) for fact in FACTS]
 
 
 def read_entry(entry: Json | None, path: str) -> Answer | None:

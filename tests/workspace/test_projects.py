@@ -18,8 +18,8 @@ SELECTION = Selection(frozenset({"SL202", "SL301"}), "/")
 _MARK = re.compile(r"# error: (SL\d+) via ([^\"\\\n]+)")
 
 
-def found_in(root: Path, jobs: int = 1) -> tuple[Diagnostic, ...]:
-    request = Request(Settings(root=root, level=Level.POSSIBLE), SELECTION, use_cache=False, jobs=jobs)
+def found_in(root: Path, jobs: int = 1, selection: Selection = SELECTION) -> tuple[Diagnostic, ...]:
+    request = Request(Settings(root=root, level=Level.POSSIBLE), selection, use_cache=False, jobs=jobs)
     result = check([str(root)], request, CATALOG)
     assert result.problems == ()
     return result.diagnostics
@@ -35,7 +35,7 @@ def attend(q, k, v, padding):
 FLOAT32 = (
     "import torch\n\ndef attend(scores):\n    return torch.softmax(scores, dim=-1, dtype=torch.float32)\n"
 )
-CASTS = "import torch\n\ndef serve(model: torch.nn.Module):\n    return model.half().eval()\n"
+CASTS = "import torch\nfrom model import attend\n\ndef serve(model: torch.nn.Module):\n    return model.half().eval()\n"
 IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
 
 
@@ -151,3 +151,26 @@ def test_a_package_that_comes_later_counts(added: str, tmp_path: Path) -> None:
     assert codes() == codes() == []
     (tmp_path / added).unlink()
     assert codes() == ["SL101"]
+
+
+@pytest.mark.parametrize(
+    ("serving", "told"),
+    [
+        ("from model import attend", {"a"}),
+        ("from wrapped import attend", {"a"}),
+        ("import other", set()),
+        ("from b.model import attend", {"b"}),
+    ],
+)
+def test_a_script_speaks_for_what_it_imports_and_not_for_other_programs(
+    serving: str, told: set[str], tmp_path: Path
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "model.py").write_text(ATTENTION)
+    (tmp_path / "a" / "wrapped.py").write_text("import torch\nfrom model import attend\n")
+    (tmp_path / "a" / "serve.py").write_text(CASTS.replace("from model import attend", serving))
+    assert {
+        Path(item.filename).parent.name
+        for item in found_in(tmp_path, selection=Selection(frozenset({"SL403"}), "/"))
+    } == told

@@ -18,7 +18,7 @@ from stablelint.analysis.files.reading import statements_of
 from stablelint.analysis.files.sights import CallSite
 from stablelint.diagnostic import CALLED, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name, spelled
-from stablelint.syntax.precision import speaks_for
+from stablelint.syntax.precision import SCOPED, speaks_for
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import is_of_self
 
@@ -73,7 +73,11 @@ def critical_of(module: ModuleInfo, functions: Mapping[str, FunctionInfo], known
 def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -> Passes:
     """What a file passes elsewhere, by the place to which it is passed, and what it shows of the project."""
     shown = project.shown if speaks_for(project.root, str(module.path)) else ()
-    found = {(WHOLE, fact): {Passed(str(module.path), 1, "")} for fact in shown}
+    scoped = SCOPED.intersection(shown)
+    programs = project.programs_in(module) if scoped and module.is_script else {project.program}
+    places = [(WHOLE, fact) for fact in shown if fact not in scoped]
+    places += [(program, fact) for program in programs for fact in scoped]
+    found = {place: {Passed(str(module.path), 1, "")} for place in places}
     pairs = [_passed_in(site, module, project) for site in calls]
     pairs.append(_written(module, project))
     for info in module.classes.values():

@@ -17,6 +17,7 @@ from stablelint.analysis.files.interface import Interface, abridged, words_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of, release
 from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Passes, Place, Texts
 from stablelint.syntax.content import digest
+from stablelint.syntax.precision import SCOPED, program_of
 from stablelint.syntax.relevance import handles_tensors
 from stablelint.syntax.source import SourceError, parse
 
@@ -144,6 +145,7 @@ class Project:
         self._received = received
         # What the file under analysis shows of it: see `syntax.precision`.
         self.shown: frozenset[str] = frozenset()
+        self.program = WHOLE
         self.asked: set[Place] = set()
         self._consulted: dict[str, _Volume] = {}
         self._sought: defaultdict[ModuleInfo, set[str]] = defaultdict(set)  # names looked up in a file
@@ -180,6 +182,7 @@ class Project:
         """Makes `module` the one that imports of its own path lead to."""
         if module.path is not None:
             self._modules[str(module.path)] = module
+            self.program = program_of(str(module.path))
 
     def package_of(self, path: str | Path) -> tuple[str, str]:
         """The folder above the outermost package that holds `path`, and the dotted package of the file."""
@@ -207,7 +210,7 @@ class Project:
         where none is known to."""
         if fact in self.shown:
             return ""
-        passed = self.passed_to(WHOLE, fact)
+        passed = self.passed_to(self.program if fact in SCOPED else WHOLE, fact)
         return os.path.relpath(passed[0].path, self.root or None) if passed else None
 
     def find(self, qualified_name: str, origin: ModuleInfo) -> Found | None:
@@ -218,6 +221,18 @@ class Project:
         if key not in self._found:
             self._found[key] = self._search(qualified_name, origin, _RE_EXPORTS)
         return self._found[key]
+
+    def programs_in(self, script: ModuleInfo) -> set[str]:
+        """What a script is a part of, and what it imports, directly or not: see `program_of`."""
+        reached = {script.path: script}
+        pending = [script]
+        for module in pending:  # grows while it is walked
+            for name in (*module.imports.values(), *module.stars):
+                located = self.locate(f"{name}.", module)
+                if located is not None and located[0].path not in reached:
+                    reached[located[0].path] = located[0]
+                    pending.append(located[0])
+        return {program_of(str(path)) for path in reached}
 
     def names_in(self, qualified_name: str, named: Collection[str], origin: ModuleInfo) -> list[Found]:
         """What those of the names that are `named` stand for in the file that a qualified name leads to, if it does."""
