@@ -70,7 +70,7 @@ def _late_masks(review: Review) -> Iterator[tuple[Observed, Value]]:
             if held is None or not _is_mask(mask):
                 continue
             source = stripped(held.operands["input"]).operands["input"]
-            if not _is_masked(source, stripped(mask).key):
+            if not any(v.op in _MASKED or v.key == stripped(mask).key for v in behind(source)):
                 yield pair, held
 
 
@@ -124,11 +124,6 @@ def _is_mask(value: Value) -> bool:
     return value.dtype == "bool" or (
         value.interval.lo == 0 and value.interval.hi == 1 and value.zero is Attained.EXACT
     )
-
-
-def _is_masked(value: Value, mask: int) -> bool:
-    """Whether something was put in place of some elements, or the mask is part of what they are made of."""
-    return any(v.op in _MASKED or v.key == mask for v in behind(value))
 
 
 def _parts(value: Value) -> list[Value]:

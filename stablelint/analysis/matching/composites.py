@@ -25,7 +25,7 @@ def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
         judgement = site.judgement
         if (
             site.rule.has_contract
-            or _names_a_format(site)
+            or any(parse_predicate(text).is_of_formats for text in site.rule.where)
             or site.rule.expect != "non-finite"
             or not judgement.status.is_open
         ):
@@ -39,7 +39,3 @@ def discharge_of_parts(sites: Iterable[Site]) -> Callable[[Site], Site]:
         return replace(site, judgement=replace(judgement, status=status, by=by, assumes=on))
 
     return discharge
-
-
-def _names_a_format(site: Site) -> bool:
-    return any(parse_predicate(text).is_of_formats for text in site.rule.where)

@@ -36,7 +36,9 @@ def doubts(
     """Why a rewrite is not shown to be one for the operands that there are, whoever calls."""
     known = {name: real_type(site.match.bindings[name], site) for name in bindings}
     function = site.frame.function
-    if function is not None and any("jit" in ast.unparse(one) for one in _decorators(function.node)):
+    if function is not None and any(
+        "jit" in ast.unparse(one) for one in getattr(function.node, "decorator_list", [])
+    ):
         tensors = (name for name in bindings if not site.match.bindings[name].is_constant)
         if any(known[name] is None for name in tensors):
             yield "TorchScript has gradients of its own for complex numbers"
@@ -152,10 +154,6 @@ def _is_of_torch(function: ast.expr, module: ModuleInfo) -> bool:
         function = function.value
     name = module.imports.get(function.id, "") if isinstance(function, ast.Name) else ""
     return name.partition(".")[0] == "torch"
-
-
-def _decorators(function: ast.AST) -> list[ast.expr]:
-    return getattr(function, "decorator_list", [])
 
 
 def _named(binding: Binding) -> str:

@@ -317,17 +317,15 @@ def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:
         return value.op if picked else None
     if value.op in ("phi", "cat"):
         found = {
-            _picked_from(operand, seen, picked) for operand in value.operands.values() if _holds(operand)
+            _picked_from(operand, seen, picked)
+            for operand in value.operands.values()
+            if operand.kind in (Kind.TENSOR, Kind.UNKNOWN)
         }
         found.discard(None)
         return found.pop() if len(found) == 1 else None
     if value.op not in _PICKS | _HANDS_ON or value.first is None:
         return None
     return _picked_from(value.first, seen, picked or value.op in _PICKS)
-
-
-def _holds(value: Value) -> bool:
-    return value.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
 
 def _is_annotated_number(text: str, site: Site) -> bool:

@@ -120,10 +120,6 @@ def _number(value: Value | None) -> object:
     return value.constant() if value is not None else None
 
 
-def _is_same(one: Value, other: Value) -> bool:
-    return shown(one).key == shown(other).key
-
-
 def counts_its_support(operand: Value) -> bool:
     """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
 
@@ -164,7 +160,7 @@ def counts_itself(operand: Value) -> bool:
     if test.op != "eq" or not test.operands.keys() >= {"input", "other"}:
         return False
     one, other = test.operands["input"], test.operands["other"]
-    return _is_same(one, other) and not any(map(_moves, (one, other)))
+    return shown(one).key == shown(other).key and not any(map(_moves, (one, other)))
 
 
 def _moves(value: Value) -> bool:

@@ -74,9 +74,8 @@ def replacements(observed: Iterable[Value]) -> list[Replacement]:
             made_from = _reach(branches, lambda v: v.op not in CREATIONS)
             found.append(Replacement(value, made_from, _reach(branches, passes_gradient)))
         elif value.op in _BOUNDING and value.first is not None:
-            found.append(
-                Replacement(value, *(_reach([value.first], way) for way in (_scales, _scales_gradient)))
-            )
+            felt = _reach([value.first], lambda v: _scales(v) and passes_gradient(v))
+            found.append(Replacement(value, _reach([value.first], _scales), felt))
     return found
 
 
@@ -396,10 +395,6 @@ def factors_before(site: Obligation, replacement: Replacement) -> Iterator[Value
         if factor is not None and factor.interval.contains(0.0):
             yield factor
         value = value.first
-
-
-def _scales_gradient(value: Value) -> bool:
-    return _scales(value) and passes_gradient(value)
 
 
 def _reach(starts: Sequence[Value], enters: Callable[[Value], bool]) -> frozenset[int]:

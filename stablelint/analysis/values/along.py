@@ -94,7 +94,7 @@ class Along:
         on = [
             Assumption(f"{v.name or 'what it is combined with'} adds no dimension")
             for v in beside
-            if _may_add(v)
+            if v.op not in _REDUCTIONS or "dim" in v.operands
         ]
         return replace(self, on=tuple(dict.fromkeys((*self.on, *on))))
 
@@ -187,8 +187,3 @@ def _numbers(dim: Value | None) -> list[int]:
     parts = [] if dim is None or dim.kind is Kind.NONE else dim.data if dim.kind is Kind.SEQUENCE else [dim]
     numbers = [number for part in parts if isinstance(number := part.constant(), int)]
     return numbers if len(numbers) == len(parts) else []
-
-
-def _may_add(beside: Value) -> bool:
-    """Whether another operand may have more dimensions than what it is combined with."""
-    return not (beside.op in _REDUCTIONS and "dim" not in beside.operands)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TypeVar
 
-from stablelint.analysis.values.paths import NEITHER, Paths, Tests, Usual
+from stablelint.analysis.values.paths import NEITHER, Paths, Usual
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NONEMPTY, Graph, Value, join, restricted
 from stablelint.numerics.interval import Interval
@@ -25,7 +25,7 @@ def merge(graph: Graph, left: State, right: State, where: int = 0, usual: Usual 
         return left
     merged = State(gradient=left.gradient, autocast=left.autocast)
     merged.tests = {k: v for k, v in left.tests.items() if right.tests.get(k) is v}
-    tests = tuple(_own_tests(side.tests, merged.tests) for side in (left, right))
+    tests = tuple({k: v for k, v in s.tests.items() if k not in merged.tests} for s in (left, right))
     paths = Paths(where, tests, *usual.places)
     merged.names = names = dict(left.names)
     find = names.get
@@ -53,10 +53,6 @@ def _joined(left: dict[_Key, Interval], right: dict[_Key, Interval]) -> dict[_Ke
     if left == right:
         return left
     return {key: left[key].join(right[key]) for key in left.keys() & right.keys()}
-
-
-def _own_tests(tests: Tests, shared: Tests) -> Tests:
-    return {k: v for k, v in tests.items() if k not in shared}
 
 
 def _meet_paths(graph: Graph, left: State, a: Value | None, right: State, b: Value, paths: Paths) -> Value:

@@ -126,15 +126,6 @@ def _clamp(call: Call) -> Interval:
     return result if high is None else arithmetic.minimum(result, high)
 
 
-def _where(call: Call) -> Interval:
-    """Either branch; the first operand is the condition."""
-    return call.operand(1, "input").join(call.operand(2, "other"))
-
-
-def _masked_fill(call: Call) -> Interval:
-    return call.x.join(call.operand(2, "value"))
-
-
 def _nan_to_num(call: Call) -> Interval:
     """What it is called for is expected: of what has no bound, some is taken to be infinite where a number is named."""
     x, most = call.x, call.fmt.max
@@ -216,8 +207,8 @@ ELEMENTWISE: Mapping[str, Transfer] = {
     "clamp": _clamp,
     "maximum": lambda call: arithmetic.maximum(call.x, call.operand(1, "other")),
     "minimum": lambda call: arithmetic.minimum(call.x, call.operand(1, "other")),
-    "where": _where,
-    "masked_fill": _masked_fill,
+    "where": lambda call: call.operand(1, "input").join(call.operand(2, "other")),
+    "masked_fill": lambda call: call.x.join(call.operand(2, "value")),
     "nan_to_num": _nan_to_num,
     "lerp": _lerp,
     "addcmul": _fused(arithmetic.mul),

@@ -75,11 +75,6 @@ def _normalize(call: Call) -> Interval:
     return Interval(lo, hi, math.isinf(lo), math.isinf(hi), nan=null or not x.subset_of(TOP))
 
 
-def _standardized(call: Call) -> Interval:
-    """Normalisation layers: finite by their eps, of unknown scale."""
-    return TOP.with_nan(not call.x.subset_of(TOP))
-
-
 def _weighted_mean(call: Call) -> Interval:
     """Attention: weighted means of the values, the weights in [0, 1] and of sum 1, or 0 where a row is masked."""
     value = call.operand(2, "value")
@@ -96,7 +91,9 @@ PRODUCTS: Mapping[str, Transfer] = {
     **dict.fromkeys(["linear", "conv1d", "conv2d", "conv3d"], _affine),
     **dict.fromkeys(["addmm", "baddbmm"], _added_contraction),
     **dict.fromkeys(["cdist", "pairwise_distance"], _distance),
-    **dict.fromkeys(["batch_norm", "layer_norm", "group_norm"], _standardized),
+    **dict.fromkeys(
+        ["batch_norm", "layer_norm", "group_norm"], lambda call: TOP.with_nan(not call.x.subset_of(TOP))
+    ),
     "einsum": _einsum,
     "cosine_similarity": _cosine,
     "normalize": _normalize,

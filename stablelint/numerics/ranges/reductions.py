@@ -87,10 +87,6 @@ def _variance(call: Call) -> Interval:
     )
 
 
-def _std(call: Call) -> Interval:
-    return SHAPES["sqrt"].image(_variance(call), call.fmt)
-
-
 def _norm(call: Call) -> Interval:
     """At least the least magnitude, where its square does not underflow; `p` may be 0 or infinite."""
     magnitude = arithmetic.absolute(call.x)
@@ -105,21 +101,17 @@ def _norm(call: Call) -> Interval:
     return Interval(low, math.inf, hi_open=not infinite, nan=magnitude.nan)
 
 
-def _sum(call: Call) -> Interval:
-    return sum_of(call.x, call)
-
-
 REDUCTIONS: Mapping[str, Transfer] = {
     **dict.fromkeys("argmax argmin argsort count_nonzero bincount nonzero dim".split(), always(COUNT)),
     **dict.fromkeys(["amax", "amin", "cummax", "unique"], first),
     **dict.fromkeys(["median", "quantile"], lambda call: call.x.filled()),
     **dict.fromkeys(["any", "all"], always(BOOLEAN)),
-    **dict.fromkeys(["sum", "cumsum", "trace"], _sum),
+    **dict.fromkeys(["sum", "cumsum", "trace"], lambda call: sum_of(call.x, call)),
     "mean": _mean,
     "nanmean": _nanmean,
     "prod": _prod,
     "cumprod": _prod,
     "var": _variance,
-    "std": _std,
+    "std": lambda call: SHAPES["sqrt"].image(_variance(call), call.fmt),
     "norm": _norm,
 }

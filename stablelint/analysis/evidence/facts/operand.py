@@ -72,7 +72,9 @@ def array(s: Subject) -> bool:
 @raises
 def spread(s: Subject) -> bool:
     """is made of the spread of values that may all be equal"""
-    return any(v.op in _SPREADS for v in (*s.behind_operand, *_behind_divisor(s)))
+    return any(
+        v.op in _SPREADS for v in (*s.behind_operand, *(part for v in _divisor(s) for part in behind(v)))
+    )
 
 
 @lowers
@@ -84,7 +86,3 @@ def normed(s: Subject) -> bool:
 def _divisor(s: Subject) -> list[Value]:
     divisor = s.site.value.operands.get("other") if s.site.value.op == "div" else None
     return [] if divisor is None else [divisor]
-
-
-def _behind_divisor(s: Subject) -> list[Value]:
-    return [part for v in _divisor(s) for part in behind(v)]

@@ -22,7 +22,7 @@ def is_sum_of_compared(quotient: Value) -> bool:
     if divisor.op not in ("add", "maximum") or "other" not in divisor.operands:
         return False
     sides = {_size(divisor.operands[name]).key for name in ("input", "other")}
-    if len(sides) != 2 or not all(_is_handed(divisor.operands[name]) for name in ("input", "other")):
+    if len(sides) != 2 or not all(_size(divisor.operands[name]).op in _HANDED for name in ("input", "other")):
         return False
     difference = quotient.operands["input"]
     for _ in range(_DEPTH):
@@ -40,7 +40,3 @@ def _size(value: Value) -> Value:
     """What an absolute value is taken of."""
     value = stripped(value)
     return stripped(value.first) if value.op == "abs" and value.first is not None else value
-
-
-def _is_handed(value: Value) -> bool:
-    return _size(value).op in _HANDED

@@ -30,7 +30,9 @@ def log_scales(observed: Iterable[Value]) -> frozenset[int]:
             f.key: _unscaled(f.operands["input"]) for term in terms for f in term if f.op == "exp"
         }
         if exponentials:
-            bare = {factor.key for term in terms if not _has_exponential(term) for factor in term}
+            bare = {
+                factor.key for term in terms if all(factor.op != "exp" for factor in term) for factor in term
+            }
             found.update(key for key, s in exponentials.items() if s.key in bare and is_yielded(s))
     return frozenset(found)
 
@@ -65,10 +67,6 @@ def _factors(term: Value, depth: int) -> Iterator[Value]:
         yield from (stripped(v) for v in inner.operands.values() if stripped(v).op == "exp")
     else:
         yield inner
-
-
-def _has_exponential(term: list[Value]) -> bool:
-    return any(factor.op == "exp" for factor in term)
 
 
 def _unscaled(value: Value) -> Value:

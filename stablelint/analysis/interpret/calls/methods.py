@@ -19,11 +19,6 @@ from stablelint.analysis.values.value import NUMERIC, Kind, Value, join
 from stablelint.numerics.interval import TOP
 from stablelint.syntax import operations
 
-# Methods that other objects have too: an unknown receiver is a tensor only if the call looks like one.
-_AMBIGUOUS = frozenset(
-    "add sub index split pow select to type item size log dim where sort max min round copy_ expand repeat fill_ view "
-    "square any all unique float int bool sum mean std var flatten t narrow gather unbind diag trace numel normal".split()
-)
 # Methods that take out of a container.
 _TAKING = frozenset("pop popitem popleft remove discard clear".split())
 REFILLING = _TAKING | {"update", "setdefault"}
@@ -171,10 +166,6 @@ def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: a
         return attr in ("einsum", "norm", "to", "type")
     if attr.rstrip("_") == "log" or attr == "log":
         return not node.args and not node.keywords
-    return attr not in _AMBIGUOUS or _looks_like_tensor(attr, positional)
-
-
-def _looks_like_tensor(attr: str, positional: list[Value]) -> bool:
     if attr in ("add", "sub", "split", "index", "copy_", "select", "gather"):
         return bool(positional) and all(v.kind in NUMERIC for v in positional)
     return True

@@ -23,15 +23,15 @@ def structured(qualified: str, given: list[Value], node: ast.Call, frame: Frame)
     classes = [
         value.data for one in given[:1] for value in (one.data if one.kind is Kind.SEQUENCE else [one])
     ]
-    if qualified not in _READERS or not classes or not all(_is_data_class(info) for info in classes):
+    if (
+        qualified not in _READERS
+        or not classes
+        or not all(isinstance(info, ClassInfo) and is_dataclass(info) for info in classes)
+    ):
         return None
     if qualified == _LATER:
         return Value(_LATER, frame.graph.fresh(), Kind.FOREIGN, node=node, module=frame.module, data=classes)
     return self_of(classes[0], quiet_frame(classes[0].module, frame))
-
-
-def _is_data_class(info: object) -> bool:
-    return isinstance(info, ClassInfo) and is_dataclass(info)
 
 
 def parser(node: ast.Call, frame: Frame) -> Value:

@@ -332,11 +332,6 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
     return value
 
 
-def _progress(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
-    """`tqdm(x)`: something that yields what x does."""
-    return Value(op, frame.graph.fresh(), operands=operands, node=node, module=frame.module)
-
-
 def _grids(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`meshgrid(a, b)`: each of them, repeated along the others."""
     given = [v for name, v in operands.items() if name == "tensors" or name.startswith("more")]
@@ -427,7 +422,10 @@ SPECIAL: dict[str, Special] = {
     "logit": _logit,
     "reduce": _reduced,
     "meshgrid": _grids,
-    "progress": _progress,
+    # `tqdm(x)`: something that yields what x does.
+    "progress": lambda op, operands, node, frame: Value(
+        op, frame.graph.fresh(), operands=operands, node=node, module=frame.module
+    ),
     "arange": _count,
     "linspace": _count,
     "eye": _count,

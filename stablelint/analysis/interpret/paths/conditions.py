@@ -151,9 +151,8 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         return
     state.learn(subject, learned)
     _through(op, subject, learned, state)
-    if _positive(learned) or (
-        learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER | _TOTALS)
-    ):
+    positive = learned.lo > 0 or (learned.lo == 0 and learned.lo_open)
+    if positive or (learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER | _TOTALS)):
         _counted(subject, learned, state)
     if learned.hi <= 0 and _is_count_of_truths(subject):
         assume(truth_of(subject.operands["input"]), False, state)
@@ -186,10 +185,6 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
         state.selecting |= {truth_of(selector(count.first)).key}
     if learned.lo > 1 and count.op != "mean":
         state.plural |= {stripped(count.first).key}
-
-
-def _positive(interval: Interval) -> bool:
-    return interval.lo > 0 or (interval.lo == 0 and interval.lo_open)
 
 
 def _through(op: str, subject: Value, learned: Interval, state: State) -> None:

@@ -197,10 +197,6 @@ def _for(node: ast.For | ast.AsyncFor, frame: Frame) -> None:
     run_for(node, frame, execute)
 
 
-def _while(node: ast.While, frame: Frame) -> None:
-    run_while(node, frame, execute)
-
-
 def _with(node: ast.With | ast.AsyncWith, frame: Frame) -> None:
     saved = (frame.state.gradient, frame.state.autocast)
     suppressed = [e for item in node.items for e in _suppressed(item.context_expr)]
@@ -430,7 +426,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], None]] = {
     ast.If: _if,
     ast.For: _for,
     ast.AsyncFor: _for,
-    ast.While: _while,
+    ast.While: lambda node, frame: run_while(node, frame, execute),
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,

@@ -95,11 +95,6 @@ def _gradient(value: Value, context: Context) -> bool:
     return value.op == "attribute" and value.name == "grad"
 
 
-def _displacement(value: Value, context: Context) -> Truth:
-    """Rows of one tensor are taken from each other; whether any two of them are equal is not known."""
-    return Truth.MAYBE if is_displacement(value) else Truth.NO
-
-
 def _can_vanish(value: Value, context: Context) -> Truth:
     """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
     return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
@@ -154,7 +149,7 @@ _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "layered_matrix": lambda value, _: _is_matrix(value, _KEEPS_RANK | _LAYERS),
     "lengthened": lambda value, _: _is_lengthened(value),
     "gradient": _gradient,
-    "displacement": _displacement,
+    "displacement": lambda value, context: Truth.MAYBE if is_displacement(value) else Truth.NO,
     "all_zero": _can_vanish,
     "of_parts": _of_parts,
     "large_sum": _large_sum,

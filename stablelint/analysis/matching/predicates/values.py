@@ -88,11 +88,6 @@ def _integral(predicate: Predicate, context: Context) -> bool:
     return value.interval.integral or (value.dtype or "").startswith(("int", "uint", "bool"))
 
 
-def _is_tensor(value: Value) -> bool:
-    """Whether a value, or what it was taken out of, is a tensor; of what nothing is known, a part may be a number."""
-    return stripped(value, ("index", "part")).kind is Kind.TENSOR
-
-
 def _shifted(predicate: Predicate, context: Context) -> bool:
     """At most 0, because a maximum (or something as large) was subtracted."""
     value = value_of(predicate, context)
@@ -115,7 +110,7 @@ VALUE_PREDICATES: dict[str, Callable[[Predicate, Context], bool | Truth]] = {
     "literal": lambda p, context: isinstance(value_of(p, context).default(), int | float),
     "truth": _truth,
     "python": lambda p, context: value_of(p, context).kind is Kind.NUMBER,
-    "tensor": lambda p, context: _is_tensor(value_of(p, context)),
+    "tensor": lambda p, context: stripped(value_of(p, context), ("index", "part")).kind is Kind.TENSOR,
     "integral": _integral,
     "floating": lambda p, context: is_floating(value_of(p, context)),
     "shifted": _shifted,

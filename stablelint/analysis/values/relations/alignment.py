@@ -115,7 +115,7 @@ def _tried(dims: list[Value], views: Sequence[Value], kept: bool, rank: int) -> 
 
     Nothing where such an operand cannot be reduced and laid out so.
     """
-    named = {dim.key for dim in dims if not _is_number(dim)}
+    named = {dim.key for dim in dims if not isinstance(dim.constant(), int)}
     if len(named) > 1:
         yield False
         return
@@ -126,10 +126,6 @@ def _tried(dims: list[Value], views: Sequence[Value], kept: bool, rank: int) -> 
             shape = _laid_out(shape, view, places) if shape is not None else None
         if shape is not None:
             yield _lies_along(shape, rank)
-
-
-def _is_number(dim: Value) -> bool:
-    return isinstance(dim.constant(), int)
 
 
 def _place(dim: Value, places: Mapping[int, int]) -> int | None:

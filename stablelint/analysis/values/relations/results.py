@@ -218,11 +218,6 @@ def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return None
 
 
-def _sum_of_squares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """What a tensor contracted with itself is not below."""
-    return None if contracted(op, operands) is None else NONNEGATIVE
-
-
 def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
     """The tensor that a product of these operands contracts with itself, index by index."""
     if op != "einsum" or not {"equation", "input", "other"} <= operands.keys():
@@ -360,6 +355,9 @@ _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None
     "addcmul": (_plus_square,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
-    "einsum": (_sum_of_squares, _product_of_units),
+    "einsum": (
+        lambda op, operands, ranges: NONNEGATIVE if contracted(op, operands) else None,
+        _product_of_units,
+    ),
     "add": (_lifted, _straight_through, _sum_of_shifted, _of_divided_whole),
 }
