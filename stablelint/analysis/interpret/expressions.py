@@ -313,10 +313,6 @@ def _named(node: ast.NamedExpr, frame: Frame) -> Value:
     return value
 
 
-def _starred(node: ast.Starred, frame: Frame) -> Value:
-    return evaluate(node.value, frame)
-
-
 def _suspended(node: ast.Await | ast.YieldFrom, frame: Frame) -> Value:
     """What comes back is not what is waited for: a coroutine is no tensor."""
     let_run(evaluate(node.value, frame), frame)
@@ -364,7 +360,7 @@ _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.Lambda: function_value,
     ast.NamedExpr: _named,
     ast.Await: _suspended,
-    ast.Starred: _starred,
+    ast.Starred: lambda node, frame: evaluate(node.value, frame),
     ast.YieldFrom: _suspended,
     ast.Yield: _yield,
     ast.JoinedStr: _string,

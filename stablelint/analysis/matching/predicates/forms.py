@@ -108,12 +108,8 @@ def _of_parts(value: Value, context: Context) -> bool:
     added = [term for sign, term in terms if sign > 0]
     taken = [term for sign, term in terms if sign < 0]
     if taken:
-        return len(added) > 1 and all(_is_part(term, parts) for term in taken)
+        return len(added) > 1 and all(term.key in parts and not term.is_constant for term in taken)
     return len(terms) > 1 and all(term.op in _TOTALS for term in added)
-
-
-def _is_part(term: Value, parts: set[int]) -> bool:
-    return term.key in parts and not term.is_constant
 
 
 def _terms(value: Value, sign: int = 1) -> Iterator[tuple[int, Value]]:
