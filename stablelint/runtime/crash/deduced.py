@@ -41,9 +41,13 @@ def deduced(node: ast.expr, scope: dict[str, Any]) -> Any:
             found = value_without_elements(node, scope)
             if type(found) in (int, float, bool, torch.Size):
                 return found
-            devices = {one.device for one in _leaves(node, scope)} or {torch.get_default_device()}
-            if isinstance(found, torch.Tensor) and len(devices) == 1:
-                return torch.empty((), dtype=found.dtype, device=devices.pop()).expand(found.shape)
+            devices = [*{one.device for one in _leaves(node, scope)}] or [torch.get_default_device()]
+            parts = found if isinstance(found, tuple) else (found,)
+            if all(isinstance(one, torch.Tensor) for one in parts) and len(devices) == 1:
+                like = [
+                    torch.empty((), dtype=one.dtype, device=devices[0]).expand(one.shape) for one in parts
+                ]
+                return tuple(like) if isinstance(found, tuple) else like[0]
     except Exception:  # whatever torch says of operands that do not fit here either
         return None
     return None

@@ -62,6 +62,9 @@ class Failed:
             owner = value_of(node.value, self.names)
             method = inspect.getattr_static(type(owner), node.attr, UNKNOWN)
             return method if inspect.isroutine(method) else UNKNOWN
+        if found is UNKNOWN and isinstance(self.node, ast.Tuple):  # what is unpacked
+            made = deduced(node, self.names)
+            return UNKNOWN if made is None else made
         return found
 
     def hides(self, known: int) -> bool:
@@ -90,8 +93,8 @@ class Failed:
         for one in self.parts(self.node):
             value = value_of(one, self.names)
             if value is not UNKNOWN and not isinstance(value, torch.Tensor | int | float | str):
-                at = self.scene.made(one)
-                if at is not None:
+                places = self.scene.origins.of(self.scene.user, one) if self.scene.user is not None else ()
+                for at in dict.fromkeys((*places[:1], *places[-1:])):
                     yield f"{ast.unparse(one)} gets its value here", at
 
     def mentioned(self) -> Iterator[tuple[str, str]]:

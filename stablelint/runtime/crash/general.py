@@ -110,6 +110,8 @@ def advised(scene: Scene) -> Advice:
     if made := _otherwise(scene):
         return Advice(made)
     call, found = failing(scene), tried(scene)
+    if call is not None and (picked := tuple(_picked(scene, call))):
+        return Advice(picked)
     if call is not None and (not found or found[0].kind == "setting"):
         moved = misplaced(call, lambda place: named(scene, call, place).owner)
         if moved is not None:
@@ -128,6 +130,22 @@ def advised(scene: Scene) -> Advice:
             return _of_size(scene, found)
     texts = tuple(one.told for one in found) or tuple(padded(scene))
     return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _picked(scene: Scene, call: Call) -> Iterator[str]:
+    """A value for each class that meets one for each sample, picked by the numbers of the classes."""
+    held = scene.user.frame.f_locals.items() if scene.user is not None and is_elementwise(call) else ()
+    indices = [pair for pair in held if isinstance(pair[1], torch.Tensor) and pair[1].dtype == torch.int64]
+    vectors = [one for one in call.values if isinstance(one, torch.Tensor) and one.dim() == 1]
+    for place, one in enumerate(call.values):
+        for name, index in indices if len(vectors) == 2 and any(one is each for each in vectors) else ():
+            samples = {each.shape for each in vectors if each is not one}
+            if (
+                {index.shape} == samples != {one.shape}
+                and index.numel()
+                and 0 <= int(index.min()) <= int(index.max()) < len(one)
+            ):
+                yield f"{named(scene, call, place).owner}[{name}] takes that of each of the {len(index)}"
 
 
 def _otherwise(scene: Scene) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, default_collate
 
-from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.provenance.statements import assigned, callee
 from stablelint.runtime.crash.scene import Scene
@@ -31,10 +32,10 @@ class Hints(Failed):
 
     def advice(self) -> Iterator[str]:
         """What the kind of error tells beyond the values."""
-        for tensor in self.scene.operands():
-            if tensor.device == "meta":
-                yield f"{tensor.name} has a shape and no numbers: computed on a real device (cpu, cuda) it has"
-                yield f"if not {tensor.owner}.is_meta: around what asks for them, if its shape is all that is wanted"
+        operands = self.scene.operands()
+        if {one.device for one in operands} == {"meta"}:
+            yield f"{operands[0].name} has a shape and no numbers: computed on a real device (cpu, cuda) it has"
+            yield f"if not {operands[0].owner}.is_meta: around what asks for them, if its shape is all that is wanted"
         for one in self.parts(self.node):
             value = value_of(one, self.names)
             if value is None and not isinstance(one, ast.Constant):
@@ -66,13 +67,19 @@ class Hints(Failed):
         whole = self.unpacked()
         if whole is None or self.node is None:
             return
-        value, names = value_of(whole, self.names), ast.unparse(self.node).strip("()")
+        value, names = self.value(whole), ast.unparse(self.node).strip("()")
         if isinstance(value, dict):
             yield f"{ast.unparse(whole)}.items() gives keys and values"
         if isinstance(value, torch.Tensor):
             fits = (place for place, size in enumerate(value.shape) if size == count)
             yield from (f"{names} = {ast.unparse(whole)}.unbind({place})" for place in fits)
             return
+        match whole:
+            case ast.Call(ast.Attribute(_, "split")) if isinstance(value, tuple):
+                dim = self.value(given_by_name(whole, self.names, torch.split).get("dim", ast.Constant(0)))
+                total = sum(one.shape[dim] for one in value)
+                yield f"pieces of {total / count:g} are {count}; those of {value[0].shape[dim]} are {len(value)}"
+                return
         results = returned(getattr(type(getattr(value, "dataset", value)), "__getitem__", None))
         given = [len(one.elts) for one in results if isinstance(one, ast.Tuple)] or [_fields(value)]
         for one in results:
@@ -86,18 +93,25 @@ class Hints(Failed):
         if not isinstance(node, ast.Attribute) or node.attr != name:
             return
         text = ast.unparse(node.value)
-        if isinstance(owner, list | tuple) and owner and all(map(_is_number, owner)):
-            yield f"sum({text}).{name}"
-            return
-        held: Iterable[tuple[Any, Any]] = owner.items() if isinstance(owner, dict) else ()
-        if isinstance(owner, list | tuple):
-            held = enumerate(owner)
+        held = list(
+            owner.values() if isinstance(owner, dict) else owner if isinstance(owner, list | tuple) else ()
+        )
+        shapes = {one.shape for one in held if isinstance(one, torch.Tensor)}
         if isinstance(owner, dict) and name in owner:
             yield f"{text}[{name!r}]"
-        yield from (f"{text}[{key!r}].{name}" for key, one in held if hasattr(one, name))
-        if (each := _each(owner, text, name)) is not None and each != f"{text}.{name}":
-            yield each
-        if isinstance(owner, nn.Module):
+        if isinstance(owner, dict):
+            yield from (
+                f"{text}[{key!r}].{name}" for key, one in islice(owner.items(), _SHOWN) if hasattr(one, name)
+            )
+        elif shapes == {torch.Size()}:
+            yield f"sum({text}).{name}"
+        elif len(shapes) == 1 and hasattr(torch.Tensor, name):
+            yield f"torch.stack({text}).{name}, here or where the list is made"
+        elif held and all(isinstance(one, dict) for one in held):
+            yield f"{{key: value.{name}(…) for key, value in one.items()}} for one in {text}"
+        elif held and all(hasattr(one, name) for one in held):
+            yield f"one.{name} for one in {text}"
+        elif isinstance(owner, nn.Module):
             yield from (f"{text}.{key}.{name}" for key, one in owner._modules.items() if hasattr(one, name))
         elif hasattr(torch.Tensor, name) and _makes_tensor(owner):
             yield f"torch.as_tensor({text}).{name}"
@@ -282,29 +296,10 @@ def _holds_tensors(value: Any) -> bool:
     return isinstance(value, dict) and any(map(torch.is_tensor, value.values()))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.dim() == 0
-
-
 def _makes_tensor(value: Any) -> bool:
     """Whether an array or a list of numbers becomes a tensor."""
     numbers = isinstance(value, list) and bool(value) and all(type(one) in (int, float) for one in value)
     return numbers or (type(value).__name__ == "ndarray" and value.dtype.kind in "biuf")
-
-
-def _each(value: Any, text: str, name: str) -> str | None:
-    """How an attribute is asked of everything in lists and dicts; None where not all of it has the attribute."""
-    if isinstance(value, dict) and value:
-        inner = _each(next(iter(value.values())), "value", name)
-        return (
-            f"{{key: {inner}(…) for key, value in {text}.items()}}".replace("(…)(…)", "(…)")
-            if inner
-            else None
-        )
-    if isinstance(value, list | tuple) and value:
-        inner = _each(value[0], "one", name)
-        return f"[{inner}(…) for one in {text}]".replace("}(…)", "}").replace("](…)", "]") if inner else None
-    return f"{text}.{name}" if callable(getattr(type(value), name, None)) else None
 
 
 def _file(path: str) -> Iterator[str]:

@@ -249,6 +249,25 @@ MORE = {
         "F.cross_entropy(scores, mask)\n",
         ("F.interpolate(scores, size=mask.shape[-2:]) passes",),
     ),
+    "pieces of another size than those that are named": (
+        "x = torch.ones(2, 12)\nq, k, v = torch.relu(x).split(2, dim=1)\n",
+        ("pieces of 4 are 3; those of 2 are 6",),
+    ),
+    "a weight for each class beside a loss for each sample": (
+        "alpha, target, loss = torch.ones(4), torch.tensor([0, 3, 1, 0, 2, 1]), torch.ones(6)\nalpha * loss\n",
+        ("alpha[target] takes that of each of the 6",),
+    ),
+    "parameters of a name that none has": (
+        "net = nn.Linear(2, 2)\nparams = [p for name, p in net.named_parameters() if 'lora_' in name]\n"
+        "torch.optim.SGD(params, lr=0.1)\n",
+        ("see what 'weight' and its like are called, and who was to add 'lora_'",),
+    ),
+    "a list in place of a batch": (
+        "def collate(rows):\n    batch = {'x': [row for row in rows]}\n    return batch\n"
+        "for batch in torch.utils.data.DataLoader([torch.ones(2)] * 4, 2, collate_fn=collate):\n"
+        "    batch['x'].to('cpu')\n",
+        ("torch.stack(batch['x']).to, here or where the list is made",),
+    ),
     "two views that are joined along features": (
         "def loss(a, b):\n    z = torch.cat([a, b], 1)\n    near = z @ z.T\n    n = len(a)\n"
         "    return near.masked_fill(torch.eye(2 * n).bool(), 0.0).sum()\nloss(torch.ones(3, 4), torch.ones(3, 4))\n",
@@ -283,6 +302,27 @@ def test_advises_one_change_of_what_was_meant(source: str, advice: tuple[str, ..
     found, _ = explained(path)
     assert found is not None
     assert found.advice == advice
+
+
+def test_a_call_behind_that_fails_alike_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "import torch\na, b = [[1, 2], [3]], [[1], [2, 3]]\npair = torch.tensor(a), torch.tensor(b)\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert "`torch.tensor(b)` fails alike" in found.because
+
+
+def test_a_list_is_named_whose_graphs_were_freed(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "x = torch.ones(2, requires_grad=True)\ntargets = [(x * 2).exp() for _ in range(2)]\n"
+        "for _ in range(2):\n    sum((x - one).exp().sum() for one in targets).backward()\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice[0] == "list(one.detach() for one in targets) where only its value is wanted"
 
 
 def test_a_pass_that_goes_well_again_is_no_matter_of_its_layers(tmp_path: Path) -> None:

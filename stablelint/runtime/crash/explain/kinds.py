@@ -64,6 +64,9 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
     odd = next((one for one in operands if one.dtype in given - own), None) if own else None
     chain = (*same_dtype(scene, odd), *_holders(scene, odd.dtype)) if odd is not None else ()
+    held = next((one.dtype for one in operands if one.held), "float32")
+    cast = re.compile(rf"\.({held}|half|double)\(\)$|\.to\(.*\b{held}\b")
+    chain += tuple(("weights are cast here", at) for at in _calls(scene, cast) if held != "float32")
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
@@ -118,7 +121,8 @@ def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Ex
 
 
 @explains(
-    r"Expected all tensors to be on the same device|is not on the expected device|should be the same or input should be"
+    r"Expected all tensors to be on the same device|is not on the expected device|are not at the same device|"
+    r"should be the same or input should be"
 )
 def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Operands on different devices."""

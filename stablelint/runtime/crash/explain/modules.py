@@ -168,6 +168,10 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
         bare = ((n, m) for n, m in held if isinstance(m, nn.Module) and next(m.parameters(), None) is None)
         name, model = next(bare, ("", None))
         return _bare(model, name) if isinstance(model, nn.Module) else None
+    if isinstance(model, nn.Module) and (texts := _in_no_name(parts, model)):
+        summary = f"no name of the {len(list(model.parameters()))} parameters of {ast.unparse(given)} holds {texts[0]!r}"
+        told = f"see what {next(model.named_parameters())[0]!r} and its like are called, and who was to add {texts[0]!r}"
+        return Explanation("module", summary, advice=(told,))
     if scene.user is not None and (found := frozen(model, ast.unparse(given))) is not None:
         places = found.places(scene.user.site.code.co_filename)
         advice = found.advice, "make the optimizer after that"
@@ -176,6 +180,18 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
         plain = ("layers in a plain list are not registered: nn.ModuleList",)
         return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=plain)
     return _bare(model, ast.unparse(given))
+
+
+def _in_no_name(parts: list[ast.AST], model: nn.Module) -> list[str]:
+    """The texts that are asked for in names of parameters, and stand in none."""
+    pairs = ((one.left, one.ops) for one in parts if isinstance(one, ast.Compare))
+    texts = [
+        left.value
+        for left, (kind, *_) in pairs
+        if isinstance(left, ast.Constant) and isinstance(kind, ast.In)
+    ]
+    names = [name for name, _ in model.named_parameters()]
+    return [one for one in texts if isinstance(one, str) and not any(one in name for name in names)]
 
 
 def _bare(model: nn.Module, name: str) -> Explanation:

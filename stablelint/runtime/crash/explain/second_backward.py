@@ -63,16 +63,14 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
         )
-        advice = [f"{names[0]}.detach() where only its value is wanted"]
+        advice = [f"{_detached(one, scene)} where only its value is wanted" for one in dict.fromkeys(names)]
     elif (total := _total(user)) is not None:
         summary += f": `{total.expression}` adds the graphs of all steps"
         added = ast.unparse(getattr(total.parsed().body[0], "value", ast.Constant(...)))
         advice = [f"backward() of the loss of each step, and {added}.item() in `{total.expression}`"]
     elif carried and user:
-        several = isinstance(user.names[carried], list | tuple)
-        cut = f"tuple(one.detach() for one in {carried})" if several else f"{carried}.detach()"
         summary += f": {carried} is carried from step to step"
-        advice = [f"{carried} = {cut} after each step"]
+        advice = [f"{carried} = {_detached(carried, scene)} after each step"]
     elif field:
         summary += f": {field} is carried from step to step"
         advice = [f"{field} = {field}.detach() before it is used in the next step"]
@@ -94,6 +92,13 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif not stepped and not field and _total(user) is None:
         advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _detached(name: str, scene: Scene) -> str:
+    """The value of a name without its graph."""
+    value = scene.user.names.get(name) if scene.user is not None else None
+    kind = type(value).__name__
+    return f"{kind}(one.detach() for one in {name})" if kind in ("list", "tuple") else f"{name}.detach()"
 
 
 def _total(user: Frame | None) -> Location | None:
@@ -137,10 +142,15 @@ def _is_old(node: Any, sequence: int) -> bool:
 
 
 def _names_of(scene: Scene, nodes: set[int]) -> list[str]:
-    """Names of the program whose tensors were made by these nodes."""
-    return [
-        name
-        for frame in reversed(scene.frames)
-        for name, value in (frame.frame.f_locals.items() if frame.mine else ())
-        if isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes
+    """Names of the program whose tensors were made by these nodes, and of lists of further ones."""
+    held = [one for frame in reversed(scene.frames) if frame.mine for one in frame.frame.f_locals.items()]
+    named = {id(value) for _, value in held if isinstance(value, torch.Tensor)}
+    found = [name for name, value in held if _was_made(value, nodes)]
+    lists = ((name, value) for name, value in held if isinstance(value, list | tuple))
+    return found + [
+        name for name, value in lists if any(_was_made(one, nodes) and id(one) not in named for one in value)
     ]
+
+
+def _was_made(value: object, nodes: set[int]) -> bool:
+    return isinstance(value, torch.Tensor) and value.grad_fn is not None and id(value.grad_fn) in nodes

@@ -6,8 +6,9 @@ import ast
 import copy
 import inspect
 import operator
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -157,6 +158,32 @@ def _failing(scene: Scene) -> Call | None:
             if type(error) is type(scene.error) and _same(str(error), scene.message, hollow):
                 return tried
     return None
+
+
+def alike(scene: Scene) -> Iterator[str]:
+    """The calls of the same function behind the failing one, in its statement, that fail as it does."""
+    user, node, statement = scene.user, node_at(scene.user.site) if scene.user else None, scene.statement
+    if user is None or not isinstance(node, ast.Call) or statement is None:
+        return
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and one is not node]
+    for one in (one for one in calls if _last(one.func) == _last(node.func)):
+        try:
+            if (call := _Reader(user, []).call(one)) is not None:
+                replace(call, hollow=any(map(torch.is_tensor, call.values))).result()
+        except LookupError:
+            continue
+        except Exception as error:  # whatever torch says
+            if isinstance(scene.error, Exception) and worded(error) == worded(scene.error):
+                yield f"`{ast.unparse(one)}` fails alike"
+
+
+def worded(error: Exception) -> str:
+    """The kind of an error and its message without numbers."""
+    return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
+
+
+def _last(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
 
 
 def result_of(scene: Scene) -> torch.Tensor | nn.Module | None:

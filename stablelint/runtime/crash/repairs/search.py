@@ -7,7 +7,6 @@ an operand, by views before casts of sizes, by what stands in the call before wh
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -18,7 +17,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.repairs.calls import changes
-from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.failing import Call, worded
 from stablelint.runtime.crash.repairs.tensors import Change, Name, changes_of_tensors, is_elementwise
 from stablelint.runtime.tensors.measure import tensors_in
 
@@ -110,7 +109,7 @@ class _Search:
                 self._keep(kind, text, changed)
             except Exception as other:  # whatever torch says: then it does not pass
                 if _weight(kind).joins and (
-                    _worded(other) != error or _of_one_rank(changed) > _of_one_rank(self.call)
+                    worded(other) != error or _of_one_rank(changed) > _of_one_rank(self.call)
                 ):
                     self.other_errors.append((kind, text, changed))
 
@@ -187,13 +186,8 @@ def _failure(call: Call) -> str:
     try:
         call.result()
     except Exception as error:
-        return _worded(error)
+        return worded(error)
     return ""
-
-
-def _worded(error: Exception) -> str:
-    """The kind of an error and its message without numbers."""
-    return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
 
 
 def _second(call: Call, name: Name, firsts: list[Change]) -> Iterator[Change]:
