@@ -15,7 +15,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.lists import leaves
-from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral
+from stablelint.analysis.values.sorts import KEEPS_SORT, MAKES_FLOATS, is_integral, is_real
 from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -123,7 +123,8 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
         return f"{named} is an array or a table, and no tensor"
     function = site.frame.function
     speaks = function is not None and _speaks_of_complex(function.node)
-    if attribute.startswith("clamp") and (is_complex(value) or _is_conjugated(value) or speaks):
+    suspected = (speaks or _is_conjugated(value)) and not is_real(value)
+    if attribute.startswith("clamp") and (suspected or is_complex(value)):
         return f"{named} may be complex, and has no bound then"
     if f"finfo(${name}.dtype)" in template and any(map(is_integral, paths)):
         return f"{named} holds integers, and the rewrite is one for floating-point numbers"

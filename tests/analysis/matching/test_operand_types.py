@@ -548,6 +548,14 @@ def test_what_is_made_of_a_conjugate_has_no_bound() -> None:
     assert "may be complex, and has no bound" in str(written["SL103"])
 
 
+def test_the_parts_of_a_complex_number_are_real() -> None:
+    written = fixes("""
+        def amplitude(z: torch.Tensor):
+            return torch.sqrt(z.real**2 + z.imag**2)
+        """)
+    assert "clamp_min" in str(written["SL103"])
+
+
 def test_arrays_of_jax_have_no_methods_of_tensors() -> None:
     written = fixes("""
         import jax.numpy as jnp
