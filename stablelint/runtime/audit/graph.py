@@ -6,9 +6,11 @@ Nothing is recomputed: nodes keep the results their gradients need, and those ar
 from __future__ import annotations
 
 import math
+import operator
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -18,10 +20,13 @@ from stablelint.runtime.tracing.graph import Row, nodes_of, row_of, saved, varia
 
 Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
+Misread = tuple[tuple[int, ...], tuple[int, ...], Row | None]
+"""The sizes of a tensor, what a view reads them as that exchanges two of them, and where."""
 _VIEWS = {
     f"{one}Backward0"
     for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
 }
+_RESHAPED = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
 # By operation: what it saved, and from the magnitudes of that how far the operand is from its edge (0, 1, infinity).
 _OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
@@ -43,7 +48,7 @@ class UnitFacts:
 
     operation: str
     near: int | None
-    alive: torch.Tensor  # by unit: gave anything but zero (ReLU)
+    alive: torch.Tensor  # by unit: gave anything but zero (ReLU), or its ends (Hardtanh)
     saturated: float  # share of the elements
 
 
@@ -65,6 +70,7 @@ class GraphFacts:
     operands: list[OperandFacts] = field(default_factory=list)
     kept: Callable[[], object] = lambda: None  # None as soon as the graph is freed
     crossed: Crossed | None = None
+    misread: Misread | None = None
 
 
 def read_graph(root: Any, since: int) -> GraphFacts:
@@ -79,8 +85,8 @@ def read_graph(root: Any, since: int) -> GraphFacts:
             continue
         if since <= node._sequence_nr() < oldest._sequence_nr():
             oldest = node
-        if name in ("ReluBackward0", *_SATURATED):
-            values = saved(node, "_saved_result")
+        if name in ("ReluBackward0", "HardtanhBackward0", *_SATURATED):
+            values = _results(node, name)
             if values is not None and values.numel():
                 facts.units.append(_units(node, name, values))
         elif name in _OPERANDS:
@@ -89,6 +95,8 @@ def read_graph(root: Any, since: int) -> GraphFacts:
                 facts.operands.append(operand)
         elif name in ("SubBackward0", "AddBackward0") and facts.crossed is None:
             facts.crossed = _crossed(node)
+        elif name in _RESHAPED and facts.misread is None:
+            facts.misread = _misread(node)
     mark = _Mark()
     facts.kept = weakref.ref(mark)
     oldest.register_hook(mark)
@@ -108,6 +116,16 @@ class _Mark:
 
     def __call__(self, *_: object) -> None:
         """The backward pass goes by."""
+
+
+def _results(node: Any, name: str) -> torch.Tensor | None:
+    """What an activation gave: of one with two ends, zero where it is at one of them and passes no gradient."""
+    if name != "HardtanhBackward0":
+        return saved(node, "_saved_result")
+    values = saved(node, "_saved_self")
+    if values is None:
+        return None
+    return torch.gt(values, node._saved_min_val) & torch.lt(values, node._saved_max_val)
 
 
 def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
@@ -160,6 +178,26 @@ def _crossed(node: Any) -> Crossed | None:
         if shape in ((result[0], 1), (result[0],)):
             return shape, result, row_of(node)
     return None
+
+
+def _misread(node: Any) -> Misread | None:
+    """A view that takes (N, steps, heads) for (N, heads, steps): the sizes with two neighbours exchanged, some merged."""
+    given = tuple(int(size) for size in node._saved_self_sym_sizes)
+    (read,) = (tuple(one.shape) for one in node._input_metadata)
+    ours, theirs = ([size for size in sizes if size != 1] for sizes in (given, read))
+    if len(ours) < max(2, len(theirs)) or _is_merged(ours, theirs):
+        return None
+    for place, (one, other) in enumerate(pairwise(ours)):
+        exchanged = [*ours[:place], other, one, *ours[place + 2 :]]
+        if one != other and len(theirs) > 1 and _is_merged(exchanged, theirs):
+            return given, read, row_of(node)
+    return None
+
+
+def _is_merged(sizes: list[int], merged: list[int]) -> bool:
+    """Whether products of neighbours among sizes give others."""
+    ends = set(accumulate(sizes, operator.mul))
+    return ends.issuperset(accumulate(merged, operator.mul))
 
 
 def _called(name: str) -> str:

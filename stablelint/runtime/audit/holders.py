@@ -51,7 +51,9 @@ def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tu
                 seen.add(id(value))
                 yield name, value, filename
                 if _is_plain_object(value):
-                    yield from _attributes(name, value)
+                    held = list(_attributes(name, value))
+                    within = (one for one in held if _is_plain_object(one[1]) and not is_library(one[2]))
+                    yield from (*held, *(inner for one in within for inner in _attributes(*one[:2])))
     for root in roots:
         if id(root) not in seen:
             yield from _attributes(type(root).__name__, root)

@@ -53,6 +53,28 @@ def test_a_sound_program_passes(program: str) -> None:
     assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
 
 
+def test_a_mask_of_padding_may_leave_out_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "padding.py"
+    text = (
+        (PROGRAMS / "attention.py").read_text().replace("(tokens, mask, labels)", "(tokens, ~mask, labels)")
+    )
+    path.write_text(text.replace("hidden = self.enc", "mask = ~mask\n        hidden = self.enc"))
+    assert not audited(path).failed
+
+
+def test_a_kind_that_has_not_come_yet_is_no_constant_feature(tmp_path: Path) -> None:
+    path = tmp_path / "kinds.py"
+    text = (PROGRAMS / "regression.py").read_text()
+    path.write_text(
+        text.replace(
+            "training = Tens",
+            "features[:, 3:5] = torch.tensor([1.0, 0]) * (features[:, 3:4] > 0)\ntraining = Tens",
+            1,
+        )
+    )
+    assert "varying-features" not in {one.check.name for one in audited(path).warned}
+
+
 LATE = Fault(
     "classifier",
     "train() before the first epoch only",

@@ -119,7 +119,10 @@ def custom_gradients(run: Run) -> Outcome | None:
     """Custom functions have the gradients of what they compute."""
     checked = []
     for function, arguments in run.functions.items():
-        wide = tuple(_double(one) for one in arguments)
+        wide = tuple(
+            one.detach().double().requires_grad_(one.requires_grad) if floating(one) else one
+            for one in arguments
+        )
         if sum(one.numel() for one in wide if isinstance(one, torch.Tensor)) > _FEW_ELEMENTS:
             continue
         with undisturbed():
@@ -133,12 +136,6 @@ def custom_gradients(run: Run) -> Outcome | None:
                 return failed(text, f"derive {function.__name__}.backward again", function.__name__)
         checked.append(function.__name__)
     return passed(f"gradcheck of {', '.join(checked)} in float64") if checked else None
-
-
-def _double(value: Any) -> Any:
-    if floating(value):
-        return value.detach().double().requires_grad_(value.requires_grad)
-    return value
 
 
 def _is_flat(function: Any, arguments: tuple[Any, ...]) -> bool:

@@ -15,6 +15,7 @@ from stablelint.runtime.audit.values import summary_of
 
 ORDER = 4
 _DROPOUT = (nn.modules.dropout._DropoutNd,)
+_RISE = 5  # of a loss, where a weight moves by more than its size in one step
 _LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-6  # of a weight, in one step
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
 _VANISHING = 1e-7  # the least gradient over the largest, by layer
@@ -241,8 +242,12 @@ def update_ratio(run: Run) -> Outcome | None:
             median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps
         )
         rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
-        if middle > _LARGE_UPDATE or widest > 1:
+        losses = [abs(one.loss) for one in steps if one.loss is not None]
+        runs_away = len(losses) > 1 and losses[-1] > _RISE * losses[0]
+        furthest = max(one.moved.get(name, 0.0) for one in steps[1:] for name in wide)
+        if middle > _LARGE_UPDATE or widest > 1 or (runs_away and furthest > 1):
             text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
+            text += f"; some layer by {furthest:.2g}" if furthest > widest else ""
             return failed(text, "a smaller learning rate", *list(wide)[:4], at=steps[0].site)
         still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
         if len(still) == len(usual):

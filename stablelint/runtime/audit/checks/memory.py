@@ -5,7 +5,6 @@ from __future__ import annotations
 from stablelint.runtime.audit.allocations import sized
 from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, failed, passed, warned
 from stablelint.runtime.audit.record import Run, place
-from stablelint.runtime.tracing.graph import Row
 
 ORDER = 8
 _SHOWN = 4  # lines at the peak
@@ -46,15 +45,14 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     if (peak := run.peak) is None:
         return None
     at = place(next((row for row, _ in peak.parts if row is not None), None))
-    parts = [f"{sized(size)} {_allocating_line(row)}" for row, size in peak.parts[:_SHOWN]]
+    parts = [
+        f"{sized(size)} in line {line.row}: {line.expression}"
+        if line is not None
+        else f"{sized(size)} in backward passes"
+        for line, size in ((place(row), size) for row, size in peak.parts[:_SHOWN])
+    ]
     parts.append(f"{sized(peak.before)} before the second step")
     text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(parts)}"
     if peak.total > _FULL * peak.capacity:
         return warned(text, "a smaller batch, checkpointing of the largest part, or half precision", at=at)
     return Outcome(Status.PASSED, text, location=at)
-
-
-def _allocating_line(row: Row | None) -> str:
-    """The line that asked for memory, with its text."""
-    at = place(row)
-    return f"in line {at.row}: {at.expression}" if at is not None else "in backward passes"

@@ -16,10 +16,12 @@ from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.tokens import is_tokens, is_told, tables_of_tokens
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
+from stablelint.runtime.plain import shape_text
 from stablelint.runtime.tensors.measure import tensors_in
 
 ORDER = 2
 _GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
+_ENDING = ("relu", "hardtanh")  # activations without a gradient at their ends
 _DEAD = 0.5  # share of the units of a layer
 _SATURATED = 0.6
 
@@ -40,21 +42,36 @@ def initial_parameters(run: Run) -> Outcome | None:
 def broken_symmetry(run: Run) -> Outcome | None:
     """The units of a layer start different from each other."""
     matrices = [one for one in run.parameters.values() if one.tensor.dim() > 1 and one.tensor.shape[0] > 1]
-    same = [
-        one.name
-        for one in matrices
-        if one.tensor.requires_grad
-        and set(uniform_dimensions(one.tensor)) & set(_units_of(one)) & set(one.uniform)
-    ]
-    if same and run.steps:
-        text = "all units of {names} had the same weights at the start, and still have: they learn the same"
-        return failed(text, "draw the weights at random", *same)
+    alike = [one for one in matrices if one.tensor.requires_grad and _is_alike(one)]
+    if alike and run.steps:
+        text = "all units of {names} had the same weights at the start"
+        if all(uniform_dimensions(one.tensor) for one in alike):
+            text += ", and still have: they learn the same"
+        return failed(text, "draw the weights at random", *(one.name for one in alike))
     return all_of(len(matrices), "matrix")
 
 
-def _units_of(one: ParameterFacts) -> tuple[int, ...]:
-    """The dimensions that may count the units of a layer: the first in torch's own, either in another's."""
-    return (0,) if isinstance(one.owner, MATRICES) else (0, 1)
+def _is_alike(one: ParameterFacts) -> bool:
+    """Whether the units of a layer started alike and stay so, or were told apart by nothing but what is dropped at random
+    or looked up; the last layer of a branch may start from zeros."""
+    # The first dimension counts the units in torch's own layers, either does in another's.
+    units = {0} if isinstance(one.owner, MATRICES) else {0, 1}
+    constant = one.start.low == one.start.high and one.tensor.shape[1] > 1
+    told = constant and (isinstance(one.owner, nn.Embedding) or (0 in units and one.start.low != 0))
+    return bool(units.intersection(one.uniform)) and (
+        bool(units.intersection(one.uniform, uniform_dimensions(one.tensor))) or told
+    )
+
+
+@check(needs="a view of what depends on parameters")
+def dimensions_in_order(run: Run) -> Outcome | None:
+    """Views keep the order of dimensions."""
+    for facts in run.facts():
+        if facts.misread is not None:
+            given, read, row = facts.misread
+            text = f"{shape_text(given)} is viewed as {shape_text(read)}: the elements keep the order of the first"
+            return failed(text, "transpose or permute the dimensions, then view them", at=row)
+    return all_of(len(run.backwards), "graph")
 
 
 @check(needs="linear and convolutional layers")
@@ -206,13 +223,13 @@ def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], *sizes: int) ->
     return next((one for one in tensors_in(result) if one.shape[: len(sizes)] == sizes), None)
 
 
-@check(needs="ReLU in a trained pass")
+@check(needs="ReLU or Hardtanh in a trained pass")
 def living_units(run: Run) -> Outcome | None:
     """Units of the activations are alive."""
     alive: dict[int | None, torch.Tensor] = {}
     for facts in run.facts():
         for unit in facts.units:
-            if unit.operation == "relu" and unit.near is not None:
+            if unit.operation in _ENDING and unit.near is not None:
                 known = alive.get(unit.near)
                 fits = known is not None and known.shape == unit.alive.shape
                 alive[unit.near] = known | unit.alive if fits and known is not None else unit.alive
@@ -223,7 +240,7 @@ def living_units(run: Run) -> Outcome | None:
             worst.append((share, run.parameters[key].name))
     if worst:
         share, name = max(worst)
-        text = f"{share:.0%} of the units behind {name} gave zero for every sample of every step"
+        text = f"{share:.0%} of the units behind {name} passed no gradient for any sample of any step"
         remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
         return failed(text, remedy, *(name for _, name in worst))
     return all_of(len(alive), "layer")
@@ -233,7 +250,7 @@ def living_units(run: Run) -> Outcome | None:
 def unsaturated_units(run: Run) -> Outcome | None:
     """Sigmoid and tanh are not saturated."""
     facts = next(run.facts(), None)
-    units = [one for one in facts.units if one.operation != "relu"] if facts is not None else []
+    units = [one for one in facts.units if one.operation not in _ENDING] if facts is not None else []
     if (worst := max(units, key=lambda one: one.saturated, default=None)) is None:
         return None
     if worst.saturated > _SATURATED:
