@@ -118,15 +118,13 @@ def _is_harmless_bound(review: Review, bounded: Value) -> bool:
         if value.key in made or not parts:
             continue
         divides = value.op == "div" and value.operands["other"].key not in made
-        if not (divides or value.op in _POLELESS or _is_log_of(value, bounded)):
+        first = value.first if value.op in LOGARITHMS else None
+        of_it = first is not None and stripped(first).key == bounded.key
+        if not (divides or value.op in _POLELESS or of_it):
             return False
         made[value.key] = value
         uses += 1
     return uses > 0
-
-
-def _is_log_of(value: Value, bounded: Value) -> bool:
-    return value.op in LOGARITHMS and value.first is not None and stripped(value.first).key == bounded.key
 
 
 @observes("*256 []")
@@ -148,14 +146,10 @@ def byte_difference(review: Review, rule: Rule) -> Sites:
     """`a - b` of two tensors of bytes, which is 255 where `b` is larger by one."""
     for pair in observed(review, "sub"):
         sides = list(pair[0].operands.values())
-        if len(sides) == 2 and all(map(_is_of_bytes, sides)):
+        # Of bytes, other than truth values.
+        bytes_ = [v for v in sides if (v.dtype == "uint8" or v.op in _BYTE_TENSORS) and v.interval.hi > 1]
+        if len(sides) == len(bytes_) == 2:
             yield make_site(review, rule, pair)
-
-
-def _is_of_bytes(value: Value) -> bool:
-    """Whether a value is known to be a tensor of bytes, other than truth values."""
-    made = value.dtype == "uint8" or value.op in _BYTE_TENSORS
-    return made and value.interval.hi > 1
 
 
 def _factored(value: Value) -> tuple[Value, object]:

@@ -35,7 +35,8 @@ def singular_matrix(review: Review, rule: Rule) -> Sites:
     seen: set[ast.AST] = set()
     for pair in review.observed:
         value, frame = pair
-        operation, given = _operation(value), _matrix_of(value)
+        taken = (value.operands[name] for name in _TAKING.get(value.op, ()) if name in value.operands)
+        operation, given = _operation(value), next(taken, None if value.op in _TAKING else value.first)
         if operation is None or value.node is None or given is None or value.node in seen:
             continue
         seen.add(value.node)
@@ -82,12 +83,6 @@ def _operation(value: Value) -> str | None:
         return None
     lazy = subject(value.node) not in ("torch", "torch.linalg") and not _is_dense(value.first)
     return None if lazy else name  # a linear operator adds what it needs itself
-
-
-def _matrix_of(value: Value) -> Value | None:
-    """The matrix that a call factorises."""
-    named = (value.operands[name] for name in _TAKING.get(value.op, ()) if name in value.operands)
-    return next(named, None if value.op in _TAKING else value.first)
 
 
 def _is_dense(matrix: Value | None) -> bool:

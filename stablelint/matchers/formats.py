@@ -110,7 +110,10 @@ def softmax_of_products(review: Review, rule: Rule) -> Sites:
     for pair in observed(review, "softmax"):
         value, frame = pair
         scores = value.first
-        if scores is None or "dtype" in value.operands or not _is_product(scores):
+        if scores is None or "dtype" in value.operands:
+            continue
+        # Products of vectors, or masked as only such are.
+        if not any(v.op in _PRODUCTS for v in behind(scores, lambda v: v.op in _SQUEEZED)):
             continue
         if is_under_autocast(value, frame):
             continue
@@ -122,8 +125,3 @@ def softmax_of_products(review: Review, rule: Rule) -> Sites:
             known = [text.format(file) for fact, text in _SHOWING.items() if (file := context.shows(fact))]
             message = "; ".join([rule.message, *known[:1]]) if half is Truth.MAYBE else None
             yield make_site(review, rule, pair, bound, shown=False, message=message)
-
-
-def _is_product(scores: Value) -> bool:
-    """Whether scores are products of vectors, or masked as only such are."""
-    return any(v.op in _PRODUCTS for v in behind(scores, lambda v: v.op in _SQUEEZED))

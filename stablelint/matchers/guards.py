@@ -22,7 +22,9 @@ def misplaced_eps(review: Review, rule: Rule) -> Sites:
     for site in review.open:
         if site.rule.code not in rule.replaces:
             continue
-        if site.value.op in ("div", "rsqrt") and not _is_guarded(site.value):
+        operand = site.value.operands.get("other") or site.value.first
+        guarded = operand is not None and stripped(operand).op in ("add", "clamp", "maximum")
+        if site.value.op in ("div", "rsqrt") and not guarded:
             sums = observed(review, "add")
             outer = next((pair for pair in sums if _adds_constant(pair[0], site.value)), None)
             if outer is not None and not _guards_what_follows(outer[0], review):
@@ -40,12 +42,6 @@ def misplaced_eps(review: Review, rule: Rule) -> Sites:
 def _stated(found: Site, site: Site) -> Site:
     """The finding with what was judged of the operation."""
     return replace(found, judgement=replace(site.judgement, operand="", failing=""))
-
-
-def _is_guarded(quotient: Value) -> bool:
-    """Whether something was added to the denominator, too, or it was bounded."""
-    operand = quotient.operands.get("other") or quotient.first
-    return operand is not None and stripped(operand).op in ("add", "clamp", "maximum")
 
 
 def _guards_what_follows(total: Value, review: Review) -> bool:

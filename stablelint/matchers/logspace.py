@@ -103,16 +103,13 @@ def _sum_of(value: Value, exponential: Value) -> str:
     level, summed = [value], ""
     for _ in range(_DEPTH):
         summed = next((op for v in level if (op := stripped(v).op) in _SUMS), summed)
-        if any(_is_starred_contraction(stripped(v)) for v in level):
+        starred = (one for v in level if (one := stripped(v)).op == "einsum")
+        if any(not any(v.kind is Kind.TENSOR for v in _parts(one)) for one in starred):
             return "einsum"
         level = [part for v in level for part in _parts(v)][:_WIDTH]
         if summed and any(stripped(v).key == exponential.key for v in level):
             return summed
     return ""
-
-
-def _is_starred_contraction(value: Value) -> bool:
-    return value.op == "einsum" and not any(v.kind is Kind.TENSOR for v in _parts(value))
 
 
 def _is_made_of(value: Value, key: int) -> bool:

@@ -35,7 +35,8 @@ def uninitialized(review: Review, rule: Rule) -> Sites:
         statement = next(ancestors(value.node, root), None)
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if not _holds_nothing(value.node):
-                use = _first_use(name, statement, root)
+                uses = [n for n in nodes_in(root, ast.Name) if n.id == name and start(n) > end(statement)]
+                use = min(uses, key=lambda n: _moment(n, root), default=None)
                 reader = _reader(use, root) if use is not None else None
                 if reader is not None:
                     yield make_site(review, rule, (value, frame), anchor=reader)
@@ -92,11 +93,6 @@ def _writes(call: ast.Call, tree: ast.AST) -> bool:
 def _holds_nothing(node: ast.AST | None) -> bool:
     """`torch.empty(0, …)`: there is no memory to read."""
     return isinstance(node, ast.Call) and 0 in {getattr(n, "value", None) for n in descendants(node)}
-
-
-def _first_use(name: str, after: ast.stmt, root: ast.AST) -> ast.Name | None:
-    uses = [n for n in nodes_in(root, ast.Name) if n.id == name and start(n) > end(after)]
-    return min(uses, key=lambda n: _moment(n, root), default=None)
 
 
 def _moment(name: ast.Name, root: ast.AST) -> tuple[int, int]:

@@ -87,15 +87,16 @@ def makes_module(node: ast.expr, module: ModuleInfo) -> bool:
 @lru_cache(maxsize=1)
 def _classes_of_modules(module: ModuleInfo) -> frozenset[str]:
     """The classes of a file that derive from `torch.nn.Module`, or Lightning's, or from one of these."""
+
     kinds = {info.name: [qualified(base, module) for base in info.bases] for info in module.sights.classes}
-    found = {name for name, above in kinds.items() if any(map(_is_module_class, above))}
+    found = {
+        name
+        for name, above in kinds.items()
+        if any(normalise(one) == "torch.nn.Module" or one.endswith(".LightningModule") for one in above)
+    }
     while more := {name for name, above in kinds.items() if found.intersection(above)} - found:
         found |= more
     return frozenset(found)
-
-
-def _is_module_class(name: str) -> bool:
-    return normalise(name) == "torch.nn.Module" or name.endswith(".LightningModule")
 
 
 def is_module_class(info: ast.ClassDef, module: ModuleInfo) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -53,17 +52,21 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
     tree = review.module.source.tree
     if review.module.mentions("clip_grad_norm_", "clip_grad_value_"):
         return
-    if not (_trains(tree) or review.module.mentions("LightningModule")) or _sets_rates(tree):
+    if not (_trains(tree) or review.module.mentions("LightningModule")):
         return
+    written = (n.slice for n in nodes_below(tree, ast.Subscript) if isinstance(n.ctx, ast.Store))
+    if any(isinstance(key, ast.Constant) and key.value == "lr" for key in written):
+        return  # `group["lr"] = rate`
     scheduled = "lr_scheduler" in review.module.source.text
     for pair in observed(review, *_RATES):
         call, values = pair[0], list(pair[0].operands.values())
         given, anywhere = call.first, _RATES[call.op]
         rate = call.operands.get("lr", values[1] if "argument1" in call.operands else None)
-        rates = [
-            *([rate] if rate is not None else ()),
-            *(_rates_of_groups(given) if given is not None else ()),
-        ]
+        # Groups of parameters have rates of their own: `[{"params": …, "lr": 0.5}]`.
+        groups = given.data if given is not None and given.kind is Kind.SEQUENCE else ()
+        groups = groups if isinstance(groups, list | tuple) else ()
+        rates = [rate] if rate is not None else []
+        rates += [one.data["lr"] for one in groups if isinstance(one.data, dict) and "lr" in one.data]
         numbers = (number for one in rates if isinstance(number := _number(one, review.module), int | float))
         number = max(numbers, default=None)
         if given is None or number is None or _is_alone(given):
@@ -72,12 +75,6 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
         begins_high = call.op == "torch.optim.SGD" and scheduled
         if number > anywhere[0] or (of_model and number >= anywhere[1] and not begins_high):
             yield make_site(review, rule, pair, shown=number >= 1)
-
-
-def _rates_of_groups(given: Value) -> Iterator[Value]:
-    """The rates of the groups of parameters: `[{"params": …, "lr": 0.5}]`."""
-    groups = given.data if given.kind is Kind.SEQUENCE and isinstance(given.data, list | tuple) else ()
-    yield from (one.data["lr"] for one in groups if isinstance(one.data, dict) and "lr" in one.data)
 
 
 def _number(rate: Value, module: ModuleInfo) -> Any:
@@ -112,27 +109,17 @@ def _trains(tree: ast.AST) -> bool:
     return any(calls_below(loop, "step", "backward") for loop in nodes_below(tree, ast.For, ast.While))
 
 
-def _sets_rates(tree: ast.AST) -> bool:
-    """Whether the file writes rates itself: `group["lr"] = rate`."""
-    written = (n.slice for n in nodes_below(tree, ast.Subscript) if isinstance(n.ctx, ast.Store))
-    return any(isinstance(key, ast.Constant) and key.value == "lr" for key in written)
-
-
 @observes("Adam|AdamW|NAdam|RAdam|RMSprop half|float16")
 def half_optimizer(review: Review, rule: Rule) -> Sites:
     """An optimizer of `model.parameters()`, where the last cast of the model before it was one to float16."""
     for pair in observed(review, *_ADAPTIVE):
         call, frame = pair[0].node, pair[1]
         given = call.args[0] if isinstance(call, ast.Call) and call.args else None
-        if called(given) == "parameters" and _eps_vanishes(pair[0]):
+        eps = pair[0].operands["eps"].default() if "eps" in pair[0].operands else _EPS
+        vanishes = isinstance(eps, int | float) and round_to(float(eps), FLOAT16) == 0
+        if called(given) == "parameters" and vanishes:
             if _is_half(subject(given), start(call), scope_of(frame)):
                 yield make_site(review, rule, pair)
-
-
-def _eps_vanishes(call: Value) -> bool:
-    given = call.operands.get("eps")
-    eps = given.default() if given is not None else _EPS
-    return isinstance(eps, int | float) and round_to(float(eps), FLOAT16) == 0
 
 
 def _is_half(model: str, before: tuple[int, int], root: ast.AST) -> bool:

@@ -191,7 +191,10 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
     roots, tree = functions_of(review, "DataLoader"), review.module.source.tree
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
-    shared = {text for one, texts in iterated.items() for text in texts if _is_of_file(text, one)}
+    of_functions = [(one, texts) for one, texts in iterated.items() if isinstance(one, Function)]
+    shared = {
+        t for f, texts in of_functions for t in texts if t not in parameters_of(f) and not assigned_in(t, f)
+    }
     for root in roots:
         loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n, review.module)]
         shuffled = {text for texts, made in loaders if _shuffles(made, tree) for text in texts}
@@ -200,26 +203,17 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         trained = (iterated[root] | attributes | handed | (shared if root is tree else set())) - shuffled
         unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
-        for made in dict.fromkeys((*unshuffled, *inline, *_given_to_trainer(root))):
+        hook = getattr(root, "name", "") == "train_dataloader"  # of a module of Lightning
+        given = [n.value for n in nodes_in(root, ast.Return) if n.value is not None] if hook else []
+        for made in dict.fromkeys((*unshuffled, *inline, *given)):
             if called(made) == "DataLoader" and not _shuffles(made, tree):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
-
-
-def _is_of_file(name: str, root: ast.AST) -> bool:
-    """Whether a name that a function reads is one of the file: it is neither given nor bound there."""
-    return isinstance(root, Function) and name not in parameters_of(root) and not assigned_in(name, root)
 
 
 def _fitted(root: ast.AST, loaders: set[str]) -> set[str]:
     """The first loader that each call of a `fit` is given: the one that it trains on."""
     given = [list(map(spelled, arguments(call))) for call in calls_in(root, "fit")]
     return {text for texts in given for text in [t for t in texts if t in loaders][:1]}
-
-
-def _given_to_trainer(root: ast.AST) -> list[ast.expr]:
-    """What the `train_dataloader` of a module of Lightning returns."""
-    returns = nodes_in(root, ast.Return) if getattr(root, "name", "") == "train_dataloader" else []
-    return [n.value for n in returns if n.value is not None]
 
 
 def _loaders_in(node: ast.Assign, module: ModuleInfo) -> Iterator[tuple[set[str], ast.expr]]:

@@ -88,7 +88,10 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
             result = name in _ACTIVATIONS and call.args and _is_computed(call.args[0], root)
-            if pair or (result and not _is_of_method(call.args[0], review.module)):
+            # A method of `self` may give a number: something that the file never sets.
+            name = spelled(call.args[0].func) if result and isinstance(call.args[0], ast.Call) else ""
+            number = name.startswith("self.") and not bound_anywhere(name, review.module.source.tree)
+            if pair or (result and not number):
                 alone = pair or len(arguments(call)) == 1
                 parts = (
                     {"made": call.func} | dict(zip("xy" if pair else "z", call.args, strict=True))
@@ -115,12 +118,6 @@ def _is_computed(node: ast.expr, root: ast.AST) -> bool:
     """Whether an expression is a result, or what a `forward` is given."""
     given = getattr(root, "name", "") == "forward" and [*parameters_of(root)][1:2] == [spelled(node)]
     return given or _is_result(node, root)
-
-
-def _is_of_method(node: ast.expr, module: ModuleInfo) -> bool:
-    """Whether a call is one of something of `self` that the file never sets: a method, which may give a number."""
-    name = spelled(node.func) if isinstance(node, ast.Call) else ""
-    return name.startswith("self.") and not bound_anywhere(name, module.source.tree)
 
 
 def _is_pair(call: ast.Call, root: ast.AST) -> bool:

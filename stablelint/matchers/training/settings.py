@@ -17,7 +17,6 @@ from stablelint.matchers.names import (
 )
 from stablelint.matchers.training.events import turns
 from stablelint.matchers.tree import (
-    Function,
     argument,
     around,
     backs_below,
@@ -67,14 +66,11 @@ def anomaly_detection(review: Review, rule: Rule) -> Sites:
         begun = mode is None and called(node) != "set_detect_anomaly"  # `with detect_anomaly()`
         tests = [n.test for n in around(node, root, ast.If)] + [n.test for n in around(node, root, ast.IfExp)]
         if (begun or switched_on) and all(mentions(test, "__name__") for test in tests):
-            if not any(_is_one_pass(block, root) for block in around(node, root, ast.With)):
+            blocks = [block for block in around(node, root, ast.With) if backs_below(block)]
+            looped = [b for b in blocks if loop_around(b, root) or nodes_in(b, ast.For, ast.While)]
+            # Of a block that goes backward, neither a loop nor a step beside it says that it does so often.
+            if len(looped) == len(blocks) or calls_in(root, "step"):
                 yield make_site(review, rule, (value, frame))
-
-
-def _is_one_pass(block: ast.With, root: ast.AST) -> bool:
-    """Whether a block goes backward, and neither a loop nor an optimizer's step beside it says that it does so often."""
-    loops = loop_around(block, root) is not None or nodes_in(block, ast.For, ast.While)
-    return bool(backs_below(block)) and not loops and not calls_in(root, "step")
 
 
 @observes()
@@ -116,7 +112,11 @@ def reseeded_in_loop(review: Review, rule: Rule) -> Sites:
     tree = review.module.source.tree
     roots = list(functions_of(review, "backward")) if "seed" in review.module.source.text else []
     functions = functions_below(tree) if roots else []
-    helpers = {f.name for f in functions if _seeds_what_it_is_given(f, review.module)}
+    seeding = [
+        (f, n) for f in functions for n in calls_in(f) if made_by(n, review.module) in SEEDS and n.args
+    ]
+    # Those that hand their first parameter on as a seed: `set_seed(seed)`.
+    helpers = {f.name for f, n in seeding if [spelled(n.args[0])] == [*parameters_of(f)][:1]}
     for root in roots:
         found = [n for n in calls_in(root) if _seeds(n, review.module) or called(n) in helpers]
         places = [(ast.dump(n), loop_around(n, root)) for n in found]
@@ -139,13 +139,6 @@ def _seeds(call: ast.Call, module: ModuleInfo) -> bool:
         else ()
     )
     return made_by(call, module) in SEEDS or any(made_by(n, module) == "torch.Generator" for n in made)
-
-
-def _seeds_what_it_is_given(function: Function, module: ModuleInfo) -> bool:
-    """Whether a function hands its first parameter on as a seed: `set_seed(seed)`."""
-    first = next(iter(parameters_of(function)), "")
-    seeding = (n for n in calls_in(function) if made_by(n, module) in SEEDS and n.args)
-    return any(spelled(n.args[0]) == first for n in seeding)
 
 
 def _is_invariant(seed: ast.expr, loop: ast.AST) -> bool:

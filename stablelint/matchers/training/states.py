@@ -119,7 +119,10 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
             elif any(is_optimizer(name, module) for name in (subject(made.node), *made.subjects)):
                 restored.append(made)
                 models |= {
-                    name for one in (subject(made.node), *made.subjects) for name in _models_of(one, module)
+                    subject(given)
+                    for one in (subject(made.node), *made.subjects)
+                    for optimizer in bound_anywhere(one, module.source.tree)
+                    for given in calls_below(optimizer, "parameters")
                 }
             else:
                 models |= made.subjects
@@ -140,12 +143,6 @@ def _is_renewed(restored: Through, moved: Through, module: ModuleInfo) -> bool:
     return again or any(
         n.attr == "state" and spelled(n.value) in names for n in nodes_below(tree, ast.Attribute)
     )
-
-
-def _models_of(optimizer: str, module: ModuleInfo) -> set[str]:
-    """The models whose parameters the file gives to an optimizer."""
-    made = bound_anywhere(optimizer, module.source.tree)
-    return {subject(n) for one in made for n in calls_below(one, "parameters")}
 
 
 @observes()

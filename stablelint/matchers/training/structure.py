@@ -24,7 +24,6 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 # Without parameters, or one themselves.
@@ -79,14 +78,8 @@ def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.AST]]:
     for info in classes_of(review):
         init = next((s for s in info.body if isinstance(s, ast.FunctionDef) and s.name == "__init__"), None)
         if init is not None and is_module_class(info, review.module):
-            building = _called_of_self(init)
+            building = {called(n) for n in calls_in(init) if subject(n) == "self"}
             yield from ((info, s) for s in info.body if s is init or getattr(s, "name", "") in building)
-
-
-@remembered
-def _called_of_self(init: ast.AST) -> set[str]:
-    """The methods that a constructor calls."""
-    return {called(n) for n in calls_in(init) if isinstance(n.func, ast.Attribute) and subject(n) == "self"}
 
 
 @observes()
