@@ -18,8 +18,6 @@ _REACHED = {
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
-_ORDERED = frozenset({"sort", "topk"})
-_RUNNING = _ORDERED | {"cumsum"}
 _MOVING = frozenset({"flip", "roll", "permute", "movedim"})
 _LEAST = 1e-6  # of a count, in float16 too
 _LENGTH = 8  # operations looked through
@@ -27,7 +25,7 @@ _LENGTH = 8  # operations looked through
 
 def is_counted(operand: Value) -> bool:
     """Whether a value counts, or sums up, something of which there is at least one by what it is made of."""
-    return counts_its_extreme(operand) or counts_its_support(operand) or counts_itself(operand)
+    return counts_its_extreme(operand) or counts_itself(operand)
 
 
 def rests_on(operand: Value) -> str:
@@ -118,27 +116,6 @@ def _rows_below(difference: Value) -> Hashable:
 
 def _number(value: Value | None) -> object:
     return value.constant() if value is not None else None
-
-
-def counts_its_support(operand: Value) -> bool:
-    """Whether a count is of the elements of a sorted tensor that exceed what its own running total tells.
-
-    So the support of a projection on the simplex is found, and the largest element is always in it.
-    """
-    total = stripped(operand)
-    test = _summed(total)
-    if test is None or test.op not in ("gt", "ge", "lt", "le") or len(test.operands) < 2:
-        return False
-    parts = [v for side in test.operands.values() for v in behind(side, lambda v: v.op in _RUNNING)]
-    along = [v for v in parts if v.op == "cumsum" and rows_of(v.operands) == rows_of(total.operands)]
-    running = {stripped(v.first).key for v in along if v.first is not None}
-    ordered = (v for v in parts if v.op in _ORDERED and v.key in running)
-    return any(_ordered_along(v) == rows_of(total.operands) for v in ordered)
-
-
-def _ordered_along(value: Value) -> Hashable:
-    """The rows that are sorted: those of the last dimension unless another is named."""
-    return rows_of(value.operands) if "dim" in value.operands else frozenset({-1})
 
 
 def counts_itself(operand: Value) -> bool:
