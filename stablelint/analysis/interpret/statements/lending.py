@@ -16,6 +16,8 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.interval import TOP
 
+_CHANGING = (*STORED, Kind.NUMBER)
+
 
 def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
     """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
@@ -85,12 +87,13 @@ def exposed(thing: int, said: str, frame: Frame) -> None:
     What else is passed may be the same object.
     """
     held, passed = frame.state.attributes, frame.graph.arguments
-    among_passed = passed if thing in passed else ()
-    for place, value in [p for p in held.items() if p[1].kind in (*STORED, Kind.NUMBER)]:
+    reached = {thing} | passed if thing in passed else {thing}
+    for place, value in [p for p in held.items() if p[0][0] in reached]:
+        if value.kind not in _CHANGING:
+            continue
         if place[0] != thing:
-            if place[0] in among_passed:
-                other = f"{place[1]} of another object that is passed"
-                held[place] = opened(value, frame.graph.fresh(), other, frame)
+            other = f"{place[1]} of another object that is passed"
+            held[place] = opened(value, frame.graph.fresh(), other, frame)
             continue
         among = (
             value.operands.values() if value.op == "unknown" else [value] if value.interval is not TOP else ()
