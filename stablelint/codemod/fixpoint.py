@@ -92,11 +92,11 @@ def _mended_along(
     promised: list[Diagnostic], applied: list[Diagnostic], before: Counter[str], after: list[Diagnostic]
 ) -> Iterator[Diagnostic]:
     """The findings with a fix that are gone although theirs was not made: another's has mended them as well."""
-    known = Counter(_key(item) for item in (*applied, *after))
+    known = Counter(key(item) for item in (*applied, *after))
     gone = before - Counter(item.code for item in (*applied, *after))
     for item in promised:
-        if known[_key(item)]:
-            known[_key(item)] -= 1
+        if known[key(item)]:
+            known[key(item)] -= 1
         elif gone[item.code]:
             gone[item.code] -= 1
             yield replace(item, fix=None)
@@ -106,13 +106,13 @@ _Key = tuple[str, str]
 _Site = tuple[str, str, str]
 
 
-def _key(diagnostic: Diagnostic) -> _Key:
+def key(diagnostic: Diagnostic) -> _Key:
     """What identifies a finding wherever it stands: rule and expression, white space aside."""
     return diagnostic.code, "".join(diagnostic.expression.split())
 
 
 def _site(source: bytes, diagnostic: Diagnostic) -> _Site:
-    """As `_key`, with the line it stands on: equal expressions elsewhere are other sites."""
+    """As `key`, with the line it stands on: equal expressions elsewhere are other sites."""
     return _sites(source, [diagnostic])[0]
 
 
@@ -120,10 +120,10 @@ def _sites(source: bytes, diagnostics: Sequence[Diagnostic]) -> list[_Site]:
     try:
         text = SourceText.decode(source)
     except SourceError:
-        return [(*_key(item), "") for item in diagnostics]
+        return [(*key(item), "") for item in diagnostics]
     rows = len(text.starts)
     return [
-        (*_key(item), text.line(item.span.start.row).strip() if item.span.start.row <= rows else "")
+        (*key(item), text.line(item.span.start.row).strip() if item.span.start.row <= rows else "")
         for item in diagnostics
     ]
 
@@ -142,8 +142,8 @@ class _Trial:
         self.after = before
         self._original = source
         self._findings = before
-        self._before = Counter(_key(item) for item in before)
-        self._known = self._before + Counter(_key(item) for item in unshown)
+        self._before = Counter(key(item) for item in before)
+        self._known = self._before + Counter(key(item) for item in unshown)
         self._diagnose = diagnose
 
     def largest(self, wanted: list[Diagnostic]) -> tuple[list[Diagnostic], list[tuple[Diagnostic, str]]]:
@@ -189,11 +189,11 @@ class _Trial:
         return verdict
 
     def _judge(self, items: list[Diagnostic], after: list[Diagnostic]) -> _Verdict | None:
-        now = Counter(_key(item) for item in after)
-        wanted = Counter(_key(item) for item in items)
+        now = Counter(key(item) for item in after)
+        wanted = Counter(key(item) for item in items)
         kept = [key for key, count in wanted.items() if now[key] > self._before[key] - count]
         if kept:
-            suspects = tuple(item for item in items if _key(item) in kept)
+            suspects = tuple(item for item in items if key(item) in kept)
             # Where one of several equal findings is gone, it is not known which.
             certain = all(now[key] >= self._before[key] for key in kept)
             return _Verdict("the finding would still be there", suspects, certain)
@@ -205,7 +205,7 @@ class _Trial:
         new: list[Span] = []
         for code, expression in (now - self._known).elements():
             renamed[code] -= 1
-            spans = [item.span for item in after if _key(item) == (code, expression)]
+            spans = [item.span for item in after if key(item) == (code, expression)]
             if renamed[code] < 0 and not _was_there(items, code, spans):
                 reason = (
                     reason or f"the fixed code would have another finding: {code}, `{_shown(expression)}`"

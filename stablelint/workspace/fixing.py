@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
-from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Passes, Problem
+from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Level, Passes, Problem
 from stablelint.syntax.relevance import is_checked
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
@@ -127,7 +127,9 @@ def _size(path: str) -> int:
 
 
 def _setup(scope: Scope, wanted: Wanted, received: Mapping[str, Passes], joint: Joint) -> pool.Task:
-    return partial(_fix_file, setup(scope, received, joint.texts), scope, wanted, joint)
+    # With proposals for what is merely possible: it may have been likely before a fix of its file.
+    examiner = setup(replace(scope, observed=True), received, joint.texts)
+    return partial(_fix_file, examiner, scope, wanted, joint)
 
 
 def fix_text(
@@ -137,7 +139,8 @@ def fix_text(
     path = os.path.abspath(filename)
     if not is_checked(before) and not mentions(before):
         return FileFix(path, before, before)
-    return _fixed(setup(request.scope, {path: received}), request.scope, wanted, path, before)
+    examiner = setup(replace(request.scope, observed=True), {path: received})
+    return _fixed(examiner, request.scope, wanted, path, before)
 
 
 def _fix_file(examiner: Examiner, scope: Scope, wanted: Wanted, joint: Joint, path: str) -> FileFix | Problem:
@@ -182,13 +185,20 @@ def _others(path: str, root: str) -> Iterator[bytes]:
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:
-    from stablelint.codemod.fixpoint import fix_source
+    from stablelint.codemod.fixpoint import fix_source, key
     from stablelint.codemod.text.source import SourceError as UnreadableError
 
     examined, enabled = cache(partial(examiner.findings, path=path)), wanted.selection.enabled
 
+    likely = {key(item) for item in examined(before).shown if item.level is Level.LIKELY}
+
     def found(data: bytes) -> list[Diagnostic]:
-        return [item for item in examined(data).shown if enabled(item.code, path)]
+        # What was likely stays so, though another's fix may make its file look as if it guarded what it has to.
+        seen = (*examined(data).shown, *examined(data).unshown)
+        fallen = [item for item in seen if item.level is not Level.LIKELY and key(item) in likely]
+        kept = [item for item in examined(data).shown if item not in fallen]
+        raised = (replace(item, level=Level.LIKELY, fix=None) for item in fallen)
+        return [item for item in (*kept, *raised) if enabled(item.code, path)]
 
     def idle(data: bytes) -> list[Diagnostic]:
         return examined(data).idle if enabled(UNUSED_CODE, path) else []
