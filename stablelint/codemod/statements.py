@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from dataclasses import replace
 
 from stablelint.catalog.errors import RuleError
@@ -13,8 +12,7 @@ from stablelint.codemod.calls import delete_item
 from stablelint.codemod.layout.breaks import folded
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import limits
-from stablelint.codemod.templates.instantiate import instantiate, uses
-from stablelint.codemod.templates.operand import check_computed_once, check_evaluation
+from stablelint.codemod.templates.instantiate import instantiate
 from stablelint.codemod.templates.spelling import File, spell_names
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Region, Tree
@@ -37,25 +35,6 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
         raise Withheld("no statement can be inserted here")
     if not before and isinstance(own[-1], ast.Return | ast.Raise | ast.Break | ast.Continue):
         raise Withheld("a statement inserted here would never be executed")
-    return [*imports, *draft.edits(file.tree, [change])]
-
-
-def replace_statement(file: File, proposal: Proposal, node: ast.stmt) -> list[Edit]:
-    """Replace a statement by the template's statements."""
-    region = draft.whole_lines(file.tree, node)
-    imports, lines, statements = _statements(file, proposal, node)
-    operands, counts = (
-        operands_for(file, proposal, node).values(),
-        Counter(uses(encode(proposal.template)[0])),
-    )
-    check_evaluation(operands, counts, node)
-    check_computed_once(operands, counts)
-    newline = file.tree.source.newline + region.indent
-    change = (file.tree.start(node), file.tree.end(node), newline.join(lines))
-    if comments(file.tree.text(node)) - comments(change[2]):
-        raise Withheld("a comment inside the statement would be lost")
-    if not draft.lawful(file.tree, region, [change], statements):
-        raise Withheld("the rewritten statement would mean something else in its place")
     return [*imports, *draft.edits(file.tree, [change])]
 
 

@@ -135,12 +135,6 @@ def test_keyword_values_are_templates() -> None:
     assert rewritten(source, change) == "import torch as t\ny = x.sum(dtype=t.float32)\n"
 
 
-def test_a_statement_is_replaced_by_statements() -> None:
-    source = "def f():\n    x = torch.empty(3)\n"
-    change = proposal(source, "x = torch.empty(3)", "x = zeros($n)\ncheck(x)", n="3")
-    assert rewritten(source, change) == "def f():\n    x = zeros(3)\n    check(x)\n"
-
-
 MODEL = """\
 import torch
 from torch import nn
