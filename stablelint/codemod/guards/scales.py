@@ -50,7 +50,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
         is_shown = makes_scale(tree, node)
-        if is_shown or (words.names_a_log_scale(ast.unparse(node)) and not _is_difference(node)):
+        if is_shown or _is_called_log_scale(node):
             limits = _OF_RATIO if _is_bounded_below(tree, inner) else limits_of(node)
             made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
@@ -85,10 +85,16 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
             inner, limits = exponent, _LEAST.get(role_of(tree, node) or "", _OF_RADICAND)
-            if _is_scale(tree, root or node) or words.names_a_log_scale(ast.unparse(exponent)):
+            if _is_scale(tree, root or node) or _is_called_log_scale(exponent):
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _is_called_log_scale(node: ast.expr) -> bool:
+    """Whether what an expression is, is half of or twice, is called a logarithm of a scale, and no sum with one."""
+    inner = of_logarithm(node)
+    return not isinstance(inner, ast.BinOp) and words.names_a_log_scale(ast.unparse(inner))
 
 
 def _is_near_zero(template: str) -> bool:

@@ -66,6 +66,10 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         return
     if any(_leaves_out(link.parent) for link in tree.ancestors(node)):
         raise Withheld("what is not finite is left out behind it")
+    for link in tree.ancestors(node):
+        test = link.parent.test if isinstance(link.parent, ast.If) and link.field == "orelse" else None
+        if test is not None and any(_asks(test, one.id) for one in loads(node)):
+            raise Withheld(f"`{ast.unparse(test)}` on line {test.lineno} has seen to what is not finite")
     targets = _targets(statement)
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
     for name in (one.id for one in targets if isinstance(one, ast.Name)):

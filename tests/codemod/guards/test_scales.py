@@ -508,3 +508,14 @@ def _of_exponent(source: str) -> Proposal:
     at = span_of(source, "s", start=source.index("torch.exp(s)") + len("torch.exp("))
     occurrence = source[: source.index("torch.exp(s)") + len("torch.exp(")].count("s")
     return proposal(source, "s", EXP, occurrence=occurrence, x=Binding("s", at))
+
+
+@pytest.mark.parametrize(
+    ("exponent", "bound"), [("log_sigma", "-20.0, 20.0"), ("0.5 * log_sigma.exp() - mu", "max=88.0")]
+)
+def test_a_sum_with_a_scale_in_it_is_no_logarithm_of_one(exponent: str, bound: str) -> None:
+    source = f"{HEAD}def f(mu, log_sigma):\n    return mu * torch.exp({exponent})\n"
+    last = source.count(exponent) - 1
+    at = Binding(exponent, span_of(source, exponent, last))
+    fixed = rewritten(source, proposal(source, exponent, EXP, occurrence=last, x=at))
+    assert f".clamp({bound}))" in fixed

@@ -188,3 +188,17 @@ def test_a_logarithm_to_which_the_largest_exponent_is_added_keeps_its_infinity(
         assert "d.clamp_min(1e-30).log()" in rewritten(source, bounded(source))
     else:
         assert "-inf is meant" in withheld(source, bounded(source))
+
+
+@pytest.mark.parametrize(("test", "is_made"), [("torch.isnan(d).any()", False), ("x.isnan().any()", True)])
+def test_no_bound_stands_where_a_test_has_let_through_what_is_finite(test: str, is_made: bool) -> None:
+    lines = [f"if {test}:", "    y = None", "else:", "    z = 1 / d", "    y = d.rsqrt()", "return y"]
+    source = "\n    ".join(["import torch\ndef f(d, x):", *lines]) + "\n"
+    at = span_of(source, "d", start=source.index("y = d") + 4)
+    change = proposal(
+        source, "d", BOUND, occurrence=source[: source.index("y = d.") + 4].count("d"), d=Binding("d", at)
+    )
+    if is_made:
+        assert "clamp_min(1e-30)" in rewritten(source, change)
+    else:
+        assert "has seen to what is not finite" in withheld(source, change)
