@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import torch
@@ -27,10 +26,8 @@ from stablelint.runtime.crash.layers import channels_come_first, shapes_through_
 from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.layers import misplaced
-from stablelint.runtime.crash.repairs.otherwise import made_otherwise
 from stablelint.runtime.crash.repairs.outer import rearranged
 from stablelint.runtime.crash.repairs.paddings import padded
-from stablelint.runtime.crash.repairs.replay import goes_on
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
@@ -60,22 +57,10 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         if scene.user is not None and isinstance(node, ast.Call)
         else None
     )
-    inner = (
-        isinstance(call.function, nn.Module) and isinstance(called, nn.Module) and called is not call.function
-    )
-
-    def follows(changed: Call, result: Any) -> bool | None:
-        if inner:  # it is not what the expression gives
-            return None
-        pairs = zip(call.values, changed.values, strict=False)
-        new = {call.texts.get(id(one), ""): other for one, other in pairs if one is not other}
-        return goes_on(scene, result, {text: one for text, one in new.items() if text.isidentifier()})
-
     operands = [one for one in call.values if isinstance(one, torch.Tensor)]
     found = repairs(
         call,
         cache(lambda place: named(scene, call, place).owner),
-        follows,
         lambda before, after: speaks_against(scene.frames, before, after, operands),
     )
     if called is call.function and isinstance(node, ast.Call) and isinstance(called, nn.Module):
@@ -107,8 +92,6 @@ def advised(scene: Scene) -> Advice:
         return Advice(())
     if outer := tuple(rearranged(scene)):
         return Advice(outer)
-    if made := _otherwise(scene):
-        return Advice(made)
     call, found = failing(scene), tried(scene)
     if call is not None and (picked := tuple(_picked(scene, call))):
         return Advice(picked)
@@ -146,15 +129,6 @@ def _picked(scene: Scene, call: Call) -> Iterator[str]:
                 and 0 <= int(index.min()) <= int(index.max()) < len(one)
             ):
                 yield f"{named(scene, call, place).owner}[{name}] takes that of each of the {len(index)}"
-
-
-def _otherwise(scene: Scene) -> tuple[str, ...]:
-    """The statements that made operands, written otherwise, with which the failed call passes."""
-    try:
-        call = failing(scene)
-        return tuple(islice(made_otherwise(scene, call), _NAMED)) if call is not None else ()
-    except Exception:  # a search that fails must not cost what is known
-        return ()
 
 
 def _projected(scene: Scene, found: list[Repair]) -> Advice:

@@ -20,9 +20,9 @@ from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.provenance.statements import assigned, callee
+from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import dropped, loop_around, returned
+from stablelint.runtime.crash.source import loop_around, returned
 
 _SHOWN = 6
 
@@ -40,7 +40,7 @@ class Hints(Failed):
             value = value_of(one, self.names)
             if value is None and not isinstance(one, ast.Constant):
                 around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
-                yield from list(lacking(self.scene, one)) or [around]
+                yield around
             if isinstance(value, float) and "integer" in self.scene.message:
                 yield f"{_whole(one, self.scene)}, if a whole number is wanted"
         match self.scene.error:
@@ -243,19 +243,6 @@ class Hints(Failed):
             method = getattr(named, found[2]) if found is not None else None
             return functools.partial(method, None) if method is not None else None
         return called.forward if isinstance(called, nn.Module) else called
-
-
-def lacking(scene: Scene, node: ast.expr) -> Iterator[str]:
-    """What a function of the program computes and does not return, where a call of it gave an expression its value."""
-    made = scene.made(node) if not isinstance(node, ast.Call) else None
-    call = (
-        next((getattr(one, "value", None) for one in made.parsed().body), None) if made is not None else node
-    )
-    called = (
-        callee(call.func, scene.user.names) if isinstance(call, ast.Call) and scene.user is not None else None
-    )
-    if called is not None:
-        yield from (f"return {ast.unparse(one)}, in {called[0].__qualname__}" for one in dropped(called[0]))
 
 
 def _written(parameters: Mapping[str, inspect.Parameter]) -> str:

@@ -22,9 +22,6 @@ from stablelint.runtime.tensors.measure import tensors_in
 _MOST_ROWS = 24
 _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a crash
 Shape = tuple[int, ...]
-Instead = tuple[
-    Site, Callable[[tuple[Any, ...]], Any]
-]  # an instruction, and what is computed of its operands there
 
 
 class Operation(NamedTuple):
@@ -54,7 +51,6 @@ class Pass(TorchFunctionMode):
     result: Any = None
     error: Exception | None = None
     operations: list[Operation] = field(default_factory=list)
-    instead: Instead | None = None
     samples: int | None = None  # that the model was given
 
     def __post_init__(self) -> None:
@@ -82,8 +78,7 @@ class Pass(TorchFunctionMode):
         named, frame = kwargs or {}, user_frame()
         given = [one for one in tensors_in(args[:1]) if one.dim()]
         site = site_of(frame) if frame is not None and given else None
-        changed = self.instead is not None and site == self.instead[0]
-        result = self.instead[1](args) if changed and self.instead is not None else func(*args, **named)
+        result = func(*args, **named)
         if given and isinstance(result, torch.Tensor):
             self.operations.append(Operation(func, given, args, named, result, site))
         return result
@@ -96,13 +91,11 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return () if [row[-1] for row in rows] == ["fails"] else rows  # which tells no more than its operands
 
 
-def again(
-    scene: Scene, others: Mapping[str, nn.Module] | None = None, instead: Instead | None = None
-) -> Pass | None:
+def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
     """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
     found = outermost(scene)
-    if found is None or others or instead:
-        return repeated(*found, others, instead) if found is not None else None
+    if found is None or others:
+        return repeated(*found, others) if found is not None else None
     if "pass" not in scene.known:
         scene.known["pass"] = repeated(*found)
     made: Pass | None = scene.known["pass"]
@@ -128,7 +121,6 @@ def repeated(
     args: Any,
     kwargs: dict[str, Any],
     others: Mapping[str, nn.Module] | None = None,
-    instead: Instead | None = None,
 ) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
@@ -142,7 +134,7 @@ def repeated(
             copied.get_submodule(holder)._modules[name] = layer
         else:
             copied = layer
-    made = Pass({id(layer): path for path, layer in copied.named_modules()}, instead=instead)
+    made = Pass({id(layer): path for path, layer in copied.named_modules()})
     first = next(tensors_in(args), None)
     made.samples = first.shape[0] if first is not None and first.dim() else None
     of_weights = {

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -14,8 +12,7 @@ from torch import nn
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
-from stablelint.runtime.crash.layers import Operation, repeated
-from stablelint.runtime.crash.repairs.sizes import carried
+from stablelint.runtime.crash.layers import repeated
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -32,7 +29,6 @@ class _Rows:
     operation: str
     kept: tuple[int, ...]  # the shape that keeps the samples
     taker: str  # the linear layer that takes what was made
-    made: Operation
 
     @property
     def only_moves(self) -> bool:
@@ -61,29 +57,7 @@ def _in_forward(scene: Scene, found: Explanation) -> Explanation | None:
     rows = _again(model, given, first.shape[0]) if given_layer.shape[:1] != first.shape[:1] else None
     if rows is None or rows.result[:1] != given_layer.shape[:1]:
         return None
-    if rows.operation in ("view", "reshape") and (number := next(_numbers(scene, rows), None)):
-        told, other = (
-            _told(found, rows),
-            f"{number} in `{rows.at.expression}` keeps the {rows.samples} samples",
-        )
-        return replace(told, advice=(other,))
     return _told(found, rows) if rows.kept[-1:] == (getattr(layer, "in_features", None),) else None
-
-
-def _numbers(scene: Scene, rows: _Rows) -> Iterator[str]:
-    """Another size among those that a view is told, with which as many rows as samples are made and the pass ends well."""
-    made, (_, *sizes) = rows.made, rows.made.arguments
-    for place, one in enumerate(sizes):
-        part = one * rows.result[0] if type(one) is int and one > 1 and rows.result else 1
-        changed = [*sizes[:place], part // rows.samples, *sizes[place + 1 :]]
-        if part % rows.samples == 0 and made.site is not None:
-            anew = partial(_viewed, made.function, changed)
-            if carried(scene, None, (made.site, anew)) == []:
-                yield f"{changed[place]} in place of {one}"
-
-
-def _viewed(function: Callable[..., Any], sizes: list[int], given: tuple[Any, ...]) -> Any:
-    return function(given[0], *sizes)
 
 
 def _told(found: Explanation, rows: _Rows) -> Explanation:
@@ -148,7 +122,7 @@ def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
         ]
         takers = (path for path, layer in linear if layer.in_features != math.prod(shape[1:]))
         return (
-            _Rows(samples, one.at, shape, result, name, kept, next(takers, ""), one)
+            _Rows(samples, one.at, shape, result, name, kept, next(takers, ""))
             if one.at is not None
             else None
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -155,21 +154,3 @@ def returned(function: Any) -> list[ast.expr]:
     owner = owner_of(tree, code) if tree is not None and code is not None else None
     inner = ast.walk(owner[0]) if owner is not None else ()
     return [one.value for one in inner if isinstance(one, ast.Return) and one.value is not None]
-
-
-def dropped(function: Any) -> list[ast.expr]:
-    """The expressions at the ends of a function of the program that are computed there, and not returned."""
-    code = getattr(function, "__code__", None)
-    tree = parse_file(code.co_filename) if code is not None and not is_library(code.co_filename) else None
-    owner = owner_of(tree, code) if tree is not None and code is not None else None
-    return list(_dropped(getattr(owner[0], "body", []))) if owner is not None else []
-
-
-def _dropped(block: list[ast.stmt]) -> Iterator[ast.expr]:
-    match block[-1:]:
-        case [ast.Expr(ast.Call() | ast.Name() | ast.BinOp() as value)]:
-            yield value
-        case [ast.If(_, body, other)]:
-            yield from (*_dropped(body), *_dropped(other))
-        case [ast.With(body=body)]:
-            yield from _dropped(body)

@@ -544,7 +544,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         + "scores = model(torch.randn(5, 3, 7, 7))\nF.cross_entropy(scores, torch.zeros(5).long())\n",
         "module",
         ("scores is None",),
-        "return self.fc2(F.relu(self.fc1(flat))), in Network.forward",
+        "is `return` missing in a forward?",
     ),
     Crash(
         "layers in a plain list",

@@ -126,16 +126,6 @@ CASES = (
         "clone()",
     ),
     (
-        HEAD + "g = torch.ones(1 << 21)\ntorch.outer(g, g)",
-        "were asked for at once",
-        "g * g is the diagonal of it",
-    ),
-    (
-        HEAD + "pred, y = torch.ones(1 << 21, 1), torch.ones(1 << 21)\n(pred - y).abs()",
-        "broadcast to",
-        "pred.squeeze(1), if one element is to meet one",
-    ),
-    (
         HEAD + "codes = torch.tensor([7001, 7004])\nnn.Embedding(2, 4)(codes)",
         "codes holds 7001 at 0",
         "number them all from 0: torch.unique(codes, return_inverse=True)",

@@ -109,18 +109,6 @@ CASES = (
         "an integer tensor has no gradient",
     ),
     (
-        LSTM + "h = torch.zeros(1, 2, 8)\nrnn(torch.randn(5, 2, 4), h)",
-        "module",
-        "takes its state as a pair (h, c)",
-    ),
-    (
-        HEAD
-        + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc1 = nn.Linear(1, 1)\n"
-        "    def forward(self, x):\n        return self.fc2(x)\nNet()(torch.ones(1))",
-        "module",
-        "Net has no fc2; it has fc1",
-    ),
-    (
         HEAD
         + "class Data(torch.utils.data.Dataset):\n    pass\ntorch.utils.data.DataLoader(Data(), shuffle=True)",
         "data",

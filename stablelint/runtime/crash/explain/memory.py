@@ -7,7 +7,6 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import torch
 
@@ -17,7 +16,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.general import facts
-from stablelint.runtime.crash.repairs.failing import called, result_of
+from stablelint.runtime.crash.repairs.failing import result_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import dtype_name
@@ -52,12 +51,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
         advice = ["smaller sizes: stride, pooling or fewer features before a layer leave it less to take"]
     elif result is not None and asked is not None:
         parts = numbered or list(_parts(result, operands, _capacity(scene.message)))
-        advice = [
-            *_with_itself(scene, result),
-            *_without_broadcast(scene, result),
-            *_without_one_hot(scene, result),
-            *(parts or advice),
-        ]
+        advice = parts or advice
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
         advice.insert(0 if at_all else len(advice), f"keep values in {name}: .item() or .detach()")
@@ -106,47 +100,6 @@ def _largest(module: torch.nn.Module | None) -> torch.Tensor | None:
     """The largest parameter of a layer that was being made."""
     held = module.parameters() if module is not None else ()
     return max(held, key=lambda one: one.numel(), default=None)
-
-
-def _with_itself(scene: Scene, result: torch.Tensor) -> Iterator[str]:
-    """What is left of all products of a vector with itself, if each number is to meet itself alone."""
-    call = called(scene)
-    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
-    if (
-        call is not None
-        and len(tensors) == 2
-        and tensors[0] is tensors[1]
-        and tensors[0].dim() == 1 < result.dim()
-    ):
-        name = call.texts.get(id(tensors[0]), "x")
-        size = sized(tensors[0].numel() * tensors[0].element_size())
-        yield f"{name} * {name} is the diagonal of it, in {size}, if each number is to meet itself alone"
-
-
-def _without_broadcast(scene: Scene, result: torch.Tensor) -> Iterator[str]:
-    """A view of an operand with which the result is no larger than the operands, where none was widened on purpose."""
-    call = called(scene)
-    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
-    largest = max((one.numel() for one in tensors), default=0)
-    if call is None or len(tensors) < 2 or result.numel() <= largest:
-        return
-    for place, one in enumerate(call.values):
-        text = call.texts.get(id(one), "")
-        if isinstance(one, torch.Tensor) and not re.search(r"None|unsqueeze|newaxis", text):
-            for dim in (dim for dim, size in enumerate(one.shape) if size == 1):
-                other = replace(call.given(place, one.squeeze(dim)), hollow=True).result()
-                if isinstance(other, torch.Tensor) and other.numel() <= largest:
-                    owner = scene.operand(one, text).owner
-                    yield f"{owner}.squeeze({dim}), if one element is to meet one: that gives {tuple(other.shape)}"
-
-
-def _without_one_hot(scene: Scene, result: torch.Tensor) -> Iterator[str]:
-    """What does the same without a row of zeros and a one for each index."""
-    call = called(scene)
-    if call is not None and call.function is torch.nn.functional.one_hot:
-        classes = result.shape[-1]
-        yield f"nn.Embedding({classes}, …) in place of one-hot rows and a layer; losses take indices as they are"
-        yield f"a smaller batch: {math.prod(result.shape[:-1])} rows of {classes} classes each"
 
 
 def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float) -> Iterator[str]:

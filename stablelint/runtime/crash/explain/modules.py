@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import re
 from collections.abc import Generator
@@ -14,7 +13,6 @@ from torch import nn
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import member, node_at, value_of
-from stablelint.runtime.crash.hints import lacking
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.unregistered import unregistered
@@ -84,8 +82,7 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"
         return Explanation("module", summary, advice=(advice,), layers=layers)
-    told = tuple(lacking(scene, ast.parse(source, mode="eval").body))
-    return Explanation("module", f"{source} is None", advice=told or ("is `return` missing in a forward?",))
+    return Explanation("module", f"{source} is None", advice=("is `return` missing in a forward?",))
 
 
 def _source(scene: Scene) -> str | None:
@@ -97,35 +94,6 @@ def _source(scene: Scene) -> str | None:
             return ast.unparse(one)
     missing = scene.frames[-1].frame.f_locals.get("input", ...) is None  # of a function of torch
     return ast.unparse(call.args[0]) if missing and call is not None and call.args else None
-
-
-@explains(r"hx and cx should also be|index 1 is out of bounds for dimension 0 with size 1$")
-def state_of_lstm(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """The state of an LSTM, given as one tensor and not as a pair."""
-    frame, call = scene.called("forward"), _call(scene)
-    given = frame.frame.f_locals.get("hx") if frame is not None else None
-    if not isinstance(scene.module, nn.LSTM) or not isinstance(given, torch.Tensor) or call is None:
-        return None
-    name = scene.operand(given, "hx").name
-    summary = f"{scene.module_name()} takes its state as a pair (h, c), and is given one tensor, {name}"
-    return Explanation("module", summary, advice=(f"({name}, torch.zeros_like({name}))",))
-
-
-@explains(r"^'(\w+)' object has no attribute '(\w+)'$")
-def misspelled(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """An attribute that a module does not have, and one that is spelled much like it."""
-    owner = scene.frames[-1].frame.f_locals.get("self")
-    if not isinstance(owner, nn.Module) or scene.frames[-1].site.code.co_name != "__getattr__":
-        return None
-    held = [
-        name
-        for name in (*vars(owner), *owner._modules, *owner._parameters, *owner._buffers)
-        if name[:1] != "_"
-    ]
-    near = difflib.get_close_matches(match[2], held, 1) or difflib.get_close_matches(match[2], dir(owner), 1)
-    if not near:
-        return None
-    return Explanation("module", f"{match[1]} has no {match[2]}; it has {near[0]}", advice=(near[0],))
 
 
 @explains(r"Parameter indices which did not receive grad for rank \d+: ([\d ]+)")

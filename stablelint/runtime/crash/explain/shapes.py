@@ -15,7 +15,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.repairs.sizes import carried, fitting
+from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -88,9 +88,12 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
     if parted := next(_uneven(given.shape[1:], wanted), None):
         return _explained(scene, summary, parted)
-    flat = _flattened(scene, given, wanted)
-    made = Advice((flat,)) if flat else fitting(scene)
-    return (made or Advice(())).onto(_explained(scene, summary))
+    if len(wanted) == 2 < len(given.shape):
+        rows = given.shape[0], math.prod(given.shape[1:])
+        return _explained(
+            scene, summary, f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
+        )
+    return (fitting(scene) or Advice(())).onto(_explained(scene, summary))
 
 
 def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:
@@ -100,16 +103,6 @@ def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:
             if count > 1 and whole // count == each and whole % count:
                 told = f"{whole} // {count} is {each}, and leaves {whole % count}"
                 yield f"a number that divides {whole}, in place of {count}: {told}"
-
-
-def _flattened(scene: Scene, given: Operand, wanted: Shape) -> str | None:
-    """What keeps the samples of a view to rows, and the layers that it takes then."""
-    if scene.user is None or len(given.shape) < 2 or len(wanted) != 2:
-        return None
-    rows = given.shape[0], math.prod(given.shape[1:])
-    told = f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
-    changes = carried(scene, None, (scene.user.site, lambda operands: operands[0].flatten(1)))
-    return f"{told}, and {' and '.join(one.told for one in changes)} then" if changes else told
 
 
 @explains(

@@ -15,10 +15,9 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Advice
-from stablelint.runtime.crash.layers import Instead, Pass, again, outermost
+from stablelint.runtime.crash.layers import Pass, again, ends_well, outermost
 from stablelint.runtime.crash.repairs.failing import failing
 from stablelint.runtime.crash.repairs.layers import is_optional, remade, sizes_of
-from stablelint.runtime.crash.repairs.replay import fits
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -93,13 +92,13 @@ def _takes(layer: nn.Module, given: Any) -> bool:
     return True
 
 
-def carried(scene: Scene, first: Resized | None, instead: Instead | None = None) -> list[Resized] | None:
+def carried(scene: Scene, first: Resized) -> list[Resized] | None:
     """The layers made anew, the first and those behind it that fail then, until the pass ends well; else None."""
-    changes, until = {first.path: first} if first is not None else {}, monotonic() + _SECONDS
+    changes, until = {first.path: first}, monotonic() + _SECONDS
     while monotonic() < until and len(changes) < _MOST_LAYERS:
-        made = again(scene, {path: one.layer for path, one in changes.items()}, instead)
+        made = again(scene, {path: one.layer for path, one in changes.items()})
         if made is None or not made.called or made.error is None:
-            return list(changes.values()) if fits(scene, made) else None
+            return list(changes.values()) if ends_well(made) else None
         following = (one for one in _fitted(made) if one.path not in changes)
         found = next(following, None) if made.rows[-1][-1] == "fails" else None
         if found is None:
@@ -142,7 +141,7 @@ def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fra
         for name, size in sizes_of(layer).items():
             wider = size * factor if type(size) is int else Fraction(1, 2)
             other = remade(layer, {name: int(wider)}) if wider.denominator == 1 and wider != size else None
-            if other is not None and _takes(other, given) and fits(scene, again(scene, {path: other})):
+            if other is not None and _takes(other, given) and ends_well(again(scene, {path: other})):
                 return [Resized(path, other, name, size, int(wider))]
     return []
 
