@@ -91,7 +91,8 @@ def _has_no_scaler(step: Step) -> bool:
 def _missing_update(steps: list[Step], review: Review, rule: Rule) -> Sites:
     """`scaler.step` in a file without `update`; a scaler that a helper is handed to step is its caller's to update."""
     scales = any(s.kind == "scale" for s in steps)
-    stepping = [s for s in steps if s.kind == "scaler_step" and (scales or not _is_handed_over(s))]
+    own = (s for s in steps if scales or not (s.subject.count(".") > 1 or s.subject in parameters_of(s.root)))
+    stepping = [s for s in own if s.kind == "scaler_step"]
     for step in stepping[:1] if not review.module.mentions("update") else ():
         yield make_site(review, rule, step.at, message=_NOT_UPDATED)
 
@@ -124,11 +125,6 @@ def _is_float16(context: Value) -> bool:
 def _is_scaled(backward: Value) -> bool:
     loss = backward.operands.get("input")
     return loss is not None and loss.op == "method.scale"
-
-
-def _is_handed_over(step: Step) -> bool:
-    """Whether the scaler that a call is made on is a parameter of the function, or belongs to another object."""
-    return step.subject.count(".") > 1 or step.subject in parameters_of(step.root)  # self.trainer.scaler
 
 
 @observes("backward")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
-from stablelint.matchers.names import defined, run_by
+from stablelint.matchers.names import run_by
 from stablelint.matchers.tree import Function, argument, assigned, called, calls_in, end, parents, receiver
 from stablelint.syntax.names import spelled
 from stablelint.syntax.signatures import parameters
@@ -103,9 +103,9 @@ def listed(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
 
 
-def call_into(node: ast.AST | None, root: ast.AST, module: ModuleInfo) -> ast.AST | None:
-    """The node, or where it stands in a function of the file that another one calls, that call."""
+def call_into(node: ast.AST | None, root: ast.AST, review: Review) -> ast.AST | None:
+    """The node, or where it stands in a function that another one calls, that call; None where neither is seen."""
     if node is None or node in descendants(root):
         return node
-    calls = (call for call in calls_in(root) for f in defined(call, module) if node in descendants(f))
-    return next(calls, node)
+    helpers = ((call, helper) for call in calls_in(root) for helper, _ in run_by(call, review, review.module))
+    return next((call for call, helper in helpers if node in descendants(helper)), None)

@@ -137,7 +137,10 @@ def _measured(value: Value) -> Value:
     value = stripped(value)
     for _ in range(_LENGTH):
         parts = [v for v in value.operands.values() if not v.is_constant]
-        shifted = value.op in _SHIFTS and not _is_lift(value) and not _is_inverse(value)
+        # A constant that is added to keep the value off 0: what is left is met by accident only.
+        tiny = any(v.is_constant and abs(v.interval.lo) < _TINY for v in value.operands.values())
+        lifts = value.op in ("add", "sub") and tiny
+        shifted = value.op in _SHIFTS and not lifts and not _is_inverse(value)
         if len(parts) != 1 or not (value.op in _SIZES or shifted):
             break
         value = stripped(parts[0])
@@ -146,12 +149,6 @@ def _measured(value: Value) -> Value:
 
 def _is_inverse(value: Value) -> bool:
     return value.op == "div" and not value.operands["other"].is_constant
-
-
-def _is_lift(value: Value) -> bool:
-    """Whether a constant is added to keep the value off 0: what is left is met by accident only."""
-    constants = [v for v in value.operands.values() if v.is_constant]
-    return value.op in ("add", "sub") and any(abs(v.interval.lo) < _TINY for v in constants)
 
 
 def _can_double(site: Site, later: Replacement) -> bool:

@@ -199,7 +199,11 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         loaders = [pair for n in nodes_in(root, ast.Assign) for pair in _loaders_in(n, review.module)]
         shuffled = {text for texts, made in loaders if _shuffles(made, tree) for text in texts}
         known = {text for texts, _ in loaders for text in texts}
-        handed = _handed(root, iterated, shuffled) | _fitted(root, known) if loaders else set()
+        # Of what a `fit` is given, it trains on the first loader.
+        fits = [[t for t in map(spelled, arguments(call)) if t in known] for call in calls_in(root, "fit")]
+        handed = (
+            _handed(root, iterated, shuffled) | {texts[0] for texts in fits if texts} if loaders else set()
+        )
         trained = (iterated[root] | attributes | handed | (shared if root is tree else set())) - shuffled
         unshuffled = [made for texts, made in loaders if texts & trained]
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
@@ -208,12 +212,6 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         for made in dict.fromkeys((*unshuffled, *inline, *given)):
             if called(made) == "DataLoader" and not _shuffles(made, tree):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
-
-
-def _fitted(root: ast.AST, loaders: set[str]) -> set[str]:
-    """The first loader that each call of a `fit` is given: the one that it trains on."""
-    given = [list(map(spelled, arguments(call))) for call in calls_in(root, "fit")]
-    return {text for texts in given for text in [t for t in texts if t in loaders][:1]}
 
 
 def _loaders_in(node: ast.Assign, module: ModuleInfo) -> Iterator[tuple[set[str], ast.expr]]:

@@ -68,9 +68,9 @@ def _place(value: Value, depth: int = _ORIGINS) -> str:
         return _made(value) if value.op != "cpu" else "cpu"
     if value.op in ("to", "cuda"):
         target = value.data if isinstance(value.data, Value) else None
-        if value.op == "cuda" or (
-            target is not None and not _names_type(target) and target.kind is not Kind.TENSOR
-        ):
+        node = target.node if target is not None else None
+        is_type = isinstance(node, ast.expr) and spelled(node).endswith("dtype")  # `.to(x.dtype)`
+        if value.op == "cuda" or (target is not None and not is_type and target.kind is not Kind.TENSOR):
             return "cpu" if target is not None and target.constant() == "cpu" else "moved"
         tensors = [target] if target is not None and target.kind is Kind.TENSOR else tensors[:1]
     elif value.op in _FOLLOWING:
@@ -91,11 +91,6 @@ def _origin(value: Value) -> Value:
             break
         value = inner
     return value
-
-
-def _names_type(given: Value) -> bool:
-    """Whether what `.to(…)` is given is an element type: `.to(x.dtype)`, or a name for one."""
-    return isinstance(given.node, ast.expr) and spelled(given.node).endswith("dtype")
 
 
 def _made(value: Value) -> str:

@@ -82,7 +82,8 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     for root in functions_of(review):
         owner = next(ancestors(root, module.source.tree), None)
         for call in sorted(calls_in(root), key=start):
-            loop = _turns(call, root)
+            inner = next(iter(around(call, root, ast.ListComp, ast.GeneratorExp)), None)
+            loop = loop_around(call, root) or inner
             # What a loop that trains computes without a graph is a look at the training.
             if spelled(call.func) not in modules or (
                 backs_below(loop) if loop else trains and not (modal and _is_behind(call, root))
@@ -142,11 +143,6 @@ def _ready_made(module: ModuleInfo) -> frozenset[str]:
             if any(one is not None and spelled(one) not in ("None", "False") for one in weights):
                 found |= set(assigned(node)[0])
     return frozenset(found)
-
-
-def _turns(node: ast.AST, root: ast.AST) -> ast.AST | None:
-    """The loop or the comprehension around a node that runs it once in each turn."""
-    return loop_around(node, root) or next(iter(around(node, root, ast.ListComp, ast.GeneratorExp)), None)
 
 
 def _sets_mode(call: ast.Call) -> bool:
@@ -269,7 +265,8 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
     alone = isinstance(root, ast.Module) and not _is_drawn(call, root, module)
-    if graph_is_off(call, root) or around(call, root, ast.Assert) or not (loops or alone):
+    tries = around(call, root, ast.Assert) or any(called(n).startswith("assert") for n in calls_in(root))
+    if graph_is_off(call, root) or tries or not (loops or alone):
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))

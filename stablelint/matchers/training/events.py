@@ -61,6 +61,12 @@ class Event:
         """What a backward pass goes from."""
         return loss_of(self.made.node)
 
+    @property
+    def is_of_first(self) -> bool:
+        """Whether a helper goes backward from the first thing that it is given."""
+        given = self.at.args[:1] if isinstance(self.at, ast.Call) else []
+        return any(spelled(one) in self.made.words(self.loss) for one in given)
+
     def is_within(self, events: list[Event]) -> bool:
         """Whether one helper does all of these, in which they are looked at themselves."""
         return not self.is_own and all(one.at is self.at for one in events)

@@ -179,7 +179,8 @@ def _empties(node: ast.AST, base: str) -> bool:
         case ast.Delete(targets=targets):
             return any(base in spelled(target) for target in targets)
         case ast.Assign(targets=[ast.Subscript(value=of, slice=place), *_], value=made):
-            place_alone = not isinstance(place, ast.Slice) and not _is_empty(made)
+            empty = isinstance(made, ast.List | ast.Dict) or called(made) in _COLLECTIONS
+            place_alone = not isinstance(place, ast.Slice) and not empty
             return spelled(of) == base and not place_alone
     return base in assigned(node)[0]
 
@@ -194,7 +195,3 @@ def holds_no_graph(collection: ast.expr, module: ModuleInfo) -> bool:
     known = all(n.value is not None and spelled(n.value) in ("{}", "dict()") for n in made)
     alone = len(named) == len(made) + len(entries)
     return known and alone and bool(stored) and all(called(v) in ("detach", "item") for v in stored)
-
-
-def _is_empty(node: ast.expr) -> bool:
-    return isinstance(node, ast.List | ast.Dict) or called(node) in _COLLECTIONS

@@ -62,7 +62,10 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     modules = modules_in(review) if leaves else frozenset[str]()
     for (value, frame), source in leaves:
         root, comes = function_around(value.node, review.module), _comes_from(value, source, modules)
-        if _is_weight(value, root) or _is_meant(value, root, review.module):
+        above = next(ancestors(value.node, root), None)
+        # The weight of a policy's log-probability, which is one factor of a product, shall be a constant.
+        weighs = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
+        if weighs or _is_meant(value, root, review.module):
             continue
         given = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
         asks = value.op == "parameter" and (given is None or isinstance(given, ast.Constant))
@@ -81,12 +84,6 @@ def _is_of_forward(root: ast.AST, module: ModuleInfo) -> bool:
         and is_module_class(owner, module)
         and not is_beside_forward(root, module)
     )
-
-
-def _is_weight(value: Value, root: ast.AST) -> bool:
-    """Whether a copy is one factor of a product: the weight of a policy's log-probability, which shall be a constant."""
-    above = next(ancestors(value.node, root), None)
-    return isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult)
 
 
 def _is_meant(value: Value, root: ast.AST, module: ModuleInfo) -> bool:

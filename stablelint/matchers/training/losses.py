@@ -172,8 +172,9 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
             for v in parts
         )
         if (is_label and scored) or (stripped(target, _MOVED).op in _NO_TARGETS and given.op in _UNCOMPUTED):
-            anchor = call_into(value.node, scope_of(frame), review.module)
-            yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
+            anchor = call_into(value.node, scope_of(review.frame), review)
+            if anchor is not None or value.module is review.module:
+                yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
 
 
 def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
+from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes, site_at
 from stablelint.matchers.models import calls_behind, modules_in, runs_module
 from stablelint.matchers.names import assigned_in, bound_to, graph_is_off, made_by, operation_of
+from stablelint.matchers.training.events import Event, events_in
 from stablelint.matchers.training.gathered import (
     is_begun_anew,
     is_emptied,
@@ -15,13 +17,14 @@ from stablelint.matchers.training.gathered import (
     known_collection,
     totals_in,
 )
-from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
+from stablelint.matchers.training.steps import Step, steps_of
 from stablelint.matchers.tree import (
     Loop,
     around,
     block_of,
     called,
     end,
+    exclusive,
     is_given,
     loop_around,
     mentions,
@@ -43,12 +46,12 @@ _KEEPING = having("saves-result", "saves-operand") | {"linear_module", "norm_mod
 _LOSSES = having("loss")
 
 
-@observes("backward")
-@observes("", where=goes_back_by_hand)
+@observes()
 def second_backward(review: Review, rule: Rule) -> Sites:
     """A second `backward` through a graph that the first has freed."""
     done: list[tuple[Step, list[Value]]] = []
-    for step in steps_of(review):
+    goes_back = not {"backward", "call.manual_backward"}.isdisjoint(review.by_operation)
+    for step in steps_of(review) if goes_back else ():
         loss = step.differentiated
         if loss is None or loss.is_constant:
             continue
@@ -67,6 +70,23 @@ def second_backward(review: Review, rule: Rule) -> Sites:
             elif (carried := _carried(step, review)) is not None:
                 yield make_site(review, rule, step.at, message=_CARRIED.format(carried[0]), shown=carried[1])
         done.append((step, [loss, *graph]))
+    for root, events in events_in(review).items() if review.of_body else ():
+        backs = [e for e in events if e.kind == "backward"]
+        for before, behind in pairwise(backs):
+            if isinstance(behind.at, ast.expr) and _repeats(before, behind, root):
+                yield site_at(review, rule, behind.at)
+
+
+def _repeats(first: Event, second: Event, root: ast.AST) -> bool:
+    """Whether two backward passes, of which a helper runs one, go from the loss that it is given, and that is the same."""
+    if (first.is_own and second.is_own) or not all(one.is_own or one.is_of_first for one in (first, second)):
+        return False
+    names = first.made.words(first.loss) & second.made.words(second.loss)
+    anew = [
+        n for name in names for n in assigned_in(name, root) if start(first.at) < start(n) < start(second.at)
+    ]
+    keeps = is_given(first.made.node, *_KEEPS) or exclusive(first.at, second.at, root)
+    return bool(names) and first.at is not second.at and not anew and not keeps
 
 
 def _meets(freed: tuple[Step, list[Value]], step: Step, graph: list[Value]) -> bool:

@@ -180,7 +180,8 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     named = (text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0])
     scales = ("Normalize", *named)
     for name, pipelines in (*of_sets.items(), *of_names.items()):
-        scaled = [(c, scale) for c in pipelines if (scale := _scale_of(c))]
+        normalised = [(c, scale[0]) for c in pipelines if (scale := calls_below(c, "Normalize"))]
+        scaled = [(c, spelled(call)) for c, call in normalised if all(map(is_literal, arguments(call)))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
         for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
             # A transform by itself is compared with those of the same data set alone.
@@ -232,12 +233,6 @@ def _whole(name: str) -> str:
     for word in sorted(("train", *_PARTS["train"]), key=len, reverse=True):
         name = name.replace(word, "")
     return name
-
-
-def _scale_of(pipeline: ast.expr) -> str:
-    """The text of a `Normalize` in a pipeline whose moments are written out."""
-    found = calls_below(pipeline, "Normalize")
-    return spelled(found[0]) if found and all(map(is_literal, arguments(found[0]))) else ""
 
 
 def _is_pipeline(made: ast.expr, module: ModuleInfo) -> bool:

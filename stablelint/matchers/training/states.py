@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -42,6 +43,7 @@ from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
+_NUMBERS = re.compile(r"GradScaler$|\.lr_scheduler\.")
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
 
@@ -59,7 +61,9 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
     known = (written | {_given(c, 0) for c in calls("load") if is_given(c, "map_location")}) - {""}
     restored = {called(part) for n in calls("load_state_dict") for part in calls_below(n)}
     for root in functions_naming(review, "load"):
-        restoring = [n for n in calls_in(root, "load_state_dict") if not _is_of_numbers(n, root, module)]
+        makers = ((n, bound_to(subject(n), n, root)) for n in calls_in(root, "load_state_dict"))
+        # Gradient scalers and schedulers hold no tensors.
+        restoring = [n for n, made in makers if not _NUMBERS.search(made_by(made, module))]
         helps = bool(restoring) or getattr(root, "name", "") in restored
         for node in sorted((n for n in calls_in(root, "load") if _is_load(n, module)), key=start):
             above, source = parents(root).get(node), arguments(node)[0]
@@ -75,12 +79,6 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
             )  # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
             if not own and (helps or moved or any(text in modules for text in bound)):
                 yield site_at(review, rule, node, shown=False)
-
-
-def _is_of_numbers(restoring: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a state is that of a gradient scaler or a scheduler, which hold no tensors."""
-    made = made_by(bound_to(subject(restoring), restoring, root), module)
-    return made.endswith("GradScaler") or ".lr_scheduler." in made
 
 
 def _given(call: ast.Call, place: int) -> str:

@@ -51,7 +51,8 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
     """`for inputs, labels in loader: loss(model(x), y).backward()`: nothing but moves and unpacking reads the batch."""
     if not review.of_body or not review.module.mentions("backward", "manual_backward", "LightningModule"):
         return
-    loaders = _loaders(review)
+    assigns = nodes_below(review.module.source.tree, ast.Assign)
+    loaders = {text for n in assigns if called(n.value) == "DataLoader" for text in assigned(n)[0]}
     stepping = {
         f.name for f in functions_naming(review, "backward") if isinstance(f, Function) and backs_in(f)
     }
@@ -73,12 +74,6 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
                 ):
                     yield site_at(review, rule, batch)
     yield from _unread_by_hook(review, rule)
-
-
-def _loaders(review: Review) -> set[str]:
-    """What the file binds to a `DataLoader`."""
-    made = (n for n in nodes_below(review.module.source.tree, ast.Assign) if called(n.value) == "DataLoader")
-    return {text for n in made for text in assigned(n)[0]}
 
 
 def _unread_by_hook(review: Review, rule: Rule) -> Sites:

@@ -34,6 +34,13 @@ def backward(net, opt, x):
 def learn(loss):
     loss.backward()
 
+def learn_twice(net, x):
+    loss = net(x).sum()
+    loss.backward()
+
+def score_all(target, out):
+    return F.cross_entropy(target, out)
+
 def limit(net):
     nn.utils.clip_grad_norm_(net.parameters(), 1.0)
 
@@ -154,6 +161,17 @@ def test(data):
             "helpers.limit(net)",
         ),
         ("SL604", _loop("helpers.learn(net(x).sum())", "opt.step()"), "helpers.learn(net(x).sum())"),
+        ("SL608", _loop("loss = net(x).sum()", "helpers.learn(loss)", "loss.backward()"), "loss.backward()"),
+        (
+            "SL614",
+            _loop("loss = net(x).sum()", "helpers.learn(loss)", "opt.step()", "losses.append(loss)"),
+            "losses.append(loss)",
+        ),
+        (
+            "SL639",
+            _loop("loss = helpers.score_all(x, net(x))", "loss.backward()"),
+            "loss = helpers.score_all(x, net(x))",
+        ),
         ("SL604", _loop("helpers.update(net(x).sum(), opt)"), "helpers.update(net(x).sum(), opt)"),
         (
             "SL628",
@@ -182,6 +200,12 @@ def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: st
         ("SL604", _loop("helpers.clear(opt)", "net(x).sum().backward()", "opt.step()")),
         ("SL604", _loop("helpers.clear(opt)", "helpers.learn(net(x).sum())", "opt.step()")),
         ("SL603", _loop("helpers.backward(net, opt, x)", "helpers.limit(net)", "opt.step()")),
+        ("SL608", _loop("helpers.learn_twice(net, x)", "helpers.learn_twice(net, x)")),
+        (
+            "SL608",
+            _loop("loss = net(x).sum()", "helpers.learn(loss)", "loss = net(x).mean()", "loss.backward()"),
+        ),
+        ("SL639", _loop("loss = helpers.score_all(net(x), x)", "loss.backward()")),
         ("SL628", _loop("helpers.clear(opt)", "helpers.learn(net(x).sum())", "opt.step()")),
         ("SL614", _loop("loss = helpers.backward(net, opt, x)", "opt.step()", "losses.append(loss.item())")),
         ("SL617", _loop("helpers.backward(net, opt, x)", "opt.step()", "helpers.advance(schedule)")),
