@@ -11,7 +11,6 @@ from stablelint.codemod.flow.effects import BUILTINS, is_pure_call
 from stablelint.codemod.flow.nodes import is_number, readers, root_name, stores
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
-from stablelint.codemod.text.locate import Link
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax.names import last_name
 
@@ -102,19 +101,13 @@ def _is_tensor(file: File, node: ast.expr) -> bool:
     given, scope = definition(file.tree, node), scope_of(file.tree, node)
     if given is not None and _is_tensor(file, given.value):
         return True
-    above = [file.tree.link(one) for one in readers(scope, node.id)]
+    for place in map(file.tree.link, readers(scope, node.id)):
+        call = place.parent if isinstance(place.parent, ast.Call) and place.field == "args" else None
+        of_torch = call is not None and (file.qualified(call.func) or "").startswith("torch.")
+        if (of_torch and place.index == 0) or isinstance(place.parent, ast.BinOp):
+            return True
     arguments = (one for one in ast.walk(scope) if isinstance(one, ast.arg) and one.arg == node.id)
-    return any(_takes_tensors(file, link) for link in above) or any(
-        last_name(one.annotation) == "Tensor" for one in arguments if one.annotation is not None
-    )
-
-
-def _takes_tensors(file: File, place: Link) -> bool:
-    """Whether what stands at a place is an operand of arithmetic, or the first of a function of torch's."""
-    if isinstance(place.parent, ast.Call):
-        is_first = place.field == "args" and place.index == 0
-        return is_first and (file.qualified(place.parent.func) or "").startswith("torch.")
-    return isinstance(place.parent, ast.BinOp)
+    return any(one.annotation is not None and last_name(one.annotation) == "Tensor" for one in arguments)
 
 
 def _is_dropped(file: File, node: ast.AST) -> bool:
