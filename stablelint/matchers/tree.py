@@ -72,6 +72,11 @@ def backs_below(root: ast.AST) -> list[ast.Call]:
     return calls_below(root, "backward", "manual_backward")
 
 
+def is_test(root: ast.AST) -> bool:
+    """Whether a function calls assertions, `self.assertEqual(…)`: what it does is tried out."""
+    return any(called(n).startswith("assert") for n in calls_in(root))
+
+
 def loss_of(back: ast.AST) -> ast.expr | None:
     """What a backward pass goes from, without the scale of half precision, or what a hook returns for one."""
     if not isinstance(back, ast.Call):

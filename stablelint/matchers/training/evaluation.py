@@ -38,6 +38,7 @@ from stablelint.matchers.tree import (
     end,
     exclusive,
     is_given,
+    is_test,
     loop_around,
     mentions,
     parents,
@@ -265,8 +266,8 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
     alone = isinstance(root, ast.Module) and not _is_drawn(call, root, module)
-    tries = around(call, root, ast.Assert) or any(called(n).startswith("assert") for n in calls_in(root))
-    if graph_is_off(call, root) or tries or not (loops or alone):
+    tried = around(call, root, ast.Assert) or is_test(root)
+    if graph_is_off(call, root) or tried or not (loops or alone):
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))

@@ -163,7 +163,7 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
         if given is None or target is None or given.op in _SCORED:
             continue
         is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
-        parts = made_from([target], stops=("detach",))
+        parts = made_from([target], stops=("detach", "argmax", "one_hot"))  # of scores, these are labels
         sure = (
             stripped(given, _MOVED).op in _LABELS
         )  # whatever is called with something gives the output then

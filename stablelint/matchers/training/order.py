@@ -18,6 +18,7 @@ from stablelint.matchers.tree import (
     block_of,
     called,
     calls_below,
+    is_test,
     mentions,
     start,
     statement_in,
@@ -92,6 +93,8 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
     told = set[ast.AST]()
     for root, step, turn, events in turns(review, "step", "backward"):
         first = next(e for e in events if e.kind == "backward")
+        if is_test(root):
+            continue
         alone = turn is root and not _is_repeated(first, step, root, review)
         if (
             alone

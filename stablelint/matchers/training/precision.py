@@ -86,6 +86,8 @@ def _doubles_in(value: Value) -> Value | None:
         if id(one) in seen:
             continue
         seen.add(id(one))
+        if one.op == "tensor" and one.dtype is None and called(one.node).endswith("Tensor"):
+            continue  # `torch.FloatTensor(array)` casts
         if one.op == "tensor" and one.dtype in (None, "float64"):
             data = one.operands.get("data")
             if data is not None and _is_double(data):

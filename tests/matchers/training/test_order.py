@@ -78,3 +78,18 @@ def test_a_scheduler_that_steps_first(scheduler: str, optimizer: str) -> None:
 )
 def test_an_order_that_is_right_or_not_known(lines: tuple[str, ...]) -> None:
     assert _found(*lines) == []
+
+
+def test_a_test_case_that_steps_needs_no_clearing() -> None:
+    program = """
+    class TestSteps(unittest.TestCase):
+        def test_steps(self):
+            p = nn.Parameter(torch.zeros(0))
+            opt = torch.optim.SGD([p], lr=5)
+            for _ in range(3):
+                p.sum().backward()
+                opt.step()
+            self.assertEqual(opt.param_groups[0]["lr"], 5)
+    """
+    assert findings("SL604", program) == []
+    assert findings("SL604", program.replace("self.assertEqual", "print")) == ["p.sum().backward()"]
