@@ -79,7 +79,9 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
                 message = f"`{called(call)}` returns a new tensor, and nothing takes it"
             else:
                 continue
-            if not _is_wanted_for_itself(call, root):
+            # What is tried out or measured is wanted for the work.
+            near = (*contexts(call, root), *block_of(call, root))
+            if not around(call, root, ast.Try) and not any(mentions(part, *_MEASURED) for part in near):
                 yield site_at(review, rule, call, message=message)
 
 
@@ -100,17 +102,14 @@ def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool
         return not called(made)[:1].isupper()  # `Boxes(…)` has a `clamp` of its own
     if made is not None:
         return _is_tensor(made, module)
-    if operation_of(call) in _MOVES and _is_of_batch(text, call, root):
+    # A part of a batch, that a loop which runs a model or a backward pass unpacks from what it goes over.
+    loops = (n for n in around(call, root, ast.For) if isinstance(n.target, ast.Tuple) and backs_below(n))
+    if operation_of(call) in _MOVES and any(
+        p.id == text for n in loops for p in nodes_in(n.target, ast.Name)
+    ):
         return True
     annotation = parameters_of(root).get(text)
     return annotation is not None and spelled(annotation).rpartition(".")[2] == "Tensor"
-
-
-def _is_of_batch(name: str, call: ast.Call, root: ast.AST) -> bool:
-    """Whether a loop that runs a model or a backward pass unpacks a name from what it goes over: a part of a batch."""
-    loops = (n for n in around(call, root, ast.For) if isinstance(n.target, ast.Tuple))
-    parts = ((loop, p) for loop in loops for p in nodes_in(loop.target, ast.Name))
-    return any(p.id == name and backs_below(loop) for loop, p in parts)
 
 
 def _is_tensor(made: ast.expr, module: ModuleInfo) -> bool:
@@ -119,12 +118,6 @@ def _is_tensor(made: ast.expr, module: ModuleInfo) -> bool:
     if package.startswith("torch"):
         return package in _PACKAGES and name.islower() and name not in _NO_TENSORS
     return called(made) in _OF_TENSORS
-
-
-def _is_wanted_for_itself(call: ast.Call, root: ast.AST) -> bool:
-    """Whether the statement is tried out or measured."""
-    near = (*contexts(call, root), *block_of(call, root))
-    return bool(around(call, root, ast.Try)) or any(mentions(part, *_MEASURED) for part in near)
 
 
 @observes()

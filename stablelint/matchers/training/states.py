@@ -65,7 +65,9 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
         # Gradient scalers and schedulers hold no tensors.
         restoring = [n for n, made in makers if not _NUMBERS.search(made_by(made, module))]
         helps = bool(restoring) or getattr(root, "name", "") in restored
-        for node in sorted((n for n in calls_in(root, "load") if _is_load(n, module)), key=start):
+        loads = (n for n in calls_in(root, "load") if made_by(n, module) == "torch.load" and len(n.args) < 2)
+        loads = (n for n in loads if arguments(n) and not is_given(n, "map_location", None))
+        for node in sorted((n for n in loads if not isinstance(arguments(n)[0], ast.Starred)), key=start):
             above, source = parents(root).get(node), arguments(node)[0]
             moved = isinstance(above, ast.Attribute) and above.attr in ("to", "cuda")
             bound = assigned(above)[0] if above is not None else []
@@ -84,12 +86,6 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
 def _given(call: ast.Call, place: int) -> str:
     """The text of an argument; empty where it is not given by its place."""
     return spelled(call.args[place]) if len(call.args) > place else ""
-
-
-def _is_load(call: ast.Call, module: ModuleInfo) -> bool:
-    given = arguments(call)[:1] if not call.args or len(call.args) == 1 else []
-    one = bool(given) and not isinstance(given[0], ast.Starred)
-    return one and not is_given(call, "map_location", None) and made_by(call, module) == "torch.load"
 
 
 @observes()

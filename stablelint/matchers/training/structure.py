@@ -62,15 +62,12 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 names, info
             ):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
-                held = {name if layers else f"{name}_parameters": value} if _suits(name, names, info) else {}
+                asked = (n.func for n in nodes_below(info, ast.Call) if isinstance(n.func, ast.Attribute))
+                methods = (n.attr for n in asked if spelled(n.value).rpartition(".")[2] in names)
+                suits = all(method in _METHODS[name] for method in methods)
+                held = {name if layers else f"{name}_parameters": value} if suits else {}
                 message = None if layers else _PARAMETERS
                 yield site_at(review, rule, value, held, statement=statement, message=message)
-
-
-def _suits(name: str, names: set[str], info: ast.ClassDef) -> bool:
-    """Whether a class asks of a list or dict only for methods that a `ModuleList` or `ModuleDict` has."""
-    asked = (one.func for one in nodes_below(info, ast.Call) if isinstance(one.func, ast.Attribute))
-    return all(one.attr in _METHODS[name] for one in asked if spelled(one.value).rpartition(".")[2] in names)
 
 
 def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.AST]]:

@@ -6,7 +6,6 @@ import math
 
 import torch
 
-from stablelint.runtime.audit.graph import OperandFacts
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, passed, warned
 from stablelint.runtime.audit.record import Run
 
@@ -41,17 +40,14 @@ def operands_off_the_edge(run: Run) -> Outcome | None:
     """Operands keep away from the edge of what is defined."""
     operands = [one for facts in run.facts() for one in facts.operands]
     for one in operands:
-        reason = _near_edge(one)
-        if reason is not None:
+        edge, text = _EDGES.get(
+            one.operation, (_TINY, "{0.operation} met a value of magnitude {0.distance:.1e}")
+        )
+        if one.distance < edge:
+            reason = text.format(one, 1 / one.distance if one.distance else math.inf)
             remedy = "stablelint check and verify know the rewrite"
             return warned(reason, remedy, one.operation, at=one.row)
     return all_of(len(operands), "operand")
-
-
-def _near_edge(one: OperandFacts) -> str | None:
-    edge, text = _EDGES.get(one.operation, (_TINY, "{0.operation} met a value of magnitude {0.distance:.1e}"))
-    gave = 1 / one.distance if one.distance else math.inf
-    return text.format(one, gave) if one.distance < edge else None
 
 
 @check(needs="float16 autocast or parameters")
