@@ -10,7 +10,7 @@ import operator
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations
 from typing import Any
 
 import torch
@@ -21,7 +21,7 @@ from stablelint.runtime.tracing.graph import Row, nodes_of, row_of, saved, varia
 Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
 Misread = tuple[tuple[int, ...], tuple[int, ...], Row | None]
-"""The sizes of a tensor, what a view reads them as that exchanges two of them, and where."""
+"""The sizes of a tensor, what a view reads them as that puts some before others, and where."""
 _VIEWS = {
     f"{one}Backward0"
     for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
@@ -181,16 +181,19 @@ def _crossed(node: Any) -> Crossed | None:
 
 
 def _misread(node: Any) -> Misread | None:
-    """A view that takes (N, steps, heads) for (N, heads, steps): the sizes with two neighbours exchanged, some merged."""
+    """A view of the program's that takes (N, channels, height, width) for (N, height x width, channels)."""
     given = tuple(int(size) for size in node._saved_self_sym_sizes)
     (read,) = (tuple(one.shape) for one in node._input_metadata)
     ours, theirs = ([size for size in sizes if size != 1] for sizes in (given, read))
     if len(ours) < max(2, len(theirs)) or _is_merged(ours, theirs):
         return None
-    for place, (one, other) in enumerate(pairwise(ours)):
-        exchanged = [*ours[:place], other, one, *ours[place + 2 :]]
-        if one != other and len(theirs) > 1 and _is_merged(exchanged, theirs):
-            return given, read, row_of(node)
+    row, calls = row_of(node), node.metadata.get("traceback_", ())
+    if row is None or f'"{row[0]}", line {row[1]},' not in calls[-1]:
+        return None  # a library's own, such as that of heads in a batch
+    for first, middle, last in combinations(range(len(ours) + 1), 3):
+        exchanged = [*ours[:first], *ours[middle:last], *ours[first:middle], *ours[last:]]
+        if len(theirs) > 1 and _is_merged(exchanged, theirs):
+            return given, read, row
     return None
 
 

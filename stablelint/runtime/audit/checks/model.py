@@ -70,7 +70,7 @@ def dimensions_in_order(run: Run) -> Outcome | None:
         if facts.misread is not None:
             given, read, row = facts.misread
             text = f"{shape_text(given)} is viewed as {shape_text(read)}: the elements keep the order of the first"
-            return failed(text, "transpose or permute the dimensions, then view them", at=row)
+            return warned(text, "transpose or permute the dimensions, then view them", at=row)
     return all_of(len(run.backwards), "graph")
 
 
