@@ -412,12 +412,6 @@ class ClassInfo:
             kept -= shared
         return kept
 
-    @property
-    def own_code(self) -> Iterator[FunctionInfo]:
-        """The methods that run without being called by their name: where an object is indexed, entered, compared."""
-        special = (n for n in self.methods if n.startswith("__") and n not in CONSTRUCTORS)
-        return (self.methods[name] for name in special)
-
     def touches(self, method: str) -> Touched:
         """What a method does to `self`."""
         return self.methods[method].touches

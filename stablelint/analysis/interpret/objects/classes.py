@@ -10,7 +10,7 @@ from math import inf
 
 from stablelint.analysis.files.callsites import is_written
 from stablelint.analysis.files.counters import least_count
-from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo
+from stablelint.analysis.files.modules import CONSTRUCTORS, ClassInfo, Effects, FunctionInfo
 from stablelint.analysis.files.passing import target_of
 from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhere
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
@@ -240,8 +240,9 @@ def let_run(thing: Value, frame: Frame) -> None:
     """Forgets what may have changed where an object is indexed, entered, looped over, compared or called."""
     if thing.kind is Kind.INSTANCE and _may_forget(thing, frame):
         for info in ancestors(thing.data[0], frame):
-            for method in info.own_code:
-                forget_touched(thing, method, frame)
+            for name, method in info.methods.items():
+                if name.startswith("__") and name not in CONSTRUCTORS:
+                    forget_touched(thing, method, frame)
 
 
 def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
