@@ -40,7 +40,7 @@ _EXPONENTIAL = having("exponential")
 _REAL = having("compare", "finite-test", "logic", "size", "norm", "real-part")
 # Of results whose type is that of no operand.
 _DTYPES = {
-    **dict.fromkeys("eq ne gt ge lt le isnan isinf isfinite logical_not bool any all".split(), "bool"),
+    **dict.fromkeys(having("compare", "finite-test", "truth") | {"bool", "logical_not"}, "bool"),
     **dict.fromkeys("complex as_complex cfloat eig eigvals fft".split(), "complex64"),
     **dict.fromkeys(
         "argmax argmin argsort randint bincount count_nonzero nonzero multinomial".split(), "int64"

@@ -122,7 +122,7 @@ def _total(value: Value, operands: Operands, state: State) -> Belief | None:
     whole = operands.get("input")
     counted = (about(whole) if "dim" in operands else stripped(whole)) if whole is not None else None
     given = counted.first if counted is not None and counted.op == "bincount" else None
-    if given is None or counted is None or "weights" in counted.operands:
+    if given is None:
         return _of_matrix(value, operands, state)
     if can_be_empty(given, state) or places_not_known(given, state) is not None:
         return None

@@ -268,6 +268,14 @@ def _count(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> 
     return None
 
 
+def _bincount(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`bincount(i, weights=w)`: weights, added up where an index says."""
+    weights = operands.get("weights")
+    if weights is None or weights.kind is Kind.NONE:
+        return None
+    return apply("scatter_sum", {"src": weights, "index": operands["input"]}, node, frame)
+
+
 def _unique(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`unique(x, return_inverse=True, return_counts=True)`: each element is there at least once."""
     asked = [operands.get(f"return_{name}") for name in ("inverse", "counts")]
@@ -429,5 +437,6 @@ SPECIAL: dict[str, Special] = {
     "arange": _count,
     "linspace": _count,
     "eye": _count,
+    "bincount": _bincount,
     "unique": _unique,
 }

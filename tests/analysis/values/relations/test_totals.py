@@ -66,6 +66,14 @@ def test_a_histogram_of_what_may_be_nothing_can_be_empty(counted: str) -> None:
     assert (3, "SL102") in open_(program(f"h = {counted}", "return h / h.sum()"))
 
 
+@pytest.mark.parametrize("counted", ["torch.bincount(a, weights=w)", "a.bincount(w)"])
+def test_what_weighs_less_than_nothing_counts_for_less(counted: str) -> None:
+    assert (3, "SL103") in open_(program(f"h = {counted}", "return torch.sqrt(h)"))
+    assert (3, "SL102") not in open_(
+        program(f"h = {counted.replace('w)', 'w.relu())')}", "return a / (h + 1)")
+    )
+
+
 def test_a_row_of_a_histogram_can_be_empty() -> None:
     table = "h = torch.bincount(a, minlength=n * n).view(n, n).float()"
     assert (3, "SL102") in open_(program(table, "return h / h.sum(-1, keepdim=True)"))
