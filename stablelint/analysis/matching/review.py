@@ -25,10 +25,11 @@ from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.proof.judge import Judgement, asked_by, is_polluted, judge, overflowing
 from stablelint.analysis.proof.replacement import Replacement, replacements
 from stablelint.analysis.proof.uses import Users, users_of
+from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.relations.emptiness import is_empty_unless, is_empty_without
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.catalog import Catalog
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
@@ -209,8 +210,21 @@ class Review:
         judgement = judge(asked, found.bindings, context.ranges, gradient, beliefs)
         if _has_no_element_there(context.root, found.bindings, judgement):
             return Judgement(Status.DISCHARGED, by="emptiness")
-        overflown = judgement.status is Status.DISCHARGED and _overflows(context.root, frame)
-        return overflowing(asked, found.bindings, context.root) if overflown else judgement
+        if judgement.status is not Status.DISCHARGED:
+            return judgement
+        if _overflows(context.root, frame):
+            return overflowing(asked, found.bindings, context.root)
+        bits = next((one for value in found.bindings.values() for one in _taken_for_truths(value)), None)
+        on = (f"{bits.name or 'what is inverted'} holds truth values",) if bits is not None else ()
+        return replace(judgement, status=Status.ASSUMED, assumes=on) if on else judgement
+
+
+def _taken_for_truths(value: Value) -> Iterator[Value]:
+    """What is handed over and may hold whole numbers, of which `~x` and `x & y` are others than of truth values."""
+    for part in behind(value, lambda part: part.op in _BOUND):
+        if part.op in _LOGIC and isinstance(getattr(part.node, "op", None), _BITWISE):
+            given = (one for one in part.operands.values() if one.dtype is None and one.op in HANDED_OVER)
+            yield from (one for one in given if one.kind in (Kind.TENSOR, Kind.UNKNOWN))
 
 
 def _is_read_out(node: ast.AST | None, statement: ast.stmt | None) -> bool:
@@ -268,7 +282,8 @@ def _unshown(judgement: Judgement) -> Judgement:
     return replace(judgement, status=Status.UNGUARDED)
 
 
-_ELEMENTWISE = having("elementwise")
+_ELEMENTWISE, _BOUND, _LOGIC = having("elementwise"), having("bound"), having("logic")
+_BITWISE = (ast.Invert, ast.BitAnd, ast.BitOr)
 _READ_OUT = having("cut") | {"item"}
 _ORDER = {Status.DISCHARGED: 0, Status.ASSUMED: 1, Status.UNGUARDED: 2, Status.VIOLATED: 3}
 

@@ -67,20 +67,3 @@ def _is_exceeded(test: Value, kept: int) -> bool:
     if compared.op == "index" and compared.first is not None and compared.key != kept:
         compared = stripped(compared.first)  # `x[:, 0] > bound`, the one column of it
     return compared.key == kept and not smaller.interval.hi < 0
-
-
-def is_normal_draw(value: Value) -> bool:
-    """Whether a value is a normal draw, scaled and shifted by literals: a few units from its mean."""
-    inner = stripped(value)
-    for _ in range(_DEPTH):
-        if inner.op in ("randn", "randn_like"):
-            return True
-        drawn = (
-            [v for v in inner.operands.values() if not v.is_constant]
-            if inner.op in ("add", "sub", "mul")
-            else []
-        )
-        if len(drawn) != 1:
-            return False
-        inner = stripped(drawn[0])
-    return False

@@ -243,7 +243,8 @@ def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> s
         given = _deciding(given)
     tensors = [v.dtype for v in given]
     if None in tensors or not tensors:
-        return "float64" if op in _PROMOTING and "float64" in tensors else None
+        double = op in _PROMOTING and any(v.dtype == "float64" and not is_one_number(v) for v in given)
+        return "float64" if double else None
     floats = {d for d in tensors if d in FORMATS}
     if len(floats) == 1:
         return floats.pop()

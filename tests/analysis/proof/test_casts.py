@@ -199,3 +199,37 @@ def test_bits_that_are_read_as_a_type_that_is_passed_are_any() -> None:
         *proved(code := "def f(x, y, k):\n    return y / (x.abs() + 1).view(dtype=k)\n"),
         *assumed(code),
     ] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1 / (x.abs() + torch.tensor(1e-60, dtype=torch.float64))",
+        "1 / torch.where(x > 0, x, torch.tensor(1e-60, dtype=torch.float64))",
+        "1 / torch.clamp(x, min=torch.tensor(1e-60, dtype=torch.float64))",
+    ],
+)
+def test_one_number_in_double_precision_lends_no_tensor_its_type(line: str) -> None:
+    assert proved(function(line)) == []
+    assert proved(function(line.replace("1e-60", "1e-8"))) == [(2, "SL102")]
+
+
+@pytest.mark.parametrize("line", ["1 / (x.sigmoid() + 0.1).sum(dtype=k)", "1 / x.clone().fill_(0.5)"])
+def test_what_a_type_holds_that_nobody_names_is_assumed(line: str) -> None:
+    code = function(line, parameters="x: torch.Tensor, k")
+    assert (proved(code), assumed(code)) == ([], [(2, "SL102")])
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("1 / (~x + 1)", False),
+        ("1 / ((x & y).sum() + 1)", False),
+        ("1 / (~(x > 0) + 1)", True),
+        ("1 / (x & y).sum().clamp(min=1)", True),
+        ("1 / (torch.logical_not(x) + 1)", True),
+    ],
+)
+def test_what_is_inverted_is_assumed_to_be_truth_values(line: str, known: bool) -> None:
+    code = function(line, parameters="x, y")
+    assert (proved(code), assumed(code)) == (([(2, "SL102")], []) if known else ([], [(2, "SL102")]))

@@ -364,7 +364,9 @@ def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatForm
         interval = value.interval if effective is None else effective(value)
         if value.kind is Kind.NUMBER:
             interval = interval.rounded(fmt)
-        elif fmt.is_narrow and value.dtype in FORMATS and value.dtype != fmt.name:
+        elif (
+            value.dtype in FORMATS and value.dtype != fmt.name and (fmt.is_narrow or value.dtype == "float64")
+        ):
             interval = interval.rounded(fmt, underflow=True)
         ranges[name] = interval
     return ranges

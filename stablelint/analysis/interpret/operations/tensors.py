@@ -21,6 +21,7 @@ from stablelint.analysis.values.transfer import held_in, is_complex
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
 
 _UNTOLD = HANDED_OVER | {"starred"}
 Special = Callable[[str, dict[str, Value], ast.AST, Frame], Value | None]
@@ -86,7 +87,7 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     )  # fmt: skip
     if held != fill.interval:
         return value
-    of_unknown = source is not None and dtype is None and op != "fill_" and fill.interval.is_bounded
+    of_unknown = source is not None and dtype is None and fill.interval.is_bounded
     return _held(of_any(value, [fill])) if of_unknown else of_any(value, [fill])
 
 
@@ -230,6 +231,13 @@ def _held(value: Value) -> Value:
         value.belief = Belief(known.interval, known.zero, known.ends, on)
         value.interval, value.zero = least, Attained.COINCIDENCE
     return value
+
+
+def _typed(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
+    """`x.sum(dtype=kind)`: as a type holds it that nobody names."""
+    kind = operands.get("dtype")
+    unnamed = kind is not None and element_type(kind) is None and _names_type(kind)
+    return _held(apply(op, operands, node, frame)) if unnamed else None
 
 
 def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -437,6 +445,7 @@ SPECIAL: dict[str, Special] = {
     "arange": _count,
     "linspace": _count,
     "eye": _count,
+    **dict.fromkeys(having("long"), _typed),
     "bincount": _bincount,
     "unique": _unique,
 }

@@ -10,7 +10,7 @@ from stablelint.analysis.values.attainability.arithmetic import combined
 from stablelint.analysis.values.attainability.rows import reduced, row_of_zeros
 from stablelint.analysis.values.attainability.selection import clamped, selected
 from stablelint.analysis.values.families import FINITE_TESTS
-from stablelint.analysis.values.keeping import ODD, is_normal_draw, keeps_the_larger, leaves_out_start
+from stablelint.analysis.values.keeping import ODD, keeps_the_larger, leaves_out_start
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.relations.results import triangle_cut
 from stablelint.analysis.values.relations.unit_vectors import unit_length
@@ -142,8 +142,6 @@ def _of_arithmetic(op: str, operands: Operands, first: Value, interval: Interval
 
 
 def _of_exponential(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    if is_normal_draw(first):
-        return Attained.COINCIDENCE, first.ends  # a log-normal draw
     saturates = first.peak or first.ends >= Attained.SATURATION
     tops = first.zero if first.interval.hi == 0 else Attained.NONE  # exp(-x) is 1 where x is 0
     return (Attained.SATURATION if saturates else Attained.COINCIDENCE), max(first.ends, tops)

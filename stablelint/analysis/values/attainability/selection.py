@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stablelint.analysis.values.relations.maxima import is_span
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -20,7 +19,7 @@ def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
     if not interval.contains(0.0):
         return Attained.NONE, _clamped_ends(operands, interval)
     first = next(iter(operands.values()))
-    if is_span(first) or (not first.interval.contains(0.0) and first.interval.lo < 0):
+    if not first.interval.contains(0.0) and first.interval.lo < 0:
         return Attained.COINCIDENCE, _clamped_ends(operands, interval)
     if any(v.interval.contains(0.0) for v in known):
         return Attained.EXACT, _clamped_ends(operands, interval)

@@ -149,17 +149,6 @@ def _is_larger_of(larger: Value, value: Value) -> bool:
     return larger.op == "maximum" and any(recast(v).key == value.key for v in larger.operands.values())
 
 
-def is_span(value: Value) -> bool:
-    """Whether a value is the larger of two ends less the smaller of two starts: 0 only if both things are nothing."""
-    value = stripped(value)
-    if value.op != "sub" or "other" not in value.operands:
-        return False
-    return (stripped(value.operands["input"]).op, stripped(value.operands["other"]).op) == (
-        "maximum",
-        "minimum",
-    )
-
-
 def is_span_on_a_path(top: Value, bottom: Value) -> bool:
     """Whether one path brings the maximum and the minimum of the same values, as training does for what it then keeps."""
     one, other = stripped(top), stripped(bottom)

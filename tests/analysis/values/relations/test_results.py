@@ -68,18 +68,6 @@ def test_elements_that_differ_in_pairs_may_be_equal_across() -> None:
     assert lines == [(4, "SL102")]
 
 
-def test_what_spans_two_things_is_nothing_only_if_both_are() -> None:
-    code = """
-    def outside(a: torch.Tensor, b: torch.Tensor, union: torch.Tensor):
-        start, end = torch.{inner}(a[:, :2], b[:, :2]), torch.{outer}(a[:, 2:], b[:, 2:])
-        side = (end - start).clamp(min=0)
-        area = side[:, 0] * side[:, 1]
-        return (area - union) / area
-    """
-    assert violated(code.format(inner="min", outer="max")) == []
-    assert violated(code.format(inner="max", outer="min")) == [(5, "SL102")]
-
-
 def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
     code = """
     def product(x: torch.Tensor):
