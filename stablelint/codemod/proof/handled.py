@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
@@ -35,6 +36,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_unhandled,
         check_agrees,
         check_shifted,
+        check_kept,
         check_cured,
         check_unwritten,
         check_not_empty,
@@ -154,7 +156,7 @@ def check_shifted(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     above = [link.parent for link in tree.ancestors(node) if isinstance(link.parent, ast.expr)]
     sums = [one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
     is_bound = any(one in proposal.template for one in _BOUNDS)
-    if not sums or not is_bound or not any(called_name(one) == "log" for one in above):
+    if not sums or not is_bound or not any(map(_is_logarithm, above)):
         return
     for name in (one for each in sums for one in (each.left, each.right) if isinstance(one, ast.Name)):
         given = definition(tree, name)
@@ -164,6 +166,22 @@ def check_shifted(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 def _is_largest(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and called_name(node) in ("max", "amax")
+
+
+def check_kept(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for what a logarithm is of that an object keeps as it is: a table of those of
+    probabilities has -inf for what is impossible."""
+    above = [link.parent for link in tree.ancestors(node)]
+    at = next((index for index, one in enumerate(above[:2]) if _is_logarithm(one)), None)
+    keeper = None if at is None else next(dropwhile(lambda one: isinstance(one, ast.Call), above[at:]))
+    targets = keeper.targets if isinstance(keeper, ast.Assign) else []
+    is_kept = isinstance(keeper, ast.Expr) or any(isinstance(one, ast.Attribute) for one in targets)
+    if is_kept and any(one in proposal.template for one in _BOUNDS):
+        raise Withheld("an object keeps this logarithm as it is, and -inf may be meant")
+
+
+def _is_logarithm(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and called_name(node) == "log"
 
 
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

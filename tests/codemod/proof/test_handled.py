@@ -202,3 +202,28 @@ def test_no_bound_stands_where_a_test_has_let_through_what_is_finite(test: str, 
         assert "clamp_min(1e-30)" in rewritten(source, change)
     else:
         assert "has seen to what is not finite" in withheld(source, change)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_made"),
+    [
+        ("self.table = torch.log(d)", False),
+        ("self.table = torch.nn.Parameter(torch.log(d))", False),
+        ("self.register_buffer('table', d.log())", False),
+        ("self.loss = torch.log(d).mean()", True),
+        ("self.loss = -torch.log(d)", True),
+        ("loss = torch.log(d)", True),
+    ],
+)
+def test_a_table_of_logarithms_keeps_what_is_impossible(line: str, is_made: bool) -> None:
+    source = f"import torch\ndef f(self, d):\n    {line}\n    return self\n"
+    last = (
+        source[: source.index("log") + 7].count("d") - 1
+        if "d.log" not in line
+        else source.count("d", 0, source.index("d.log"))
+    )
+    change = proposal(source, "d", BOUND, occurrence=last, d=Binding("d", span_of(source, "d", last)))
+    if is_made:
+        assert "d.clamp_min(1e-30)" in rewritten(source, change)
+    else:
+        assert "-inf may be meant" in withheld(source, change)
