@@ -35,8 +35,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_applied,
         check_unhandled,
         check_agrees,
-        check_shifted,
-        check_kept,
+        check_possible,
         check_cured,
         check_unwritten,
         check_not_empty,
@@ -148,40 +147,28 @@ def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
                 raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
 
 
-def check_shifted(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a bound is proposed for what a logarithm is of to which the largest exponent is added again.
+def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for what a logarithm is of that is -inf where something is impossible.
 
-    ``torch.exp(x - m) @ t`` and its logarithm with ``+ m``: that of what is impossible is -inf.
+    That is so where an object keeps it as it is, and where the largest exponent is added again: of ``torch.exp(x - m) @ t``.
     """
-    above = [link.parent for link in tree.ancestors(node) if isinstance(link.parent, ast.expr)]
-    sums = [one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
-    is_bound = any(one in proposal.template for one in _BOUNDS)
-    if not sums or not is_bound or not any(map(_is_logarithm, above)):
+    above = [link.parent for link in tree.ancestors(node)]
+    at = next((index for index, one in enumerate(above[:2]) if _calls(one, "log")), None)
+    if at is None or not any(one in proposal.template for one in _BOUNDS):
         return
+    keeper = next(dropwhile(lambda one: isinstance(one, ast.Call), above[at:]))
+    targets = keeper.targets if isinstance(keeper, ast.Assign) else []
+    if isinstance(keeper, ast.Expr) or any(isinstance(one, ast.Attribute) for one in targets):
+        raise Withheld("an object keeps this logarithm as it is, and -inf may be meant")
+    sums = (one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add))
     for name in (one for each in sums for one in (each.left, each.right) if isinstance(one, ast.Name)):
         given = definition(tree, name)
-        if given is not None and any(map(_is_largest, descendants(given.value))):
+        if given is not None and any(_calls(one, "max", "amax") for one in descendants(given.value)):
             raise Withheld(f"`{name.id}`, the largest of the exponents, is added again: -inf is meant")
 
 
-def _is_largest(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and called_name(node) in ("max", "amax")
-
-
-def check_kept(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a bound is proposed for what a logarithm is of that an object keeps as it is: a table of those of
-    probabilities has -inf for what is impossible."""
-    above = [link.parent for link in tree.ancestors(node)]
-    at = next((index for index, one in enumerate(above[:2]) if _is_logarithm(one)), None)
-    keeper = None if at is None else next(dropwhile(lambda one: isinstance(one, ast.Call), above[at:]))
-    targets = keeper.targets if isinstance(keeper, ast.Assign) else []
-    is_kept = isinstance(keeper, ast.Expr) or any(isinstance(one, ast.Attribute) for one in targets)
-    if is_kept and any(one in proposal.template for one in _BOUNDS):
-        raise Withheld("an object keeps this logarithm as it is, and -inf may be meant")
-
-
-def _is_logarithm(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and called_name(node) == "log"
+def _calls(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and called_name(node) in names
 
 
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -97,12 +97,11 @@ def _effect(scope: Scope, node: ast.AST, site: ast.AST) -> Effect:
 
 _SELECTIONS = ("masked_select", "index_select", "gather")
 _CASTS = ("float", "double", "half", "to", "type", "cpu", "detach", "contiguous", "clone")
-# What a result is called where nothing else gives it a name.
+# What a result is called where nothing else gives it a name, by operations and Python's operators.
 _RESULTS = {
     "sum": "total",
     "add": "total",
     "sub": "difference",
-    "mul": "product",
     "div": "ratio",
     "mean": "average",
     "abs": "magnitude",
@@ -119,7 +118,7 @@ _RESULTS = {
     **dict.fromkeys(("norm", "vector_norm"), "norm"),
     "pow": "power",
     "expm1": "difference",
-    **dict.fromkeys(("bmm", "mm", "matmul", "einsum"), "product"),
+    **dict.fromkeys(("mul", "mult", "bmm", "mm", "matmul", "matmult", "einsum"), "product"),
     **dict.fromkeys(("cos", "cosine_similarity"), "cosine"),
     "det": "det",
     "prod": "product",
@@ -129,14 +128,6 @@ _RESULTS = {
     "tensor": "values",
     **dict.fromkeys(_CASTS, "converted"),
 }
-_WORDS: dict[type[ast.AST], str] = {
-    ast.Add: "total",
-    ast.Sub: "difference",
-    ast.Mult: "product",
-    ast.MatMult: "product",
-    ast.Div: "ratio",
-    ast.Pow: "power",
-}
 
 
 def name_for(tree: ast.expr) -> str:
@@ -144,7 +135,7 @@ def name_for(tree: ast.expr) -> str:
     if isinstance(tree, ast.BinOp):
         if isinstance(tree.op, ast.Pow) and isinstance(tree.right, ast.Constant) and tree.right.value == 2:
             return "squares"
-        return _WORDS.get(type(tree.op), "value")
+        return _RESULTS.get(type(tree.op).__name__.lower(), "value")
     if isinstance(tree, ast.Compare):
         return "mask"
     if isinstance(tree, ast.Await | ast.Starred | ast.UnaryOp):
