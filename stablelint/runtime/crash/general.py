@@ -216,7 +216,7 @@ def general(scene: Scene) -> Explanation | None:
     summary = "; ".join([*told, *met] or advice.texts)
     if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None
-    made = (*failed.made(), *_lineage(scene, shown))
+    made = tuple(failed.made())
     if met and operation:
         summary, because = f"{operation} fails on {' and '.join(met)}", tuple(told)
         return advice.onto(Explanation(kind, summary, because, (), shown, layers, other=made))
@@ -236,19 +236,6 @@ def _shown(scene: Scene) -> tuple[Operand, ...]:
     inner = call is not None and isinstance(call.function, nn.Module) and call.function is not scene.module
     unknown = any(one.name[:1] == "`" for one in found) or (call is not None and call.is_written)
     return (operands_of_call(scene) or found) if inner or unknown else found
-
-
-def _lineage(scene: Scene, shown: tuple[Operand, ...]) -> Iterator[tuple[str, Location]]:
-    """Where the widest floating dtype is from, if operands differ in it."""
-    floating = sorted({one.dtype for one in shown if one.dtype.startswith(("float", "bfloat"))})
-    if len(floating) > 1:
-        yield from same_dtype(scene, next(one for one in shown if one.dtype == floating[-1]))
-
-
-def same_dtype(scene: Scene, one: Operand) -> Iterator[tuple[str, Location]]:
-    """What an operand was made of that has its dtype as well."""
-    for name, at in scene.origins.of_dtype(one.name, getattr(torch, one.dtype), one.made_at):
-        yield f"{name}, of which it was made, is {one.dtype} as well", at
 
 
 def _met(one: Operand) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import difflib
 import functools
 import inspect
-import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -20,8 +18,6 @@ from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.provenance.statements import assigned
-from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import loop_around, returned
 
 _SHOWN = 6
@@ -42,12 +38,10 @@ class Hints(Failed):
                 around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
                 yield around
             if isinstance(value, float) and "integer" in self.scene.message:
-                yield f"{_whole(one, self.scene)}, if a whole number is wanted"
+                yield f"int({ast.unparse(one)}), or // where it is a quotient, if a whole number is wanted"
         match self.scene.error:
             case AttributeError(obj=owner, name=str(name)) if owner is not None:
                 yield from self._attribute(owner, name)
-            case NameError():
-                yield from self._name(self.scene.message)
             case FileNotFoundError(filename=str(path)):
                 yield from _file(path)
             case KeyError(args=[key]):
@@ -78,14 +72,11 @@ class Hints(Failed):
             case ast.Call(ast.Attribute(_, "split")) if isinstance(value, tuple):
                 dim = self.value(given_by_name(whole, self.names, torch.split).get("dim", ast.Constant(0)))
                 total = sum(one.shape[dim] for one in value)
-                yield f"pieces of {total / count:g} are {count}; those of {value[0].shape[dim]} are {len(value)}"
+                if total % count == 0:
+                    yield f"pieces of {total // count} are {count}; those of {value[0].shape[dim]} are {len(value)}"
                 return
-        results = returned(getattr(type(getattr(value, "dataset", value)), "__getitem__", None))
-        given = [len(one.elts) for one in results if isinstance(one, ast.Tuple)] or [_fields(value)]
-        for one in results:
+        for one in returned(getattr(type(getattr(value, "dataset", value)), "__getitem__", None)):
             yield f"an item is what __getitem__ returns: {ast.unparse(one)}"
-        if given[0] > count:
-            yield f"{names}{', _' * (given[0] - count)} takes the {given[0]} of it"
 
     def _attribute(self, owner: Any, name: str) -> Iterator[str]:
         """Where an attribute is that is not where it was looked for."""
@@ -119,17 +110,6 @@ class Hints(Failed):
             yield f"{text}() calls it"
         public = [one for one in dir(owner) if one[:1] != "_"]
         yield from (f"{text}.{one}" for one in difflib.get_close_matches(name, public, 2, 0.7))
-
-    def _name(self, message: str) -> Iterator[str]:
-        """Where a name gets its value, and names that are spelled much like it."""
-        found, user = re.search(r"'(\w+)'", message), self.scene.user
-        if found is None or user is None:
-            return
-        at = assigned(user.site.code, found[1], 1 << 30)
-        if at is not None:
-            yield f"{found[1]} gets a value in line {at.row}, `{at.expression}`, which was not reached"
-        near = difflib.get_close_matches(found[1], [*self.names, *dir(builtins)], 2, 0.7)
-        yield from (f"{one} is defined, and spelled much like {found[1]}" for one in near)
 
     def _called(self) -> Iterator[str]:
         """What to do with what cannot be called, indexed or iterated."""
@@ -201,7 +181,6 @@ class Hints(Failed):
             signature.bind(*(None for _ in self.node.args), **given)
         except TypeError as error:
             yield f"{name} takes ({_written(taken)}): {error}"
-            yield from self._supplied(self.node, [one for one in taken if one not in given])
             for one in given.keys() - taken.keys():
                 short = "".join(word[0] for word in one.split("_") if word)
                 near = [short] if short in taken else difflib.get_close_matches(one, list(taken), 1)
@@ -210,18 +189,6 @@ class Hints(Failed):
         for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys():
             if taken[one].default is not inspect.Parameter.empty:
                 yield f"leave {one}= out: {name} takes {one}={taken[one].default} then"
-
-    def _supplied(self, call: ast.Call, names: list[str]) -> Iterator[str]:
-        """The call with what the program has under the names of the arguments that it lacks."""
-        held: dict[str, ast.expr] = {name: ast.Name(name) for name in names if name in self.names}
-        inner = (one.value for one in ast.walk(call) if isinstance(one, ast.Subscript))
-        for whole in {ast.unparse(one): one for one in inner}.values():
-            entries = value_of(whole, self.names)
-            keys = entries if isinstance(entries, dict) else ()
-            held |= {one: ast.Subscript(whole, ast.Constant(one)) for one in names if one in keys}
-        more = [held[one] for one in names[len(call.args) :] if one in held]
-        if more:
-            yield ast.unparse(ast.Call(call.func, [*call.args, *more], call.keywords))
 
     def _taker(self) -> Any:
         """What a call calls: of a class that hands its arguments on, the method that the message names."""
@@ -252,33 +219,6 @@ def _written(parameters: Mapping[str, inspect.Parameter]) -> str:
     return ", ".join(shown[:_SHOWN]) + (", …" if len(shown) > _SHOWN else "")
 
 
-def _fields(value: Any) -> int:
-    """How many values an item of a list, of a loader of tensors, or the value itself holds; 0 where that is not known."""
-    tensors = getattr(getattr(value, "dataset", None), "tensors", None)
-    if tensors is not None:
-        return len(tensors)
-    first = value[0] if isinstance(value, list | tuple) and value else None
-    return (
-        len(first)
-        if isinstance(first, list | tuple)
-        else len(value)
-        if isinstance(value, list | tuple)
-        else 0
-    )
-
-
-def _whole(node: ast.expr, scene: Scene) -> str:
-    """How a float becomes a whole number: by `//` where a quotient made it."""
-    at = scene.made(node)
-    made = at.parsed() if at is not None else node
-    divided = any(isinstance(one, ast.Div) for one in ast.walk(made))
-    return (
-        "// in place of /" + (f" in `{at.expression}`" if at else "")
-        if divided
-        else f"int({ast.unparse(node)})"
-    )
-
-
 def _holds_tensors(value: Any) -> bool:
     return isinstance(value, dict) and any(map(torch.is_tensor, value.values()))
 
@@ -296,5 +236,4 @@ def _file(path: str) -> Iterator[str]:
     if there is None:
         return
     missing = whole.relative_to(there).parts[0]
-    near = difflib.get_close_matches(missing, os.listdir(there), 2)
-    yield f"{there} has no {missing!r}" + (f"; it has {', '.join(near)}" if near else "")
+    yield f"{there} has no {missing!r}"

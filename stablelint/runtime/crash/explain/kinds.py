@@ -14,7 +14,7 @@ import torch
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
-from stablelint.runtime.crash.general import same_dtype, tried
+from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
@@ -63,7 +63,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     own = {one.dtype for one in operands if one.held}
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
     odd = next((one for one in operands if one.dtype in given - own), None) if own else None
-    chain = (*same_dtype(scene, odd), *_holders(scene, odd.dtype)) if odd is not None else ()
+    chain = tuple(_holders(scene, odd.dtype)) if odd is not None else ()
     held = next((one.dtype for one in operands if one.held), "float32")
     cast = re.compile(rf"\.({held}|half|double)\(\)$|\.to\(.*\b{held}\b")
     chain += tuple(("weights are cast here", at) for at in _calls(scene, cast) if held != "float32")

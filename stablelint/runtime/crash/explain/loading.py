@@ -13,7 +13,6 @@ import torch
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.repairs.lengths import shorter
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
@@ -106,9 +105,7 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
             others = f"of sample {indices[kinds.index(common)]}" if part else "and another is"
         summary = f"{whose} {indices[odd]} is {described(one)}, {others} {described(other)}"
         summary = f"the samples of a batch differ: {summary}"
-        data = getattr(fetched.names.get("self"), "dataset", None)
-        ends = next(shorter(data, indices[odd], lambda one: _layout(one) == common), None)
-        advice = ends or _made_alike(one, other)
+        advice = _made_alike(one, other)
     if any(one is None for one in samples):
         advice = (
             "a path through __getitem__ returns nothing: leave such samples out, there or in a collate_fn"

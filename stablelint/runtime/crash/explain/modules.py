@@ -12,7 +12,7 @@ from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import member, node_at, value_of
+from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.unregistered import unregistered
@@ -181,21 +181,10 @@ def twice(scene: Scene, _: re.Match[str]) -> Explanation | None:
     seen, names = set(map(id, held)), []
     for one in group["params"]:
         if id(one) in seen:
-            names.append(" is ".join(_names(scene, one)) or scene.operand(one, "a parameter").name)
+            names.append(scene.parameter_name(one) or scene.operand(one, "a parameter").name)
         seen.add(id(one))
     summary = f"{', '.join(names[:3])} stands in two groups, or twice in one"
     advice = (
         "give each parameter once: leave it out of the later group, by identity (`is`), where layers share it"
     )
     return Explanation("module", summary, advice=(advice,)) if names else None
-
-
-def _names(scene: Scene, parameter: object) -> list[str]:
-    """All paths of a parameter from a name of the program."""
-    for frame in reversed(scene.frames):
-        for name, value in frame.names.items() if frame.mine else ():
-            if isinstance(value, nn.Module):
-                every = value.named_parameters(remove_duplicate=False)
-                if found := [member(name, path) for path, one in every if one is parameter]:
-                    return found
-    return []

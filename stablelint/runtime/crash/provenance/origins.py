@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FunctionType
 
-import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -51,7 +50,6 @@ from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import base_name
 
 _MOST = 8  # places on one way
-_MOST_LINKS = 3  # operands of a dtype, each made of the next
 _Picks = tuple[int | str, ...]  # which part of a tuple or a dict is meant, the outermost first
 
 
@@ -70,27 +68,6 @@ class Origins:
         steps = list(islice(self._way(frame, whole), _MOST))
         found = next(self._numbers(steps[-1], sizes, set()), None) if steps else None
         return found.at if found is not None else None
-
-    def of_dtype(self, text: str, dtype: torch.dtype, at: Location | None) -> Iterator[tuple[str, Location]]:
-        """The tensors of a dtype of which a statement made an operand, each with the statement that made it in turn."""
-        seen = {text}
-        for _ in range(_MOST_LINKS):
-            link = next(self._alike(at, dtype, seen), None) if at is not None else None
-            if link is None:
-                return
-            seen.add(link[0])
-            at = link[1]
-            yield link
-
-    def _alike(self, at: Location, dtype: torch.dtype, seen: set[str]) -> Iterator[tuple[str, Location]]:
-        """The tensors of a dtype that a statement reads, and where they are from."""
-        kinds = ast.Name | ast.Attribute | ast.Subscript
-        read = {ast.unparse(one): one for one in ast.walk(at.parsed()) if isinstance(one, kinds)}
-        for text, node in read.items():
-            for frame in (one for one in reversed(self.frames) if one.mine and text not in seen):
-                value, made = value_of(node, frame.names), self.of(frame, node)[:1]
-                if isinstance(value, torch.Tensor) and value.dtype == dtype and made and made[0] != at:
-                    yield text, made[0]
 
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
         """The steps from an expression of a frame back to what made it."""

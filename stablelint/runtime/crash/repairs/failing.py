@@ -64,11 +64,6 @@ class Call:
         """The call with another value at a place."""
         return replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
 
-    def with_arguments(self, given: Any) -> Call:
-        """The call with other arguments by position."""
-        values, spec = _flat(given, self.arguments[1])
-        return replace(self, values=values, spec=spec)
-
     def naming(self, name: str, value: Any) -> Call:
         """The call with a further argument."""
         given, named = self.arguments
@@ -161,15 +156,19 @@ def _failing(scene: Scene) -> Call | None:
 
 
 def alike(scene: Scene) -> Iterator[str]:
-    """The calls of the same function behind the failing one, in its statement, that fail as it does."""
+    """The further calls of the same function, or products of the same sort, in the statement that fail as it does."""
     user, node, statement = scene.user, node_at(scene.user.site) if scene.user else None, scene.statement
-    if user is None or not isinstance(node, ast.Call) or statement is None:
+    if user is None or node is None or statement is None:
         return
-    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and one is not node]
-    for one in (one for one in calls if _last(one.func) == _last(node.func)):
+    kin = (one for one in ast.walk(statement) if one is not node and _sort(one) == _sort(node) != "")
+    for one in kin:
         try:
-            if (call := _Reader(user, []).call(one)) is not None:
-                replace(call, hollow=any(map(torch.is_tensor, call.values))).result()
+            call = _Reader(user, []).call(one)
+            tensors = (
+                [each for each in call.values if isinstance(each, torch.Tensor)] if call is not None else []
+            )
+            if call is not None and sum(each.numel() for each in tensors) <= _MOST:
+                call.result()
         except LookupError:
             continue
         except Exception as error:  # whatever torch says
@@ -182,8 +181,16 @@ def worded(error: Exception) -> str:
     return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
 
 
-def _last(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+def _sort(node: ast.AST) -> str:
+    """What is called, or the operator; nothing for other syntax."""
+    match node:
+        case ast.Call(ast.Attribute(_, name)):
+            return name
+        case ast.Call(function):
+            return ast.unparse(function)
+        case ast.BinOp(_, operator):
+            return type(operator).__name__
+    return ""
 
 
 def result_of(scene: Scene) -> torch.Tensor | nn.Module | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import bisect
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from stablelint.runtime.audit.replayed import undisturbed
@@ -13,22 +13,18 @@ from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.source import returned
 
 
-def given(_: Any) -> bool:
-    """Any sample that the data set gives is good."""
-    return True
-
-
-def shorter(whole: Any, index: Any, is_good: Callable[[Any], bool] = given) -> Iterator[str]:
-    """What `__len__` is to return, if all samples from some place up to one at the end fail, or are not good."""
+def shorter(whole: Any, index: Any) -> Iterator[str]:
+    """What `__len__` is to return, if all samples from some place up to one at the end fail."""
     told, data = returned(getattr(type(whole), "__len__", None)), copy.copy(whole)
     if type(index) is not int or len(told) != 1 or not 0 < index < len(data):
         return
 
     def is_odd(place: int) -> bool:
         try:
-            return not is_good(data[place])
+            data[place]
         except Exception:  # whatever the program raises
             return True
+        return False
 
     with undisturbed(), silenced():
         if not is_odd(index) or not is_odd(len(data) - 1):
@@ -37,7 +33,5 @@ def shorter(whole: Any, index: Any, is_good: Callable[[Any], bool] = given) -> I
     less, text = len(data) - count, ast.unparse(told[0])
     held = {value: f"self.{name}" for name, value in vars(data).items() if type(value) is int}
     named = held.get(less) or (f"{held[less + 1]} + 1" if less + 1 in held else None)
-    if less < count and (
-        named is not None or is_good is given
-    ):  # of samples that differ in size others do as well
+    if less < count:
         yield f"return {text} - {named or less} in {type(data).__name__}.__len__: {count} samples can be given"
