@@ -104,10 +104,6 @@ def _constant(node: ast.Constant, frame: Frame) -> Value:
     return value
 
 
-def _attribute(node: ast.Attribute, frame: Frame) -> Value:
-    return lookup.attribute(evaluate(node.value, frame), node.attr, node, frame)
-
-
 def _binop(node: ast.BinOp, frame: Frame) -> Value:
     left, right = evaluate(node.left, frame), evaluate(node.right, frame)
     if type(node.op) is ast.Div and _joins_paths(node, frame):
@@ -341,7 +337,7 @@ def _string(node: ast.JoinedStr, frame: Frame) -> Value:
 _HANDLERS: dict[type, Callable[[Any, Frame], Value]] = {
     ast.Constant: _constant,
     ast.Name: lookup.name,
-    ast.Attribute: _attribute,
+    ast.Attribute: lambda node, frame: lookup.attribute(evaluate(node.value, frame), node.attr, node, frame),
     ast.BinOp: _binop,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,

@@ -32,7 +32,7 @@ def divides_share(value: Value) -> bool:
 def _shared(value: Value) -> Iterator[Value]:
     """The exponentials that an operation divides by a sum of themselves, or multiplies with its inverse."""
     for dividend, divisor in _quotients(value):
-        parts = {part.key for part in _carried(dividend)}
+        parts = {e.key for e in behind(dividend, _ends_product) if e.op == "exp"}
         summed = _summed(divisor) if parts else ()
         yield from (e for e in summed if e.key in parts and not _is_shifted(e))
 
@@ -52,11 +52,6 @@ def _summed(divisor: Value) -> Iterator[Value]:
     for part in behind(divisor, lambda v: v.op not in _LIFTS and v is stripped(v)):
         if part.op in _SUMS:
             yield from (e for e in behind(part, _ends_product) if e.op == "exp")
-
-
-def _carried(value: Value) -> Iterator[Value]:
-    """The exponentials that a dividend is a product, or a sum of products, of."""
-    return (e for e in behind(value, _ends_product) if e.op == "exp")
 
 
 def _ends_product(value: Value) -> bool:
