@@ -28,7 +28,7 @@ TINIEST = ".tiny"
 _OF_OTHERS = re.compile(r"(min\(6e-8, )?(torch\.finfo\(\$\w+\.dtype\)\.tiny)(?(1)\))(?=\))")
 TERM = "term"
 COMPUTED = ast.Call | ast.BinOp | ast.Subscript
-QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal"))
+QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal", "digamma"))
 _SINGULAR = having("singular")
 OF_POSITIVE = _SINGULAR - {"reciprocal"}
 _SHARES = ("softmax", "sigmoid", "exp")

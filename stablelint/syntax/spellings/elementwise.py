@@ -54,8 +54,8 @@ ndtr            input                     S.ndtr +saturate +real
 log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate +real
 ndtri           input                     S.ndtri +saves-result +real
 logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real
-lgamma          input                     torch.lgamma .lgamma S.gammaln +floating +saves-operand +real
-digamma         input                     torch.digamma .digamma S.digamma +floating +saves-operand +real
+lgamma          input                     torch.lgamma .lgamma S.gammaln +singular +floating +saves-operand +real
+digamma         input                     torch.digamma .digamma S.digamma +singular +floating +saves-operand +real
 sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +floating +saves-result +saturate +weigh
 logsigmoid      input                     F.logsigmoid +floating +saves-operand +saturate +real
 softplus        input,beta,threshold      F.softplus +floating +saves-operand +saturate +widened +real

@@ -338,3 +338,9 @@ def test_a_denominator_of_either_sign_is_shown_a_rewrite_that_is_not_written() -
     fix = propose(source.encode(), diagnostic(source, change)).fix
     assert fix is not None
     assert fix.applicability is Applicability.DISPLAY
+
+
+def test_what_two_gamma_functions_read_is_bounded_where_it_is_made() -> None:
+    fixed = _fixed("d = torch.relu(g)", read="return torch.digamma(d) - torch.lgamma(d) + torch.sqrt(d)")
+    assert "    d = torch.relu(g).clamp_min(max(1e-19, torch.finfo(g.dtype).tiny))\n" in fixed
+    assert fixed.count("clamp_min") == 1
