@@ -69,7 +69,10 @@ def rate_too_high(review: Review, rule: Rule) -> Sites:
         rates += [one.data["lr"] for one in groups if isinstance(one.data, dict) and "lr" in one.data]
         numbers = (number for one in rates if isinstance(number := _number(one, review.module), int | float))
         number = max(numbers, default=None)
-        if given is None or number is None or _is_alone(given):
+        parts = given.node.elts if given is not None and isinstance(given.node, ast.List) else []
+        # The pixels of an image, say, which stand there alone, have a scale of their own.
+        alone = len(parts) == 1 and isinstance(parts[0], ast.Name | ast.Attribute)
+        if given is None or number is None or alone:
             continue
         of_model = _is_of_model(given)
         begins_high = call.op == "torch.optim.SGD" and scheduled
@@ -90,12 +93,6 @@ def _number(rate: Value, module: ModuleInfo) -> Any:
         if rate.name in flags and isinstance(default, ast.Constant):
             return default.value
     return rate.default()
-
-
-def _is_alone(given: Value) -> bool:
-    """Whether an optimizer is given one tensor by itself: the pixels of an image, say, whose scale is their own."""
-    parts = given.node.elts if isinstance(given.node, ast.List) else []
-    return len(parts) == 1 and isinstance(parts[0], ast.Name | ast.Attribute)
 
 
 def _is_of_model(given: Value) -> bool:

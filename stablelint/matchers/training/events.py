@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
 from stablelint.matchers.names import bound_anywhere, functions_naming, made_by
 from stablelint.matchers.through import Through, made_through
@@ -18,6 +17,7 @@ from stablelint.matchers.tree import (
     called,
     exclusive,
     loss_of,
+    parents,
     receiver,
     subject,
 )
@@ -101,13 +101,20 @@ def events_in(review: Review) -> dict[ast.AST, list[Event]]:
 
 
 def _events(root: ast.AST, review: Review) -> Iterator[Event]:
+    tree = review.module.source.tree
     for made in made_through(root, review, review.module, lambda node: bool(_may_be(node))):
         kind, of = _may_be(made.node), made.words(_object_of(made.node))
         if kind == "moved" and isinstance(made.node, ast.Call):
-            schedules = any(_is_scheduler(name, review.module) for name in of)
+            makers = (made_by(n, review.module) for one in of for n in bound_anywhere(one, tree))
+            words = (*makers, *(name.rpartition(".")[2] for name in of))
+            # That of learning rates gives nothing back.
+            alone = isinstance(parents(made.root).get(made.node), ast.Expr)
+            schedules = any("sched" in word.lower() for word in words)
             steps = any(is_optimizer(name, review.module) for name in of)
             kind = (
-                "step" if steps and not schedules else "schedule" * (schedules and not arguments(made.node))
+                "step"
+                if steps and not schedules
+                else "schedule" * (schedules and alone and not arguments(made.node))
             )
         if kind:
             yield Event(kind, made, frozenset(of))
@@ -147,8 +154,3 @@ def _reads_gradient(tensor: str, value: ast.expr) -> bool:
 def _object_of(node: ast.AST) -> ast.expr | None:
     scaled = isinstance(node, ast.Call) and node.args and "scaler" in subject(node).lower()
     return node.args[0] if isinstance(node, ast.Call) and scaled else receiver(node)
-
-
-def _is_scheduler(text: str, module: ModuleInfo) -> bool:
-    made = (made_by(value, module).lower() for value in bound_anywhere(text, module.source.tree))
-    return any("sched" in name for name in (*made, text.rpartition(".")[2].lower()))

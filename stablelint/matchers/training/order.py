@@ -79,7 +79,9 @@ def _clears_for(clear: Event, step: Event, review: Review) -> bool:
 
 
 def _reads_gradients(backward: Event, clear: Event, step: Event, root: ast.AST) -> bool:
-    """Whether the statements between a backward pass and a step look at gradients, or write them."""
+    """Whether what stands between a backward pass and a step, or a helper that does one of them, looks at gradients."""
+    if any(not one.is_own and mentions(one.made.root, "grad", "grads") for one in (backward, clear, step)):
+        return True
     block = block_of(backward.at, root)
     first, own, last = (statement_in(e.at, block, root) for e in (backward, clear, step))
     if first is None or last is None:

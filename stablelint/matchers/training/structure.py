@@ -89,7 +89,8 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             moved = _moved_parameter(value, review.module)
             made = bound_to(value.id, statement, init) if isinstance(value, ast.Name) else value
             if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
-                made = _given_back(made, review.module) or made
+                returns = [n for f in defined(made, review.module) for n in nodes_in(f, ast.Return)]
+                made = (returns[0].value if len(returns) == 1 else None) or made
             of_torch = made_by(made, review.module).startswith("torch.")
             is_asked = of_torch and _is_asked({spelled(target), spelled(value)}, init)
             leaf = made is not None and _is_leaf(made, review.module, is_asked=is_asked)
@@ -105,14 +106,6 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
                 yield site_at(review, rule, value, moved, message=message, kind=Kind.TENSOR)
             elif not _is_registered({target.attr}, info):
                 yield site_at(review, rule, value, {"leaf": value})
-
-
-def _given_back(call: ast.AST | None, module: ModuleInfo) -> ast.expr | None:
-    """What the one function of the file that an expression calls returns."""
-    given = [
-        n.value for f in (defined(call, module) if call is not None else ()) for n in nodes_in(f, ast.Return)
-    ]
-    return given[0] if len(given) == 1 else None
 
 
 def is_read_outside(attr: str, info: ast.ClassDef, module: ModuleInfo) -> bool:

@@ -51,7 +51,9 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
     for taken, timed, loop in timings:
         calls = [n for statement in timed for n in calls_below(statement)]
         pending = loop is not None and any(runs_module(n, modules) for n in calls_below(loop))
-        busy = any(runs_module(n, modules) or _moves(n, pending) for n in calls)
+        moved = [n for n in calls if called(n) in ("cuda", "to")]
+        moved = [n for n in moved if is_given(n, "non_blocking") or (pending and called(n) == "cuda")]
+        busy = bool(moved) or any(runs_module(n, modules) for n in calls)
         if not busy and not any(
             _computes_on_gpu(n, review.module) for statement in timed for n in descendants(statement)
         ):
@@ -104,9 +106,3 @@ def _computes_on_gpu(node: ast.AST, module: ModuleInfo) -> bool:
             return False
     made = (n for one in given for n in bound_anywhere(spelled(one), module.source.tree))
     return any(isinstance(n, ast.Call) and moves_to_cuda(n, module) for n in made)
-
-
-def _moves(call: ast.Call, pending: bool) -> bool:
-    """Whether a call moves a tensor to the GPU without waiting, or waits for work that is `pending` there."""
-    moves = called(call) in ("cuda", "to")
-    return moves and (is_given(call, "non_blocking") or (pending and called(call) == "cuda"))

@@ -74,6 +74,7 @@ def test_a_scheduler_that_steps_first(scheduler: str, optimizer: str) -> None:
         ("if x: scheduler.step()", "optimizer.step()"),
         ("optimizer.step()", "scheduler.step()", "optimizer.step()"),
         ("scheduler.step()", "env.step()"),
+        ("epsilon = scheduler.step()", "optimizer.step()"),
     ],
 )
 def test_an_order_that_is_right_or_not_known(lines: tuple[str, ...]) -> None:
@@ -92,4 +93,22 @@ def test_a_test_case_that_steps_needs_no_clearing() -> None:
             self.assertEqual(opt.param_groups[0]["lr"], 5)
     """
     assert findings("SL604", program) == []
-    assert findings("SL604", program.replace("self.assertEqual", "print")) == ["p.sum().backward()"]
+    assert findings("SL604", program.replace("self.assertEqual", "print").replace("def test_", "def ")) == [
+        "p.sum().backward()"
+    ]
+
+
+def test_a_helper_that_sets_the_gradients_itself() -> None:
+    program = """
+    class Attack:
+        def run(self, model, data):
+            for x in data:
+                model(x).sum().backward()
+                self.update(self.weight.grad)
+        def update(self, gradient):
+            self.optimizer.zero_grad()
+            self.weight.grad = -gradient
+            self.optimizer.step()
+    """
+    assert findings("SL628", program) == []
+    assert findings("SL628", program.replace("self.weight.grad = -gradient", "pass")) != []
