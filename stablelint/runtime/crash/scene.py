@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,6 +87,16 @@ class Scene:
             if one.site.code.co_name == name:
                 return one
         return None
+
+    def calls(self, pattern: re.Pattern[str]) -> list[Location]:
+        """The one call of the program's files that is written so."""
+        files = dict.fromkeys(one.site.code.co_filename for one in self.frames if one.mine)
+        nodes = ((file, node) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
+        calls = (
+            pair for pair in nodes if isinstance(pair[1], ast.Call) and pattern.search(ast.unparse(pair[1]))
+        )
+        found = [Location.of(node, file) for file, node in calls if isinstance(node, ast.Call)]
+        return found if len(found) == 1 else []
 
     def module_name(self) -> str:
         """What the program calls `module`, and its kind."""

@@ -98,6 +98,18 @@ def test_a_state_of_another_model_of_the_program_is_told_as_its(tmp_path: Path) 
     assert [at.expression for _, at in found.other] == ["Net(4)"]
 
 
+def test_a_state_that_does_not_fit_is_told_with_where_one_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + "import io\nfile = io.BytesIO()\ntorch.save(nn.Linear(3, 2).state_dict(), file)\nfile.seek(0)\n"
+        "nn.Linear(4, 2).load_state_dict(torch.load(file))\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert "torch.save(nn.Linear(3, 2).state_dict(), file)" in [at.expression for _, at in found.other]
+
+
 def test_what_no_state_held_is_told_with_the_load_that_forgave_it(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(CASES[6][0] + "\n")

@@ -19,7 +19,6 @@ from stablelint.runtime.crash.layers import outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
@@ -66,7 +65,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     chain = tuple(_holders(scene, odd.dtype)) if odd is not None else ()
     held = next((one.dtype for one in operands if one.held), "float32")
     cast = re.compile(rf"\.({held}|half|double)\(\)$|\.to\(.*\b{held}\b")
-    chain += tuple(("weights are cast here", at) for at in _calls(scene, cast) if held != "float32")
+    chain += tuple(("weights are cast here", at) for at in scene.calls(cast) if held != "float32")
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
@@ -147,12 +146,12 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
         because = [f"{empty.name} has a shape and no numbers", *hollow]
         if torch.get_default_device().type == "meta":
             because.append("the default device is meta: what is made without a device holds no numbers")
-            other = [("the default device is set here", at) for at in _calls(scene, _SETS_DEFAULT)]
+            other = [("the default device is set here", at) for at in scene.calls(_SETS_DEFAULT)]
             advice = ["with torch.device('meta'): around what is to hold none, in place of the default"]
         elif empty.held:
             advice = _filled(hollow)
-            other += [("a load that forgives what a state lacks", at) for at in _calls(scene, _LOADS_A_PART)]
-            other += [("what is made here has no numbers", at) for at in _calls(scene, _ON_META)]
+            other += [("a load that forgives what a state lacks", at) for at in scene.calls(_LOADS_A_PART)]
+            other += [("what is made here has no numbers", at) for at in scene.calls(_ON_META)]
     found = Explanation(
         "device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands, other=tuple(other)
     )
@@ -177,15 +176,6 @@ def _filled(hollow: list[str]) -> list[str]:
         "load them with the others: load_state_dict(…, assign=True) with strict=True names what a state lacks",
         "or to_empty(device=…) of the layers on meta alone, and initialize those",
     ]
-
-
-def _calls(scene: Scene, pattern: re.Pattern[str]) -> list[Location]:
-    """The one call of the program's files that is written so."""
-    files = dict.fromkeys(one.site.code.co_filename for one in scene.frames if one.mine)
-    nodes = ((file, node) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
-    texts = ((Location.of(one, file), ast.unparse(one)) for file, one in nodes if isinstance(one, ast.Call))
-    found = [at for at, text in texts if pattern.search(text)]
-    return found if len(found) == 1 else []
 
 
 def _hollow(scene: Scene) -> list[str]:

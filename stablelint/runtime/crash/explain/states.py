@@ -21,6 +21,7 @@ _SIZES = re.compile(
     r"the shape in current model is torch\.Size\((\[.*?\])\)"
 )
 _SHOWN = 3
+_SAVES = re.compile(r"^torch\.save\(")
 _WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile"}
 
 
@@ -112,9 +113,10 @@ def _of_the_same(scene: Scene, given: Any) -> list[str]:
 
 
 def _made(scene: Scene, frame: Frame | None) -> tuple[tuple[str, Location], ...]:
-    """Where the model or optimizer is made that a state was loaded into."""
+    """Where the model or optimizer is made that a state was loaded into, and where a state is saved."""
     whole = frame.names.get("self") if frame is not None else None
-    return tuple((f"this {type(whole).__name__} is made here", at) for at in scene.origins.of_module(whole))
+    made = [(f"this {type(whole).__name__} is made here", at) for at in scene.origins.of_module(whole)]
+    return (*made, *(("a state is saved here", at) for at in scene.calls(_SAVES)))
 
 
 def _keys(pattern: re.Pattern[str], message: str) -> list[str]:

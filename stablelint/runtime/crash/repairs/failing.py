@@ -164,19 +164,26 @@ def alike(scene: Scene) -> Iterator[str]:
     for one in kin:
         try:
             call = _Reader(user, []).call(one)
-            tensors = (
-                [each for each in call.values if isinstance(each, torch.Tensor)] if call is not None else []
-            )
-            if call is not None and sum(each.numel() for each in tensors) <= _MOST:
-                call.result()
         except LookupError:
             continue
-        except Exception as error:  # whatever torch says
-            if isinstance(scene.error, Exception) and worded(error) == worded(scene.error):
-                yield f"`{ast.unparse(one)}` fails alike"
+        tensors = [each for each in call.values if isinstance(each, torch.Tensor)] if call is not None else []
+        small = sum(each.numel() for each in tensors) <= _MOST
+        if call is not None and any(
+            _fails_as(replace(call, hollow=hollow), scene.error) for hollow in (True, not small)
+        ):
+            yield f"`{ast.unparse(one)}` fails alike"
 
 
-def worded(error: Exception) -> str:
+def _fails_as(call: Call, error: BaseException) -> bool:
+    """Whether a call fails with the same message, but for its numbers."""
+    try:
+        call.result()
+    except Exception as other:  # whatever torch says
+        return worded(other) == worded(error)
+    return False
+
+
+def worded(error: BaseException) -> str:
     """The kind of an error and its message without numbers."""
     return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
 
