@@ -166,20 +166,22 @@ def alike(scene: Scene) -> Iterator[str]:
             call = _Reader(user, []).call(one)
         except LookupError:
             continue
-        tensors = [each for each in call.values if isinstance(each, torch.Tensor)] if call is not None else []
-        small = sum(each.numel() for each in tensors) <= _MOST
-        if call is not None and any(
-            _fails_as(replace(call, hollow=hollow), scene.error) for hollow in (True, not small)
-        ):
+        if call is not None and _fails_as(call, scene.error):
             yield f"`{ast.unparse(one)}` fails alike"
 
 
 def _fails_as(call: Call, error: BaseException) -> bool:
-    """Whether a call fails with the same message, but for its numbers."""
-    try:
-        call.result()
-    except Exception as other:  # whatever torch says
-        return worded(other) == worded(error)
+    """Whether a call fails with the same message but for its numbers; with elements only where it fails without them."""
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
+    small = sum(one.numel() for one in tensors) <= _MOST
+    for hollow in (True,) * bool(tensors) + (False,) * small:
+        try:
+            replace(call, hollow=hollow).result()
+        except Exception as other:  # whatever torch says
+            if worded(other) == worded(error):
+                return True
+        else:
+            return False
     return False
 
 
