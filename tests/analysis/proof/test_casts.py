@@ -233,3 +233,10 @@ def test_what_a_type_holds_that_nobody_names_is_assumed(line: str) -> None:
 def test_what_is_inverted_is_assumed_to_be_truth_values(line: str, known: bool) -> None:
     code = function(line, parameters="x, y")
     assert (proved(code), assumed(code)) == (([(2, "SL102")], []) if known else ([], [(2, "SL102")]))
+
+
+@pytest.mark.parametrize("placed", ["v.clamp_min({})", "v.clamp(min={})", "torch.where(x > 0, v, {})"])
+def test_a_number_that_a_type_does_not_hold_is_another_in_it(placed: str) -> None:
+    code = function(f"1 / (({placed}) + 1)", before="v = x.clamp(1, 3).to(torch.uint8)")
+    assert proved(code.format("-1")) == []
+    assert proved(code.format("2")) == [(3, "SL102")]

@@ -54,7 +54,7 @@ _KINDS = dict.fromkeys("numel size dim ndim len item".split(), Kind.NUMBER) | {
     **dict.fromkeys("tolist is_floating_point finfo iinfo torch_load".split(), Kind.FOREIGN),
     "backward": Kind.NONE,
 }
-_SEVERAL = having("several")
+_SEVERAL, _PLACING = having("several"), having("bound", "replace")
 _RANDOM = having("draw") | {"empty", "empty_like", "dropout", "gumbel_softmax", "parameter"}
 _INTO = having("into", "mean-pool")  # what keeps the type of its operand
 _PYTHON_TYPES = {"int": "int64", "float": "float64", "bool": "bool"}
@@ -269,6 +269,10 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     dtype = _dtype_of(op, operands, frame)
     fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
     sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands
+    if op in _PLACING and dtype in INTEGERS:  # -1 is 255 in uint8
+        lies = {n: transfer.held_in(dtype, v.interval) for n, v in sound.items() if v.kind is Kind.NUMBER}
+        wrapped = {n: held for n, held in lies.items() if held != sound[n].interval}
+        sound = {**sound, **{n: replace(sound[n], op="held", interval=held) for n, held in wrapped.items()}}
     interval, zero, ends = _extent(op, sound, frame, fmt)
     if transfer.wraps(op, dtype, interval):
         interval, zero, ends = transfer.held_in(dtype, TOP), Attained.COINCIDENCE, Attained.COINCIDENCE
