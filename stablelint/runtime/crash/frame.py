@@ -30,14 +30,18 @@ class Frame:
     @property
     def mine(self) -> bool:
         """Whether it is the program's own code: neither torch's, nor Python's, nor NumPy's."""
-        name = self.site.code.co_filename
-        of_python = name.startswith(_PYTHON) and "site-packages" not in name
-        return not (is_library(name) or of_python or self.of_numpy)
+        return is_of_program(self.site.code.co_filename)
 
     @property
     def of_numpy(self) -> bool:
         """Whether it is code of NumPy."""
         return _NUMPY in self.site.code.co_filename
+
+
+def is_of_program(filename: str) -> bool:
+    """Whether a file is the program's own: neither torch's, nor Python's, nor NumPy's."""
+    of_python = filename.startswith(_PYTHON) and "site-packages" not in filename
+    return not (is_library(filename) or of_python or _NUMPY in filename)
 
 
 def frames_of(trace: TracebackType | None) -> Iterator[Frame]:

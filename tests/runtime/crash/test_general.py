@@ -215,6 +215,19 @@ def test_a_worker_explains_what_its_frames_hold(tmp_path: Path) -> None:
     assert "if name in self.labels" in " ".join(found.advice)
 
 
+def test_a_worker_that_fails_within_numpy_is_shown_at_its_own_line(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        DATA + "import numpy\nclass Rows(Dataset):\n    def __len__(self):\n        return 3\n"
+        "    def __getitem__(self, index):\n        return numpy.load('nowhere.npy')\n"
+        "for batch in DataLoader(Rows(), num_workers=1):\n    pass\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.location is not None
+    assert found.location.expression == "return numpy.load('nowhere.npy')"
+
+
 def test_only_numbers_are_said_to_become_a_tensor(tmp_path: Path) -> None:
     for count, held in enumerate(("[{'x': torch.ones(2)}]", "['a']", "[1, 2]")):
         path = tmp_path / f"train{count}.py"

@@ -13,6 +13,7 @@ import torch
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.frame import is_of_program
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
@@ -62,7 +63,7 @@ def _elsewhere(
     scene: Scene, kind: str, summary: str, advice: list[str], waiting: str, because: tuple[str, ...] = ()
 ) -> Explanation:
     """The explanation of an exception whose message holds the traceback of another process."""
-    places = [found for found in _FRAME.finditer(scene.message) if not is_library(found[1])]
+    places = [found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])]
     at = None
     if places:
         filename, row = places[-1][1], int(places[-1][2])
