@@ -40,9 +40,9 @@ class Failed:
             case ast.Call(function):
                 return ast.unparse(function)
             case ast.BinOp(_, operator) | ast.AugAssign(_, operator):
-                return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
+                return f"`{ast.unparse(ast.BinOp(ast.Name('x'), operator, ast.Name('x'))).strip('x ')}`"
             case ast.Compare(_, [operator]):
-                return ast.unparse(ast.Compare(ast.Name("x"), [operator], [ast.Name("x")])).strip("x ")
+                return f"`{ast.unparse(ast.Compare(ast.Name('x'), [operator], [ast.Name('x')])).strip('x ')}`"
             case ast.Subscript():
                 return "indexing"
         return ""

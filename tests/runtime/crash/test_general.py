@@ -295,7 +295,7 @@ def test_an_explainer_that_fails_costs_nothing_else(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(explainers, "all_explainers", lambda: (Explainer(re.compile(""), fails),))
     found = explanation_of("torch.ones(2) + torch.ones(3)\n", tmp_path)
-    assert found.summary == "+ fails on torch.ones(2) (2,) float32 and torch.ones(3) (3,) float32"
+    assert found.summary == "`+` fails on torch.ones(2) (2,) float32 and torch.ones(3) (3,) float32"
 
 
 def test_a_comparison_cuts_a_graph(tmp_path: Path) -> None:
