@@ -64,7 +64,7 @@ names_a_reader = _says(
 
 # Where code stands.
 names_an_objective = _says(
-    r"loss|criterion|objective|log_?prob|rsample|kl_?div|(^|_)kl(_|$)|likelihood|elbo|(^|_)energy(_|$)|"
+    r"loss|criterion|objective|log_?prob|(^|_)rsample|kl_?div|(^|_)kl(_|$)|likelihood|elbo|(^|_)energy(_|$)|"
     r"training_step|penalty|regulari[sz]"
 )
 names_a_report = _says(r"^_*(print|plot|show|draw|save|write|report|display)_")

@@ -29,6 +29,14 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
         ("telling_form", "return torch.cos(a) ** torch.tanh(b)", "return torch.cos(a) ** -2"),
         ("drawn", "return torch.rand(3).log()", "return a.log()"),
+        ("drawn", "return a / torch.randn(3).norm()", "return a / b.norm()"),
+        ("own_measure", "return (a * b).sum() / b.sum()", "return a.sum() / b.sum()"),
+        ("own_measure", "return a / (a * both).sum()", "return (a.T @ a) / (a.shape[0] - 1)"),
+        ("called_variance", "logvar = a @ b\n    return logvar.exp()", "scores = a @ b\n    return scores.exp()"),
+        ("logged", "return ((a.abs() + 2).log() * b).exp()", "return ((a.abs() + 2) * b).exp()"),
+        ("number", "return a.item() / b", "return a / b"),
+        ("offset", "return a / (1 + b)", "return a / (both + b)"),
+        ("offset", "return torch.log1p(a)", "return torch.log(a)"),
         ("updates", "a /= b", "a = a / b"),
         ("rooted", "return a / ((b * b + 1).sqrt() - both)", "return a / (b * b + 1 - both)"),
         ("magnitude", "return a / (b.abs() * both)", "return a / (b * both)"),
@@ -45,3 +53,12 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
     head = "def part(a, b, both):\n    "
     assert fact in facts_of(head + holds, tmp_path)
     assert fact not in facts_of(head + fails, tmp_path)
+
+
+@pytest.mark.parametrize(("count", "many"), [(3, False), (12, True)])
+def test_a_finding_may_be_one_of_many_of_its_rule(count: int, many: bool, tmp_path: Path) -> None:
+    lines = "".join(f"    a = a.log() * {i + 2}.5\n" for i in range(count))
+    text = f"import torch\n\ndef part(a):\n{lines}    return a\n".encode()
+    found = check_source(text, "part.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics
+    assert len(found) == count
+    assert all(("one_of_many" in {reason.fact for reason in d.because}) is many for d in found)

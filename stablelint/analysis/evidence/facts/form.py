@@ -8,9 +8,13 @@ from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
+from stablelint.syntax.operations import having
+
+_SIZES = having("size")
+_MANY = 7
 
 
 @raises
@@ -33,12 +37,28 @@ def logarithm(s: Subject) -> bool:
 
 @raises
 def own_measure(s: Subject) -> bool:
-    """divides a value by its own sum, mean or norm"""
+    """divides by what is made of a sum, mean, spread or norm of what it divides"""
     if s.site.value.op != "div" or s.operand is None:
         return False
     divided = {v.key for v in s.behind_dividend if not v.is_constant}
-    sums = (v for v in s.behind_operand if v.op in MEASURES and v.first is not None)
-    return any(v.key in divided for total in sums for v in behind(total))
+    parts = behind(s.operand, stops=_tells_no_values)
+    measured = (v.first for v in parts if v.op in MEASURES and v.first is not None)
+    return any(v.key in divided for one in measured for v in behind(one))
+
+
+def _tells_no_values(value: Value) -> bool:
+    """Whether it holds no values of what it was asked of: a size, or an attribute of an object."""
+    return value.op in _SIZES or value.kind is Kind.FOREIGN
+
+
+@lowers
+def offset(s: Subject) -> bool:
+    """is the logarithm or inverse of a sum with a positive number"""
+    operand = stripped(s.operand) if s.operand is not None else None
+    if s.site.value.op == "log1p":
+        return True
+    parts = operand.operands.values() if operand is not None and operand.op == "add" else ()
+    return any(part.kind is Kind.NUMBER and part.interval.lo > 0 for part in parts)
 
 
 @raises
@@ -53,6 +73,13 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
+
+
+@lowers
+def one_of_many(s: Subject) -> bool:
+    """is one of many findings of its rule in this function"""
+    code = s.site.rule.code
+    return sum(other.rule.code == code for other in s.around.sites) >= _MANY
 
 
 @lowers

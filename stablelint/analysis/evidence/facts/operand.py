@@ -41,8 +41,9 @@ def magnitude(s: Subject) -> bool:
 
 @lowers
 def drawn(s: Subject) -> bool:
-    """is drawn at random"""
-    return s.origin is not None and s.origin.op in DRAWN
+    """is drawn at random, or the norm of what is"""
+    measured = s.origin.first if s.origin is not None and s.origin.op in _NORMS else s.origin
+    return measured is not None and stripped(measured).op in DRAWN
 
 
 @lowers
@@ -61,6 +62,25 @@ def made_of_call(s: Subject) -> bool:
 def called_setting(s: Subject) -> bool:
     """is called a setting"""
     return any(map(words.names_a_setting, _names(s)))
+
+
+@lowers
+def logged(s: Subject) -> bool:
+    """is made of a logarithm"""
+    return any(v.op == "log" for v in (*s.behind_operand, *s.behind_dividend))
+
+
+@raises
+def called_variance(s: Subject) -> bool:
+    """is called a variance, or the logarithm of a scale"""
+    return any(words.names_a_variance(n) or words.names_a_log_scale(n) for n in _names(s))
+
+
+@lowers
+def number(s: Subject) -> bool:
+    """is computed of a Python number"""
+    taken = s.site.value.operands.get("input")
+    return taken is not None and taken.kind is Kind.NUMBER
 
 
 @lowers
