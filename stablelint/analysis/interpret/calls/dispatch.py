@@ -31,6 +31,7 @@ from stablelint.syntax.names import spelled
 from stablelint.syntax.writes import HOOKS
 
 _PERHAPS_BOUND = frozenset({"attribute", "phi"})
+_MOST_PATHS = 6
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
@@ -322,11 +323,16 @@ def _completed(
 def _call_each(
     target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
-    """A call of what differs between paths: each path's own, with the arguments as they are on it."""
+    """A call of what differs between paths: each path's own, with the arguments as they are on it.
+
+    Where paths part and meet too often, each is called once, with the arguments as they are on any.
+    """
     results: list[Value] = []
-    paths = target.data if isinstance(target.data, Paths) else None
+    each = lists.leaves(target)
+    many = len(each) > _MOST_PATHS
+    paths = target.data if isinstance(target.data, Paths) and not many else None
     saved = frame.state.tests
-    for position, path in enumerate(target.operands.values()):
+    for position, path in enumerate(each if many else target.operands.values()):
         if paths is not None and paths.is_fallback(position):
             continue
         if paths is not None and len(paths.tests) == len(target.operands):
