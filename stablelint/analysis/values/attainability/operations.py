@@ -23,7 +23,7 @@ Operands: TypeAlias = Mapping[str, Value]
 ZeroAndEnds: TypeAlias = tuple[Attained, Attained]  # of a 0, and of the ends
 Rule: TypeAlias = Callable[[str, Operands, Value, Interval], ZeroAndEnds]
 
-_EXACT, _EXTENT = having("exact"), having("extent")
+_DRAWN, _EXACT, _EXTENT = having("draw"), having("exact"), having("extent")
 _REDUCTIONS = "sum mean nanmean prod amax amin max min median quantile cumsum cumprod".split()
 _KEEPING = [*VIEWS, *SELECTIONS, *"neg sqrt sign floor trunc cumsum imag".split()]
 _ENTROPIES = "cross_entropy binary_cross_entropy binary_cross_entropy_with_logits".split()
@@ -101,6 +101,8 @@ def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) ->
 def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if op == "norm" and unit_length(first):
         return Attained.NONE, first.ends
+    if stripped(first).op in _DRAWN:
+        return Attained.COINCIDENCE, first.ends  # random numbers are hardly ever all alike
     return _exact(op, operands, first, interval)
 
 
