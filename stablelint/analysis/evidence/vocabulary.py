@@ -71,7 +71,6 @@ names_a_report = _says(r"^_*(print|plot|show|draw|save|write|report|display)_")
 names_a_metric = _says(
     r"metric|(^|_)(evaluat\w*|accuracy|precision|recall|f1|iou|dice|psnr|ssim|auc|perplexity|meter)(_|$)|(Metric|Evaluator|Meter)s?$"
 )
-names_data = _says(r"^data|dataset|dataload|preproc|transforms?$|augment|collate")
 names_a_test = _says(r"^(unit)?tests?$|^testing$|^test_|_tests?$|^conftest$")
 names_a_script = _says(
     r"^(train\w*|main|run\w*|finetune\w*|pretrain\w*|scripts?|tools?|recipes?|examples?|experiments?)$"

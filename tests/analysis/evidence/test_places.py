@@ -50,8 +50,3 @@ def test_a_script_is_a_file_that_does_something_when_it_is_run(does: bytes, tmp_
     found = check_source(CODE + does, "shares.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics
     assert found
     assert any(reason.fact == "in_script" for one in found for reason in one.because) is bool(does)
-
-
-def test_a_file_of_transforms_handles_data(tmp_path: Path) -> None:
-    assert "in_data" in facts_at(tmp_path, "ops/transforms.py")
-    assert "in_data" not in facts_at(tmp_path, "ops/parts.py")

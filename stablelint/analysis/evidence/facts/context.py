@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
-from stablelint.analysis.evidence.places import is_objective, places, scopes
+from stablelint.analysis.evidence.places import is_objective, places
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.syntax.operations import having
-
-_FINITE_TESTS = having("finite-test")
 
 
 @raises
@@ -29,12 +26,6 @@ def in_script(s: Subject) -> bool:
     return s.module.is_program or any(map(words.names_a_script, places(s.module)[-2:]))
 
 
-@raises
-def in_data(s: Subject) -> bool:
-    """stands where data are loaded or transformed"""
-    return any(map(words.names_data, [*scopes(s.function), *places(s.module)[-2:]]))
-
-
 @lowers
 def in_constructor(s: Subject) -> bool:
     """stands where an object is made or initialised"""
@@ -50,9 +41,3 @@ def in_constructor(s: Subject) -> bool:
 def guards_in_file(s: Subject) -> bool:
     """the file guards other operations by a small constant"""
     return words.says_a_small_constant(s.module.source.text)
-
-
-@raises
-def looks_for_nan(s: Subject) -> bool:
-    """the function looks for NaN or infinity itself"""
-    return s.function is not None and not _FINITE_TESTS.isdisjoint(s.function.reads)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.operations import having
@@ -37,13 +36,6 @@ def rooted(s: Subject) -> bool:
 def magnitude(s: Subject) -> bool:
     """is made of absolute values"""
     return any(v.op == "abs" for v in s.behind_operand)
-
-
-@lowers
-def drawn(s: Subject) -> bool:
-    """is drawn at random, or the norm of what is"""
-    measured = s.origin.first if s.origin is not None and s.origin.op in _NORMS else s.origin
-    return measured is not None and stripped(measured).op in DRAWN
 
 
 @lowers
