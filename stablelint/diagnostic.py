@@ -41,7 +41,7 @@ class Level(StrEnum):
     POSSIBLE = "possible"
 
 
-LIKELY_FROM = 0.15
+LIKELY_FROM = 0.13
 """The confidence from which a finding is likely; `benchmarks/calibrate.py fit` tells what others would show."""
 
 

@@ -79,7 +79,7 @@ def test_the_order_of_reasons_does_not_matter(pair: tuple[list[float], list[floa
 
 
 def test_a_finding_is_likely_from_the_threshold_on() -> None:
-    assert [score.level_of(c) for c in (0.149, LIKELY_FROM, 0.16)] == [
+    assert [score.level_of(c) for c in (0.99 * LIKELY_FROM, LIKELY_FROM, 1.01 * LIKELY_FROM)] == [
         Level.POSSIBLE,
         Level.LIKELY,
         Level.LIKELY,
