@@ -175,10 +175,17 @@ class Hints(Failed):
             signature = inspect.signature(called)
         except (TypeError, ValueError):
             return
-        given = {one.arg: one.value for one in self.node.keywords if one.arg}
+        spread = [value_of(one.value, self.names) for one in self.node.keywords if one.arg is None]
+        if not all(isinstance(one, dict) for one in spread) or any(
+            isinstance(one, ast.Starred) for one in self.node.args
+        ):
+            return  # what is given is not known
+        given = dict.fromkeys(
+            [*(one.arg for one in self.node.keywords if one.arg), *(k for d in spread for k in d)]
+        )
         taken = signature.parameters
         try:
-            signature.bind(*(None for _ in self.node.args), **given)
+            signature.bind(*self.node.args, **given)
         except TypeError as error:
             yield f"{name} takes ({_written(taken)}): {error}"
             for one in given.keys() - taken.keys():

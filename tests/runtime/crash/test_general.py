@@ -99,6 +99,11 @@ CASES = (
     (HEAD + "nn.Linear(2, 3, use_bias=False)", "nn.Linear takes (in_features, out_features, bias=True", ""),
     (HEAD + "nn.LSTM(2, 3, batchfirst=True)", "batch_first= in place of batchfirst=", ""),
     (TRAIN + "o = torch.optim.LBFGS(model.parameters())\no.step()", "o is a LBFGS", "o.step takes (closure)"),
+    (
+        HEAD + "batch = {'x': 1, 'labels': 2}\ndef judge(x):\n    return x\njudge(**batch)",
+        "judge takes (x): got an unexpected keyword argument 'labels'",
+        "leave labels= out",
+    ),
     (HEAD + "count = 25 / 2\nrange(count)", "count is 12.5", "int(count), or //"),
     (HEAD + "batch = {'label': 1}\nbatch['labels']", "the key 'label'|the keys 'label'", "batch['label']"),
     (
