@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -18,6 +19,7 @@ from stablelint.runtime.tensors.state import current_state, moved
 
 _HOLDERS = (list, tuple, torch.Tensor)
 _MOST_ROWS, _MOST_BYTES = 20_000, 1 << 28  # that are compared between data sets
+_COPIES = 3  # of one sample; what is there more often has few values
 _NUMBERS = re.compile(r"[\d\s()\[\],.+e-]*")  # nested in lists and tuples
 
 
@@ -59,14 +61,17 @@ def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int] 
     elif trained.loader.dataset is other.loader.dataset and not other.batches:
         return None
     shared = len(set(ours) & set(theirs))
-    chance = 1 - len(set(ours)) / len(ours)  # samples of few values meet, as they do within the training data
+    # Samples of few values meet, as they do again and again within the training data.
+    chance = sum(count for count in Counter(ours).values() if count > _COPIES) / len(ours)
     return (shared, len(theirs)) if not shared or shared > 4 * chance * len(theirs) else None
 
 
 def _identities(dataset: Any) -> list[Any]:
-    """Indices into the data set that a subset shares, or hashes of what a data set holds of each; no item is made."""
+    """Hashes of what a data set holds of each, or else indices into what a subset is of; no item is made."""
     if isinstance(dataset, Subset):
-        return [(id(dataset.dataset), int(index)) for index in dataset.indices]
+        rows = _identities(dataset.dataset)
+        known = len(rows) == length(dataset.dataset)
+        return [rows[int(at)] if known else (id(dataset.dataset), int(at)) for at in dataset.indices]
     count = length(dataset)
     fields = getattr(dataset, "tensors", None) or list(getattr(dataset, "__dict__", {}).values())
     held = [one for one in fields if isinstance(one, _HOLDERS) or type(one).__module__ == "numpy"]

@@ -91,3 +91,34 @@ def test_a_sigmoid_before_a_loss_of_logits_is_told_by_its_graph(tmp_path: Path) 
 
 def test_a_list_of_the_class_is_named(tmp_path: Path) -> None:
     assert "self.losses.append(loss)" in said(tmp_path, "range(32, 48),", kept="loss")["freed-graphs"]
+
+
+@pytest.mark.parametrize(("copies", "shared"), [(0, None), (40, " of 30")])
+def test_copies_on_both_sides_of_a_split_are_found_by_value(
+    copies: int, shared: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(f"""
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset, random_split
+
+torch.manual_seed(0)
+x = torch.randn(100, 6)
+x = torch.cat([x[:{100 - copies}], x[:{copies}]])
+train, held = random_split(TensorDataset(x, x.sum(1, keepdim=True)), [70, 30])
+model = nn.Linear(6, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(3):
+    for inputs, targets in DataLoader(train, 10, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(inputs), targets).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for inputs, targets in DataLoader(held, 10):
+            nn.functional.mse_loss(model(inputs), targets)
+""")
+    evidence = [
+        one.outcome.evidence for one in audited(path, 21).failed if one.check.name == "separate-validation"
+    ]
+    assert [shared in one for one in evidence] == [True] if shared else evidence == []
