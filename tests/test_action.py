@@ -130,7 +130,7 @@ def test_the_workflow_that_init_writes_annotates_a_faulty_commit_and_passes_once
     assert failed.returncode == 1, failed.stderr
     assert "::error" in failed.stdout
     assert "file=a file.py,line=5" in failed.stdout
-    runner.commit(project, {"a file.py": FAULTY.replace("torch.softmax(x, -1)", "x.abs() + 1")})
+    runner.commit(project, {"a file.py": FAULTY.replace("torch.softmax(x, -1)", "x.abs() + 2")})
     _, passed = runner.job(project, workflow)
     assert passed.returncode == 0, passed.stdout + passed.stderr
 
