@@ -57,7 +57,9 @@ def test_a_fact_holds_of_one_line_and_not_of_another(
 
 
 @pytest.mark.parametrize(("count", "many"), [(3, False), (12, True)])
-def test_a_finding_may_be_one_of_many_of_its_rule(count: int, many: bool, tmp_path: Path) -> None:
+def test_a_finding_may_be_one_of_many_that_its_rule_asks_about(
+    count: int, many: bool, tmp_path: Path
+) -> None:
     lines = "".join(f"    a = a.log() * {i + 2}.5\n" for i in range(count))
     text = f"import torch\n\ndef part(a):\n{lines}    return a\n".encode()
     found = check_source(text, "part.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics

@@ -14,7 +14,7 @@ from stablelint.diagnostic import Status
 from stablelint.syntax.operations import having
 
 _SIZES = having("size")
-_MANY = 7
+_MANY = 7  # sites of one rule: where there are so many, few of them are repaired
 
 
 @raises
@@ -37,7 +37,7 @@ def logarithm(s: Subject) -> bool:
 
 @raises
 def own_measure(s: Subject) -> bool:
-    """divides by what is made of a sum, mean, spread or norm of what it divides"""
+    """its divisor holds a sum, mean, spread or norm of what is divided"""
     if s.site.value.op != "div" or s.operand is None:
         return False
     divided = {v.key for v in s.behind_dividend if not v.is_constant}
@@ -53,7 +53,7 @@ def _tells_no_values(value: Value) -> bool:
 
 @lowers
 def offset(s: Subject) -> bool:
-    """is the logarithm or inverse of a sum with a positive number"""
+    """is taken of a sum with a positive number"""
     operand = stripped(s.operand) if s.operand is not None else None
     if s.site.value.op == "log1p":
         return True
@@ -77,7 +77,7 @@ def _source(picked: Value) -> int | None:
 
 @lowers
 def one_of_many(s: Subject) -> bool:
-    """is one of many findings of its rule in this function"""
+    """is one of many operations in this function that its rule asks about"""
     code = s.site.rule.code
     return sum(other.rule.code == code for other in s.around.sites) >= _MANY
 

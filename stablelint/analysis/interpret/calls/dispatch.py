@@ -31,7 +31,7 @@ from stablelint.syntax.names import spelled
 from stablelint.syntax.writes import HOOKS
 
 _PERHAPS_BOUND = frozenset({"attribute", "phi"})
-_MOST_PATHS = 6
+_MOST_PATHS = 6  # that are told apart; a list that grows in nested loops has a path for each way through them
 
 
 def evaluate_call(node: ast.Call, frame: Frame) -> Value:
