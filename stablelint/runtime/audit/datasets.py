@@ -51,8 +51,11 @@ def generators(dataset: Any, lead: str = "") -> Iterator[tuple[str, object]]:
             yield from generators(value, f"{lead}{name}.")
 
 
-def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int] | None:
-    """How many samples of a loader one that is trained on has, too, of how many; None where that is not known."""
+def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int, bool] | None:
+    """How many samples of a loader one that is trained on has, too, of how many, and whether that one holds some twice.
+
+    None where it is not known.
+    """
     ours, theirs = _identities(trained.loader.dataset), _identities(other.loader.dataset)
     if not ours or not theirs or type(ours[0]) is not type(theirs[0]):
         if trained.repeats or not trained.samples or not other.samples:
@@ -62,8 +65,10 @@ def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int] 
         return None
     shared = len(set(ours) & set(theirs))
     # Samples of few values meet, as they do again and again within the training data.
-    chance = sum(count for count in Counter(ours).values() if count > _COPIES) / len(ours)
-    return (shared, len(theirs)) if not shared or shared > 4 * chance * len(theirs) else None
+    counts = Counter(ours)
+    chance = sum(count for count in counts.values() if count > _COPIES) / len(ours)
+    told = not shared or shared > 4 * chance * len(theirs)
+    return (shared, len(theirs), len(counts) < len(ours)) if told else None
 
 
 def _identities(dataset: Any) -> list[Any]:

@@ -309,9 +309,11 @@ def separate_validation(run: Run) -> Outcome | None:
     pairs = ((other, shared_samples(facts, other)) for facts in _training_loaders(run) for other in others)
     seen = [(other, *counts) for other, counts in pairs if counts is not None]
     # Where something else is held out, the training data themselves are looked at on purpose.
-    on_purpose = not all(shared for _, shared, _ in seen)
-    for other, shared, total in seen:
+    on_purpose = not all(shared for _, shared, _, _ in seen)
+    for other, shared, total, holds_copies in seen:
         if 0 < shared < total + (not on_purpose):
             text = f"{shared} of {total} validation samples are among those trained on"
+            if holds_copies:  # they may be other samples with equal values
+                return warned(text, "keep one of those that are equal, before the split", at=other.site)
             return failed(text, "split before loaders are made, without overlap", at=other.site)
     return passed("no sample is in both") if seen else None
