@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
+from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.tree import (
     Function,
@@ -91,10 +92,10 @@ def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
     return [f for f in module.sights.functions if f.name == name] if own else []
 
 
-def run_by(call: ast.Call, review: Review, module: ModuleInfo) -> list[tuple[Function, ModuleInfo]]:
+def run_by(call: ast.Call, module: ModuleInfo, project: Project) -> list[tuple[Function, ModuleInfo]]:
     """The functions that a call in a file may run, each with its own file: of that file, or imported by it."""
     own = defined(call, module)
-    found = review.frame.session.project.resolve(call.func, module) if not own else None
+    found = project.resolve(call.func, module) if not own else None
     if isinstance(found, FunctionInfo) and isinstance(found.node, Function):
         return [(found.node, found.module)]
     return [(function, module) for function in own]

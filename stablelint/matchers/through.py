@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import run_by
 from stablelint.matchers.tree import Function, argument, assigned, called, calls_in, end, parents, receiver
@@ -51,13 +52,17 @@ class Through:
         return self.words(receiver(self.node))
 
 
-def calls_through(root: ast.AST, review: Review, module: ModuleInfo, *names: str) -> Iterator[Through]:
+def calls_through(root: ast.AST, review: Review, *names: str) -> Iterator[Through]:
     """The calls of these names that a function makes, in the order of its text, those of its helpers where it calls them."""
-    return made_through(root, review, module, lambda node: called(node) in names)
+    return made_through(root, review.module, review.project, lambda node: called(node) in names)
 
 
 def made_through(
-    root: ast.AST, review: Review, module: ModuleInfo, wanted: Callable[[ast.AST], bool], depth: int = _DEPTH
+    root: ast.AST,
+    module: ModuleInfo,
+    project: Project,
+    wanted: Callable[[ast.AST], bool],
+    depth: int = _DEPTH,
 ) -> Iterator[Through]:
     """The calls and assignments that are wanted, of a function and of its helpers, in the order of the text."""
     nodes: list[ast.AST] = nodes_in(root, ast.Call, ast.Assign, ast.AugAssign)
@@ -66,9 +71,9 @@ def made_through(
             yield Through(node, root, node, module)
         if not isinstance(node, ast.Call):
             continue
-        for helper, of in run_by(node, review, module) if depth else ():
+        for helper, of in run_by(node, module, project) if depth else ():
             words = {**given_to(node, helper), **_returned(node, helper, root)}
-            for made in made_through(helper, review, of, wanted, depth - 1):
+            for made in made_through(helper, of, project, wanted, depth - 1):
                 inner = {local: _called(text, words) for local, text in made.names.items()}
                 words_there = words if made.root is helper else inner
                 yield replace(made, at=node, names=words_there)
@@ -107,5 +112,7 @@ def call_into(node: ast.AST | None, root: ast.AST, review: Review) -> ast.AST | 
     """The node, or where it stands in a function that another one calls, that call; None where neither is seen."""
     if node is None or node in descendants(root):
         return node
-    helpers = ((call, helper) for call in calls_in(root) for helper, _ in run_by(call, review, review.module))
+    helpers = (
+        (call, helper) for call in calls_in(root) for helper, _ in run_by(call, review.module, review.project)
+    )
     return next((call for call, helper in helpers if node in descendants(helper)), None)

@@ -131,3 +131,28 @@ def test_a_plain_step_in_the_arm_beside_that_of_the_scaler(
 def test_a_plain_step_on_scaled_gradients_in_one_arm_alone() -> None:
     lines = ("scaler.scale(loss).backward()", "if use_amp:", "    optimizer.step()", "scaler.update()")
     assert findings("SL407", _train(*lines)) == ["optimizer.step()"]
+
+
+def test_a_helper_that_steps_on_what_the_loop_has_scaled() -> None:
+    helper = "def update(optimizer):\n    optimizer.step()\n"
+    lines = ("scaler.scale(loss).backward()", "update(optimizer)", "scaler.update()")
+    assert findings("SL407", helper + _train(*lines)) == ["optimizer.step()"]
+
+
+def test_a_scaler_is_known_by_what_it_is_bound_to() -> None:
+    made = "grower = torch.amp.GradScaler('cuda')\n"
+    lines = ("grower.scale(loss).backward()", "optimizer.step()", "grower.update()")
+    assert findings("SL407", made + _train(*lines)) == ["optimizer.step()"]
+
+
+def test_an_autocast_around_the_call_of_what_goes_backward() -> None:
+    helper = "def learn(loss):\n    loss.backward()\n"
+    lines = ("with torch.autocast('cuda'):", "    learn(loss)")
+    assert findings("SL408", helper + _train(*lines)) == ["loss.backward()"]
+
+
+def test_gradients_that_a_helper_gathers_until_a_gate_opens() -> None:
+    helper = "def learn(model, x, y):\n    loss = F.mse_loss(model(x), y)\n    loss.backward()\n"
+    loop = "def fit(model, loader, optimizer):\n    for i, (x, y) in enumerate(loader):\n        learn(model, x, y)\n"
+    gate = "        if (i + 1) % 4 == 0:\n            optimizer.step()\n            optimizer.zero_grad()\n"
+    assert findings("SL640", helper + loop + gate) == ["loss.backward()"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching import predicates
 from stablelint.analysis.matching.interest import (
     Matcher,
@@ -106,6 +107,11 @@ class Review:
     statements: dict[int, ast.stmt | None] = field(default_factory=dict)
 
     @property
+    def project(self) -> Project:
+        """The files around the one under analysis."""
+        return self.frame.session.project
+
+    @property
     def sites(self) -> list[Site]:
         """Sites of pattern rules, in no order."""
         return list(self.found.values())
@@ -164,7 +170,7 @@ class Review:
             selecting=state.selecting,
             plural=state.plural,
             gradient=state.gradient,
-            shows=frame.session.project.shows,
+            shows=self.project.shows,
         )
 
     def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:

@@ -110,7 +110,7 @@ def _depends_on_mode(call: ast.Call, review: Review) -> bool | None:
     made = (
         one for maker in makers for one in (maker, *nodes_below(maker, ast.Call)) if isinstance(one, ast.Call)
     )
-    found = [review.frame.session.project.resolve(one.func, review.module) for one in made]
+    found = [review.project.resolve(one.func, review.module) for one in made]
     known = [_is_modal(_calls_of(one), one.module) for one in found if isinstance(one, ClassInfo)]
     return known[0] if known else None
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
-from stablelint.matchers.common import Review
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
+from stablelint.matchers.common import Observed, Review, Value, observed, scope_of
 from stablelint.matchers.names import bound_anywhere, functions_naming, made_by
 from stablelint.matchers.through import Through, made_through
-from stablelint.matchers.training.steps import is_optimizer
 from stablelint.matchers.tree import (
     arguments,
     around,
     called,
+    end,
     exclusive,
     loss_of,
     parents,
@@ -22,24 +23,33 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
+from stablelint.syntax.remembered import remembered
+from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants
 
 _KINDS = {
     **dict.fromkeys(("backward", "manual_backward"), "backward"),
     **dict.fromkeys(("clip_grad_norm_", "clip_grad_value_", "clip_gradients"), "clip"),
     **dict.fromkeys(("eval", "train"), "mode"),
-    "step": "moved",
+    "step": "step",
     "zero_grad": "clear",
 }
+_OF_SCALER = {"scale": "scale", "unscale_": "unscale", "update": "update"}
+_BY_NAME = {**_KINDS, **_OF_SCALER}
+_BY_SCALER = frozenset(("step", *_OF_SCALER.values()))
+_BACKWARD = ("backward", "call.manual_backward")  # the second of a module of Lightning
+ENGINES = (".Accelerator", ".Fabric")  # their `backward(loss)` does no more than that of the loss
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What a training step does: `backward`, `clear`, `clip`, `step`, `schedule`, and the modes `eval` and `train`."""
+    """What a training step does: `backward`, `clear`, `clip`, `step`, `schedule`, the modes `eval` and `train`, and with the
+    scaler of half precision `scale`, `unscale` and `update`."""
 
     kind: str
     made: Through
     of: frozenset[str]  # what the optimizer or the model may be called in the function looked at
+    by_scaler: bool  # it is a method of the scaler
 
     @property
     def at(self) -> ast.AST:
@@ -47,9 +57,14 @@ class Event:
         return self.made.at
 
     @property
+    def root(self) -> ast.AST:
+        """The function in which it stands."""
+        return self.made.root
+
+    @property
     def object(self) -> ast.expr | None:
         """What is stepped or cleared: the optimizer of `scaler.step(optimizer)`, too."""
-        return _object_of(self.made.node)
+        return _object_of(self.made.node, by_scaler=self.by_scaler)
 
     @property
     def is_own(self) -> bool:
@@ -62,10 +77,27 @@ class Event:
         return loss_of(self.made.node)
 
     @property
+    def text(self) -> str:
+        """What the loss of a backward pass, or the object of anything else, is called where it stands."""
+        of = self.loss if self.kind == "backward" else self.object
+        return spelled(of) if of is not None else ""
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether a backward pass is that of something that is given the loss: `accelerator.backward(loss)`."""
+        return _is_wrapped(self.made.node)
+
+    @property
     def is_of_first(self) -> bool:
         """Whether a helper goes backward from the first thing that it is given."""
         given = self.at.args[:1] if isinstance(self.at, ast.Call) else []
         return any(spelled(one) in self.made.words(self.loss) for one in given)
+
+    def excludes(self, other: Event, root: ast.AST) -> bool:
+        """Whether no pass of the function looked at does both."""
+        if self.root is other.root:
+            return exclusive(self.made.node, other.made.node, self.root)
+        return exclusive(self.at, other.at, root)
 
     def is_within(self, events: list[Event]) -> bool:
         """Whether one helper does all of these, in which they are looked at themselves."""
@@ -78,7 +110,7 @@ Turn = tuple[ast.AST, Event, ast.AST, list[Event]]  # a function, an event, what
 def turns(review: Review, kind: str, *others: str) -> Iterator[Turn]:
     """The events of a kind in the file, each with the innermost loop around it, or else its function, that does other
     things as well, and what happens there, in order, when it does."""
-    for root, events in events_in(review).items() if review.of_body else ():
+    for root, events in events_in(review).items():
         for event in (one for one in events if one.kind == kind):
             for turn in (*around(event.at, root, ast.For, ast.AsyncFor, ast.While), root):
                 inside = [e for e in events if turn is root or turn in around(e.at, root, type(turn))]
@@ -88,40 +120,77 @@ def turns(review: Review, kind: str, *others: str) -> Iterator[Turn]:
                     break
 
 
-@lru_cache(maxsize=1)
-def events_in(review: Review) -> dict[ast.AST, list[Event]]:
+def events_in(review: Review) -> dict[ast.AST, tuple[Event, ...]]:
     """The events of the file and of each of its functions, in order; none unless the module body is reviewed."""
     module = review.module
     makes = module.speaks_of("optim")  # an optimizer, which it may give to others
-    if not makes and not module.mentions("step", "backward"):
+    if not review.of_body or not (makes or module.mentions("step", "backward")):
         return {}
     helpers = [f.name for f in module.sights.functions_naming(*_KINDS)]
     roots = functions_naming(review, *_KINDS, *helpers, *(module.imports if makes else ()))
-    return {root: list(_events(root, review)) for root in roots}
+    return {root: events_at(root, module, review.project) for root in roots}
 
 
-def _events(root: ast.AST, review: Review) -> Iterator[Event]:
-    tree = review.module.source.tree
-    for made in made_through(root, review, review.module, lambda node: bool(_may_be(node))):
-        kind, of = _may_be(made.node), made.words(_object_of(made.node))
-        if kind == "moved" and isinstance(made.node, ast.Call):
-            makers = (made_by(n, review.module) for one in of for n in bound_anywhere(one, tree))
-            words = (*makers, *(name.rpartition(".")[2] for name in of))
-            # That of learning rates gives nothing back.
-            alone = isinstance(parents(made.root).get(made.node), ast.Expr)
-            schedules = any("sched" in word.lower() for word in words)
-            steps = any(is_optimizer(name, review.module) for name in of)
-            kind = (
-                "step"
-                if steps and not schedules
-                else "schedule" * (schedules and alone and not arguments(made.node))
-            )
-        if kind:
-            yield Event(kind, made, frozenset(of))
+def backward_seen(review: Review) -> list[tuple[Event, Observed]]:
+    """The backward passes that the reviewed function comes by, in order, each as the analysis has seen it."""
+    module = review.module
+    seen = {value.node: (value, f) for value, f in observed(review, *_BACKWARD) if f.module is module}
+    roots = dict.fromkeys(scope_of(frame) for _, frame in seen.values())
+    events = (one for root in roots for one in events_at(root, module, review.project))
+    backs = [(one, seen[one.at]) for one in events if one.kind == "backward" and one.at in seen]
+    return sorted(backs, key=lambda back: end(back[0].at))
+
+
+def losses_in(review: Review) -> list[Value]:
+    """What the reviewed function goes backward from."""
+    return [loss for v, _ in observed(review, *_BACKWARD) if (loss := differentiated(v)) is not None]
+
+
+def differentiated(back: Value) -> Value | None:
+    """The loss that a pass goes backward from; None where it does not, or an engine may do something else besides."""
+    origin = back.operands.get("input")
+    if not _is_wrapped(back.node):
+        return origin
+    known = back.op != "backward" or (origin is not None and origin.op.endswith(ENGINES))
+    return next((v for name, v in back.operands.items() if name != "input" and known), None)
+
+
+def _is_wrapped(back: ast.AST | None) -> bool:
+    return called(back) == "manual_backward" or (isinstance(back, ast.Call) and bool(back.args))
+
+
+def goes_back_by_hand(seen: Glance) -> bool:
+    """Whether a function calls Lightning's `self.manual_backward(loss)`: a word of no operation."""
+    return "manual_backward" in seen.callees
+
+
+@remembered
+def events_at(root: ast.AST, module: ModuleInfo, project: Project) -> tuple[Event, ...]:
+    """The events of a function of a file, in order."""
+    found = made_through(root, module, project, lambda node: bool(_may_be(node)))
+    return tuple(event for made in found if (event := _event(made, module)).kind)
+
+
+def _event(made: Through, module: ModuleInfo) -> Event:
+    """What a node that may be an event is; of no kind where it is none."""
+    kind = _may_be(made.node)
+    by_scaler = kind in _BY_SCALER and any(_is_scaler(name, module) for name in made.subjects)
+    of = made.words(_object_of(made.node, by_scaler=by_scaler))
+    if kind in _BY_SCALER and kind != "step":
+        kind = kind * by_scaler
+    elif isinstance(made.node, ast.Call) and called(made.node) == "step":
+        bound = (made_by(n, module) for one in of for n in bound_anywhere(one, module.source.tree))
+        words = (*bound, *(name.rpartition(".")[2] for name in of))
+        schedules = any("sched" in word.lower() for word in words)
+        # That of learning rates gives nothing back.
+        alone = isinstance(parents(made.root).get(made.node), ast.Expr) and not arguments(made.node)
+        steps = not schedules and any(is_optimizer(name, module) for name in of)
+        kind = "step" * steps or "schedule" * (schedules and alone)
+    return Event(kind, made, frozenset(of), by_scaler)
 
 
 def _may_be(node: ast.AST) -> str:
-    """The kind of event that a node is; `moved` for a `step` of something, which is an optimizer or is not."""
+    """The kind of event that a node is, if its object is one that has such."""
     match node:
         case ast.Call():
             name, of = called(node), subject(node)
@@ -129,7 +198,7 @@ def _may_be(node: ast.AST) -> str:
                 return "clear" if of.removesuffix(".data").endswith(".grad") else ""
             if name in ("add_", "sub_") and any(_reads_gradient(of, one) for one in arguments(node)):
                 return "step"
-            return mode_of(node) if name in ("eval", "train") else _KINDS.get(name, "")
+            return mode_of(node) if name in ("eval", "train") else _BY_NAME.get(name, "")
         case ast.Assign(targets=[ast.Attribute(attr="grad")], value=ast.Constant(value=None)):
             return "clear"
         case ast.AugAssign(target=target, value=value):
@@ -151,6 +220,22 @@ def _reads_gradient(tensor: str, value: ast.expr) -> bool:
     return any(spelled(n) == own for n in descendants(value))
 
 
-def _object_of(node: ast.AST) -> ast.expr | None:
-    scaled = isinstance(node, ast.Call) and node.args and "scaler" in subject(node).lower()
-    return node.args[0] if isinstance(node, ast.Call) and scaled else receiver(node)
+def _object_of(node: ast.AST, *, by_scaler: bool) -> ast.expr | None:
+    return node.args[0] if by_scaler and isinstance(node, ast.Call) and node.args else receiver(node)
+
+
+def _is_scaler(text: str, module: ModuleInfo) -> bool:
+    """Whether an expression stands for the scaler of half precision, by its name or by what the file binds it to."""
+    made = (made_by(n, module) for n in bound_anywhere(text, module.source.tree))
+    return "scaler" in text.lower() or any(name.endswith("GradScaler") for name in made)
+
+
+def is_optimizer(text: str, module: ModuleInfo) -> bool:
+    """Whether an expression stands for an optimizer, by what the file binds it to, or else by what it is called."""
+    makers = [made_by(n, module) for n in bound_anywhere(text, module.source.tree)]
+    known = [name for name in makers if name.startswith("torch.") or "sched" in name]
+    last = text.rpartition(".")[2].lower()
+    short = any(word.startswith("opt") for word in last.split("_"))
+    named = short or "optim" in last or last in ("o", "adam", "sgd")
+    of_optim = any(name.startswith("torch.optim.") and "sched" not in name for name in known)
+    return of_optim if known else named and "sched" not in text

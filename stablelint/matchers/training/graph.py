@@ -23,8 +23,14 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.models import runs_module, trained_in
 from stablelint.matchers.names import assigned_in, is_without_graph, reached_from
+from stablelint.matchers.training.events import (
+    Event,
+    backward_seen,
+    differentiated,
+    goes_back_by_hand,
+    losses_in,
+)
 from stablelint.matchers.training.gathered import holds_no_graph
-from stablelint.matchers.training.steps import Step, goes_back_by_hand, steps_of
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
 from stablelint.syntax.aliases import origin
 from stablelint.syntax.beforehand import is_computed, values_by_name
@@ -84,7 +90,7 @@ def _target(node: ast.AST, seen: Glance) -> ast.expr | None:
 @observes(f"{_WRITTEN} tensor|randn|rand|zeros|ones requires_grad|requires_grad_")
 def in_place(review: Review, rule: Rule) -> Sites:
     """`y += …`, `y[0] = …` or `y.mul_(…)` where the backward pass reads y, or where y is a leaf."""
-    losses = [loss for s in steps_of(review) if (loss := s.differentiated) is not None]
+    losses = losses_in(review)
     differentiated = set(map(id, made_from(losses, stops=("detach",))))
     for value, frame in observed(review, *_IN_PLACE):
         target = value.operands.get("other" if value.op == "where" else "input")
@@ -181,28 +187,26 @@ def _is_trained(value: Value, review: Review) -> bool:
 @observes("", where=goes_back_by_hand)
 def loss_without_graph(review: Review, rule: Rule) -> Sites:
     """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
-    for step in steps_of(review):
-        message = _missing_graph(step, review)
+    for back, seen in backward_seen(review):
+        root, message = back.root, _missing_graph(back, seen[0], review)
         if message is not None:
-            yield make_site(review, rule, step.at, message=message)
-        elif "backward" in step.kind:
-            asked = [n for node in nodes_in(step.root, ast.Assign, ast.Call) for n in _asked(step.loss, node)]
-            made = max(
-                (start(n) for n in assigned_in(step.loss, step.root) if end(n) < start(step.node)),
-                default=(0, 0),
-            )
+            yield make_site(review, rule, seen, message=message)
+        else:
+            asked = [n for node in nodes_in(root, ast.Assign, ast.Call) for n in _asked(back.text, node)]
+            earlier = (start(n) for n in assigned_in(back.text, root) if end(n) < start(back.at))
+            made = max(earlier, default=(0, 0))
             # What was asked of another tensor, before the name became that of the loss, is none of the loss's.
-            for target in [n for n in asked if made <= start(n) <= start(step.node)][-1:]:
+            for target in [n for n in asked if made <= start(n) <= start(back.at)][-1:]:
                 yield site_at(review, rule, target, shown=False, message=_ASKED)
 
 
-def _missing_graph(step: Step, review: Review) -> str | None:
+def _missing_graph(back: Event, seen: Value, review: Review) -> str | None:
     """What is wrong with the loss of a backward; None where it has a graph, or may have one."""
-    loss = step.differentiated
+    loss = differentiated(seen)
     if loss is None:
         return None
-    if not review.gradients.get(id(step.value)):
-        off = loss.op in LOSSES and is_without_graph(step.node, step.root)
+    if not review.gradients.get(id(seen)):
+        off = loss.op in LOSSES and is_without_graph(back.at, back.root)
         return _BARE if off and _is_cut(loss, review) else None
     if loss.op == VARIABLE:
         return _LEAF

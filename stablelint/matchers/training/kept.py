@@ -163,7 +163,7 @@ def _has_graph(made: ast.expr | None, module: ModuleInfo) -> bool:
 def _gives_back_loss(made: ast.expr | None, review: Review) -> bool:
     """Whether an expression calls a function that goes backward from a loss and returns it with its graph."""
     own = [f for f in review.module.sights.functions if f.name == called(made)]
-    others = run_by(made, review, review.module) if isinstance(made, ast.Call) and not own else []
+    others = run_by(made, review.module, review.project) if isinstance(made, ast.Call) and not own else []
     for function in own or [f for f, _ in others]:
         backs = backs_in(function)
         backed = {spelled(part) for back in backs if (part := loss_of(back)) is not None}

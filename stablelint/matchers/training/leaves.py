@@ -22,8 +22,8 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.models import is_module_class, modules_in, runs_module
 from stablelint.matchers.names import function_around, graph_is_off, made_by
+from stablelint.matchers.training.events import losses_in
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
-from stablelint.matchers.training.steps import steps_of
 from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
 from stablelint.syntax.beforehand import is_fresh
 from stablelint.syntax.names import spelled
@@ -54,7 +54,7 @@ def _may_copy(seen: Glance) -> bool:
 def copied_into_leaf(review: Review, rule: Rule) -> Sites:
     """`Variable(model(x))`, `model(x).detach().requires_grad_()` on the way to a loss, or given back as one."""
     leaves = [(pair, source) for pair in computed(review) if (source := _copied(pair[0])) is not None]
-    losses = [loss for s in steps_of(review) if (loss := s.differentiated) is not None] if leaves else []
+    losses = losses_in(review) if leaves else []
     added = {id(part) for loss in losses for part in _summands(loss)}
     within = set(map(id, made_from(losses, stops=("detach",)))) - set(map(id, losses))
     taken = [] if losses else [value for value, _ in observed(review, *LOSSES)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import partial
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.views import stripped
@@ -28,12 +29,13 @@ from stablelint.matchers.names import (
     functions_naming,
     made_by,
     operand_of,
+    operation_of,
     parameters_of,
     qualified,
     unpacked_from,
 )
 from stablelint.matchers.through import call_into
-from stablelint.matchers.training.steps import Step, goes_back_by_hand, maker_of, steps_of
+from stablelint.matchers.training.events import losses_in, turns
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
@@ -156,8 +158,7 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
     """`criterion(target, model(x))`, for a loss whose operands are no equals."""
     losses = [pair for pair in computed(review) if pair[0].op in _ORDERED]
     models = modules_in(review) if losses else frozenset[str]()
-    steps = steps_of(review) if losses else []
-    backed = {id(v) for s in steps if (loss := s.differentiated) for v in made_from([loss])}
+    backed = set(map(id, made_from(losses_in(review)))) if losses else set[int]()
     for value, frame in losses:
         given, target = value.operands.get("input"), value.operands.get("target")
         if given is None or target is None or given.op in _SCORED:
@@ -209,87 +210,87 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
     return name in parameters_of(root) or any(getattr(part, "id", None) == name for part in targets)
 
 
-@observes("backward step")
-@observes("", where=goes_back_by_hand)
+@observes()
 def undivided_accumulation(review: Review, rule: Rule) -> Sites:
     """`loss.backward()` on each turn, and `if (i + 1) % n == 0: optimizer.step()`, or on each part of a batch and then the
     step, of a loss that nothing divides."""
-    steps = steps_of(review)
-    for step in (s for s in steps if s.kind in ("step", "scaler_step")):
-        turn = loop_around(step.node, step.root) or step.root  # what runs for each batch
-        backs = [s for s in steps if s.differentiated is not None and turn in ancestors(s.node, s.root)]
+    for root, step, turn, events in turns(review, "step", "backward"):
+        back = next(e for e in events if e.kind == "backward")
+        bound = (
+            made_by(n, review.module)
+            for name in step.of
+            for n in bound_anywhere(name, review.module.source.tree)
+        )
         # Adagrad and its kin divide by the gradient's own size, so that a factor changes nothing.
-        adaptive = "Ada" in maker_of(step.value.operands.get("input"))
-        if not backs or adaptive or mentions(turn, "grad"):
+        if any("Ada" in maker for maker in bound) or mentions(turn, "grad"):
             continue
-        counted = _counted(step, turn)
-        count = counted[0] if counted else _parts_of_batch(backs[0], turn)
-        if count is not None and _is_whole(backs[0].differentiated, review):
-            clears = [s.node for s in steps if s.kind == "zero_grad" and turn in ancestors(s.node, s.root)]
-            if _gathers(backs[0], clears, counted[1] if counted else None, turn):
-                yield make_site(review, rule, backs[0].at, message=_ADDED.format(count))
+        gate, count = _counted(step.at, turn, root) or (None, _parts_of_batch(back.at, turn, root))
+        if count and back.loss is not None and _is_whole(back.loss, back.made.node, back.root, review):
+            clears = [e.at for e in events if e.kind == "clear"]
+            if _gathers(back.at, clears, gate, turn, root):
+                yield site_at(review, rule, back.made.place(review.module), message=_ADDED.format(count))
 
 
-def _gathers(back: Step, clears: list[ast.Call], gate: ast.If | None, turn: ast.AST) -> bool:
+def _gathers(back: ast.AST, clears: list[ast.AST], gate: ast.If | None, turn: ast.AST, root: ast.AST) -> bool:
     """Whether gradients add up until a gate opens, or until all parts of a batch are through."""
     if gate is None:
-        inner = loop_around(back.node, back.root)
-        return inner not in (turn, None) and not any(inner in ancestors(n, back.root) for n in clears)
-    late = all(around(n, back.root, ast.If) or start(n) > start(gate) for n in clears)
-    return late and gate not in around(back.node, back.root, ast.If)
+        inner = loop_around(back, root)
+        return inner not in (turn, None) and not any(inner in ancestors(n, root) for n in clears)
+    late = all(around(n, root, ast.If) or start(n) > start(gate) for n in clears)
+    return late and gate not in around(back, root, ast.If)
 
 
-def _counted(step: Step, turn: ast.AST) -> tuple[str, ast.If] | None:
-    """After how many turns a step is taken, `n` of `if (i + 1) % n == 0` and of `if count == n`, and that `if`: around the
-    step, or before it and on to the next turn."""
+def _counted(step: ast.AST, turn: ast.AST, root: ast.AST) -> tuple[ast.If, str] | None:
+    """The `if` around a step, or before it and on to the next turn, and after how many turns the step is taken: `n` of
+    `if (i + 1) % n == 0` and of `if count == n`."""
     skips = (
-        n
-        for n in nodes_in(turn, ast.If)
-        if isinstance(n.body[-1], ast.Continue) and end(n) < start(step.node)
+        n for n in nodes_in(turn, ast.If) if isinstance(n.body[-1], ast.Continue) and end(n) < start(step)
     )
-    gate = next(iter((*around(step.node, step.root, ast.If), *skips)), None)
+    gate = next(iter((*around(step, root, ast.If), *skips)), None)
     if gate is None:
         return None
     test = gate.test
     if isinstance(test, ast.Name):
-        test = bound_to(test.id, gate, step.root) or test
+        test = bound_to(test.id, gate, root) or test
     counts = [n.right for n in nodes_in(test, ast.BinOp) if isinstance(n.op, ast.Mod)]
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
         counts.append(test.right)
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.GtE):
         counters = [spelled(n.target) for n in nodes_in(turn, ast.AugAssign) if isinstance(n.op, ast.Add)]
         counts += test.comparators if spelled(test.left) in counters else []
-    return (spelled(counts[0]), gate) if len(counts) == 1 else None
+    return (gate, spelled(counts[0])) if len(counts) == 1 else None
 
 
-def _parts_of_batch(back: Step, turn: ast.AST) -> str | None:
+def _parts_of_batch(back: ast.AST, turn: ast.AST, root: ast.AST) -> str:
     """The number of parts of a batch that a loop within a turn goes backward from: `for part in batch.chunk(n)`."""
-    inner = loop_around(back.node, back.root)
+    inner = loop_around(back, root)
     made = inner.iter if inner is not turn and isinstance(inner, ast.For) else None
     while isinstance(made, ast.Call) and called(made) in ("enumerate", "zip") and made.args:
         made = made.args[0]
-    if (
-        called(made) not in ("chunk", "split", "tensor_split", "range")
-        or not isinstance(made, ast.Call)
-        or not made.args
-    ):
-        return None
-    return spelled(made.args[-1])
+    split = called(made) in ("chunk", "split", "tensor_split", "range")
+    return spelled(made.args[-1]) if split and isinstance(made, ast.Call) and made.args else ""
 
 
-def _is_whole(loss: Value | None, review: Review) -> bool:
+def _is_whole(loss: ast.expr, at: ast.AST, root: ast.AST, review: Review, depth: int = 4) -> bool:
     """Whether a loss is that of its batch, as a loss function gives it, and nothing scales it down."""
-    while loss is not None and loss.op in ("scale", "method.scale", *_MOVED):
-        loss = loss.operands.get("argument0") or loss.first
-    if loss is None:
+    text, module, modules = spelled(loss), review.module, modules_in(review)
+    made, operation = bound_to(text, at, root), operation_of(loss, module)
+    within = partial(_is_whole, review=review, depth=depth - 1)
+    changed = (n for n in nodes_in(root, ast.AugAssign) if start(made) < start(n) < start(at))
+    if depth == 0 or any(spelled(n.target) == text and not isinstance(n.op, ast.Add) for n in changed):
         return False
-    modules = modules_in(review)
-    if loss.op in ("attribute", "mean") and "dim" not in loss.operands and loss.first is not None:
-        return runs_module(loss.first.node, modules)  # `model(**batch).loss`, `model(batch).mean()`
-    if loss.op == "add":  # of several, or of one and what regularises it
-        return any(_is_whole(part, review) for part in loss.operands.values())
-    if not isinstance(loss.node, ast.Call):
-        return False
-    of_name = "." not in made_by(loss.node, review.module).removeprefix("self.")
-    made = of_name and not defined(loss.node, review.module)
-    return loss.op in having("loss") or (made and len(loss.node.args) == 2 and loss.op.startswith("call."))
+    match made or loss:
+        case ast.BinOp(op=ast.Add(), left=left, right=right):  # of several, or of one and what regularises it
+            return within(left, at, root) or within(right, at, root)
+        case ast.Attribute(value=of):  # `model(**batch).loss`, `model(batch).mean()`
+            return runs_module(bound_to(spelled(of), at, root) or of, modules)
+        case ast.Call(func=ast.Attribute(value=of)) if operation in ("mean", *_MOVED):
+            return runs_module(of, modules) if operation == "mean" else within(of, at, root)
+        case ast.Call(args=args) as call:
+            returned = [
+                (n.value, f) for f in defined(call, module) for n in nodes_in(f, ast.Return) if n.value
+            ]
+            of_name = not returned and "." not in made_by(call, module).removeprefix("self.")
+            whole = any(within(value, value, helper) for value, helper in returned)
+            return whole or operation_of(call, module) in having("loss") or (of_name and len(args) == 2)
+    return False

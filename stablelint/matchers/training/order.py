@@ -7,8 +7,7 @@ import ast
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in
 from stablelint.matchers.names import bound_anywhere, made_by, parameters_of, reached_from, run_by, turns_of
-from stablelint.matchers.training.events import Event, events_in, turns
-from stablelint.matchers.training.steps import ENGINES, is_optimizer
+from stablelint.matchers.training.events import ENGINES, Event, events_in, is_optimizer, turns
 from stablelint.matchers.tree import (
     Function,
     arguments,
@@ -161,7 +160,9 @@ def _mentions_clearing(turn: ast.AST, review: Review) -> bool:
     """Whether a node, or a function that it calls, speaks of gradients; one of another file may that is not seen."""
     module = review.module
     own = reached_from(turn, module.source.tree) if module.mentions(*_CLEARING) else []
-    others = [(call, helper) for call in calls_below(turn) for helper, _ in run_by(call, review, module)]
+    others = [
+        (call, helper) for call in calls_below(turn) for helper, _ in run_by(call, module, review.project)
+    ]
     # Of another file's functions, only those that return something are kept.
     unseen = (one for call, helper in others if not helper.body for one in arguments(call))
     told = any(mentions(n, *_CLEARING) for n in (*own, *(helper for _, helper in others)))

@@ -19,8 +19,8 @@ from stablelint.matchers.names import (
     parameters_of,
 )
 from stablelint.matchers.through import Through, calls_through
+from stablelint.matchers.training.events import is_optimizer
 from stablelint.matchers.training.gathered import kept_in
-from stablelint.matchers.training.steps import is_optimizer
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
@@ -96,7 +96,7 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     known = module.mentions("load_state_dict") or module.speaks_of("optim")
     for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
         models, moved, restored = set[str](), set[str](), list[Through]()
-        for made in calls_through(root, review, module, "load_state_dict", "to", "cuda"):
+        for made in calls_through(root, review, "load_state_dict", "to", "cuda"):
             if called(made.node) != "load_state_dict":
                 late = restored and _moved(made) & models - moved
                 if late and not all(

@@ -99,7 +99,7 @@ def _given_for_nothing(root: ast.AST, review: Review) -> set[ast.AST]:
     """What a function passes to others that never read the parameter."""
     found = set[ast.AST]()
     for call in calls_in(root):
-        for helper, _ in run_by(call, review, review.module) if call.args else ():
+        for helper, _ in run_by(call, review.module, review.project) if call.args else ():
             read = {n.id for n in nodes_below(helper, ast.Name)}
             unread = {text for name, text in given_to(call, helper).items() if name not in read}
             found |= {one for one in arguments(call) if spelled(one) in unread}
