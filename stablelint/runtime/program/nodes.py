@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 
 
@@ -32,6 +33,16 @@ def owner_of(tree: ast.Module, code: CodeType) -> tuple[ast.AST, str | None] | N
         inner = node.name if isinstance(node, ast.ClassDef) else inside
         pending.extend((child, inner) for child in ast.iter_child_nodes(node))
     return None
+
+
+def enclosing(tree: ast.AST, row: int) -> Function | None:
+    """The innermost function around a row; None outside of any."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, Function) and node.lineno <= row <= (node.end_lineno or 0)
+    ]
+    return around[-1] if around else None  # the walk is breadth first: inner functions come later
 
 
 def blocks_around(owner: ast.AST, row: int, column: int) -> list[tuple[list[ast.stmt], int]]:

@@ -11,8 +11,7 @@ from typing import TypeGuard
 
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
-from stablelint.runtime.program.nodes import blocks_around
-from stablelint.runtime.verify.enclosing import enclosing
+from stablelint.runtime.program.nodes import blocks_around, enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
 from stablelint.syntax.source import Source, SourceError, parse

@@ -1,14 +1,22 @@
-"""From the results of all cases to one verdict."""
+"""Verify one site: its cases, their results, and from those to one verdict."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.util import decode_source
 
 from stablelint.runtime.plain import plural
+from stablelint.runtime.program.nodes import enclosing
+from stablelint.runtime.verify.operands.adversary import boundary_cases, captured_cases
 from stablelint.runtime.verify.outcome import FunctionShown
-from stablelint.runtime.verify.replay.compare import INVENTED, SEEN, Result, Role
+from stablelint.runtime.verify.replay.compare import INVENTED, SEEN, Replayer, Result, Role, prepare, unusable
+from stablelint.runtime.verify.replay.evaluate import calm
+from stablelint.runtime.verify.replay.expression import NotReplayableError
+from stablelint.runtime.verify.replay.values import Call, Opaque
 from stablelint.runtime.verify.site import Kind, Site, Verdict
+from stablelint.syntax import operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,7 @@ class Decision:
     notes: tuple[str, ...] = ()
 
 
+_DEALING = operations.having("finite-test", "replace")
 _PROOF = (Role.CAPTURED, Role.SEARCH, Role.BOUNDARY)
 _SHOWS = {  # what the first case that fails, and is cured, shows
     Role.CAPTURED: Verdict.CONFIRMED,
@@ -106,6 +115,33 @@ def with_function(site: Site, decision: Decision, seen: FunctionShown | None, co
     return decision
 
 
+def consumes(source: bytes, row: int) -> bool:
+    """Whether the innermost function around a row asks for, replaces or selects by values that are not finite."""
+    try:
+        tree = ast.parse(decode_source(source))
+    except (SyntaxError, ValueError):
+        return False
+    return any(map(_deals, ast.walk(enclosing(tree, row) or tree)))
+
+
+def _deals(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return _handles_bad_values(name)
+        case ast.Assign(targets=[ast.Subscript(slice=index)]):
+            return not isinstance(index, ast.Constant | ast.Slice)
+    return False
+
+
+def _handles_bad_values(name: str) -> bool:
+    """Whether an operation asks for, leaves out, replaces or selects by such values, so that one is no accident."""
+    found = operations.method(name)
+    if found is None:
+        return False
+    row, _ = found
+    return row.name in _DEALING or "mask" in row.parameters or name.startswith("nan")  # `nansum` and its like
+
+
 def _with_note(decision: Decision, note: str, verdict: Verdict) -> Decision:
     return replace(decision, verdict=verdict, notes=(*decision.notes, note))
 
@@ -174,3 +210,77 @@ def _notes(site: Site, results: Sequence[Result]) -> tuple[str, ...]:
             f"{first.fixed_bits:.1f} bits against {first.original_bits:.1f}"
         )
     return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Everything that replaying a site has shown."""
+
+    decision: Decision
+    results: tuple[Result, ...] = ()
+    replayer: Replayer | None = None
+
+
+def _needed(call: Call, replayer: Replayer) -> Call:
+    """The call without what was captured in case it would be needed."""
+    wanted = set(replayer.operands.values())
+    return replace(call, operands={name: value for name, value in call.operands.items() if name in wanted})
+
+
+def _opaque(calls: Sequence[Call], replayer: Replayer) -> frozenset[str]:
+    """The operands that could not be stored."""
+    return frozenset(
+        source
+        for call in calls
+        for source in replayer.operands.values()
+        if isinstance(call.operands.get(source), Opaque)
+    )
+
+
+def _unreplayed(site: Site, reason: str) -> str:
+    if site.kind is not Kind.SEQUENCE:
+        return f"cannot be replayed: {reason}"
+    return "it is about more than one expression: " + (
+        "only the rerun can tell" if site.has_fix else "there is nothing to replay and no fix to run"
+    )
+
+
+def examine(
+    site: Site,
+    source: bytes,
+    calls: Sequence[Call],
+    *,
+    ran: bool,
+    reached: bool,
+    prepared: Replayer | None = None,
+) -> Examination:
+    """Replay a site on captured and boundary operands; `source` is the text of its file.
+
+    `prepared` is what `prepare` gave for the site, if that is known. A site whose expression cannot be
+    evaluated outside its program gets `not-reproduced`, with the reason.
+    """
+    try:
+        replayer = replace(prepared, site=site) if prepared is not None else prepare(site, source)
+    except NotReplayableError as error:
+        verdict = Verdict.NOT_REPRODUCED if reached or not ran else Verdict.NOT_REACHED
+        return Examination(Decision(verdict, notes=(_unreplayed(site, str(error)),)))
+    opaque: frozenset[str] = frozenset()
+    while unstored := _opaque(calls, replayer) - opaque:  # what one of them returns may be another
+        opaque |= unstored
+        replayer = prepare(site, source, opaque)
+    usable = [_needed(call, replayer) for call in calls if unusable(call, replayer) is None]
+    if calls and not usable:
+        hidden = unusable(calls[0], replayer)
+        reason = (
+            f"an operand is a {hidden.type_name}, which cannot be stored" if hidden else "nothing is usable"
+        )
+        return Examination(Decision(Verdict.NOT_REPRODUCED, notes=(_unreplayed(site, reason),)))
+    with calm():
+        known = (*site.dtypes, *(() if "float32" in site.page_dtypes else site.page_dtypes))
+        halves = bool({"float16", "bfloat16"} & set(known))
+        seen = captured_cases(usable, halves)
+        bases = [case.call for case in seen if case.decisive]
+        cases = [*seen, *boundary_cases(replayer, bases)]
+        results = tuple(result for case in cases if (result := replayer.result(case)) is not None)
+    decision = decide(site, results, ran=ran, reached=reached)
+    return Examination(decision, results, replayer)

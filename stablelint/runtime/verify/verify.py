@@ -11,19 +11,16 @@ from pathlib import Path
 
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.plain import plain, plural
-from stablelint.runtime.verify.enclosing import consumes
-from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.outcome import Counts, Report, Rerun, Run, SiteReport
 from stablelint.runtime.verify.output.curve import curve_of
 from stablelint.runtime.verify.output.show import sides, witness_shown
 from stablelint.runtime.verify.probe.series import FAULTS, faults
 from stablelint.runtime.verify.replay.compare import Replayer, prepare
 from stablelint.runtime.verify.replay.expression import NotReplayableError
-from stablelint.runtime.verify.runs.capture import capture, cut_short, failed_early, make
-from stablelint.runtime.verify.runs.command import Captured, Records
+from stablelint.runtime.verify.runs.command import Captured, Records, capture, cut_short, failed_early, make
 from stablelint.runtime.verify.runs.rerun import Guilty, Rerunner, conclude, new_failures, not_run, worse
 from stablelint.runtime.verify.site import Kind, Request, Site, Verdict
-from stablelint.runtime.verify.verdict import Decision, with_function
+from stablelint.runtime.verify.verdict import Decision, Examination, consumes, examine, with_function
 
 _TELL_SECONDS = 5.0  # between two words on the progress of the replays
 Progress = Callable[[str], None]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.verify.examine import Examination, examine
 from stablelint.runtime.verify.replay.values import Call
 from stablelint.runtime.verify.site import Site
+from stablelint.runtime.verify.verdict import Examination, examine
 
 torch.set_num_threads(1)
 

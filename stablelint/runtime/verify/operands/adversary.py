@@ -12,7 +12,7 @@ import torch
 from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.tensors.measure import dtype_name, floating
 from stablelint.runtime.verify.operands import page
-from stablelint.runtime.verify.operands.bounds import bound_of
+from stablelint.runtime.verify.operands.page import bound_of
 from stablelint.runtime.verify.replay.compare import INVENTED, Case, Replayer, Role, poisoned
 from stablelint.runtime.verify.replay.evaluate import evaluate
 from stablelint.runtime.verify.replay.values import Call, Context, Value, dtype_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
+from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.tensors.measure import dtype_name
-from stablelint.runtime.verify.enclosing import enclosing
 from stablelint.runtime.verify.replay.compare import Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
 from stablelint.runtime.verify.replay.measure import mantissa_bits

@@ -19,7 +19,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, TypeVar, cast
 
 from stablelint.diagnostic import Edit
-from stablelint.runtime.verify.enclosing import enclosing
+from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.verify.outcome import SiteReport
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.syntax.content import digest

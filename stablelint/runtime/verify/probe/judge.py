@@ -17,7 +17,7 @@ import torch
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.plan import REGISTRY, Function, Plan
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.scope import Arguments, Scope, copied_arguments, kept_scope
+from stablelint.runtime.verify.probe.sample import Arguments, Scope, copied_arguments, kept_scope
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 
 _SECONDS = 10.0  # for all sites

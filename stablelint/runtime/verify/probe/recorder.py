@@ -27,8 +27,7 @@ from stablelint.runtime.verify.probe.look import (
     requires_grad,
 )
 from stablelint.runtime.verify.probe.plan import REGISTRY
-from stablelint.runtime.verify.probe.sample import Sample, kept
-from stablelint.runtime.verify.probe.scope import Scope, kept_scope
+from stablelint.runtime.verify.probe.sample import Sample, Scope, kept, kept_scope
 from stablelint.runtime.verify.replay.values import Call, Context, stored_call, write
 
 _SHARE = 0.01  # of the run's time that statistics may take, once the first calls are in

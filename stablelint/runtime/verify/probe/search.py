@@ -18,8 +18,7 @@ from stablelint.runtime.tensors.measure import floating
 from stablelint.runtime.verify.probe.judge import first_call, function_of
 from stablelint.runtime.verify.probe.look import all_finite
 from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
-from stablelint.runtime.verify.probe.sample import kept
-from stablelint.runtime.verify.probe.scope import Scope, copied_arguments
+from stablelint.runtime.verify.probe.sample import Scope, copied_arguments, kept
 from stablelint.runtime.verify.replay.values import Call, Context
 
 Inputs = Mapping[str, object]

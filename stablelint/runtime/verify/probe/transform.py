@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import decode_source
 
-from stablelint.runtime.verify.enclosing import enclosing
+from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.verify.probe.plan import Placed, Target
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression
 from stablelint.syntax.names import called_name

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from stablelint.analysis.evidence.vocabulary import kinds_of_argument
-from stablelint.runtime.verify.witness.annotated import by_annotation
 from stablelint.runtime.verify.witness.project import Example
-from stablelint.runtime.verify.witness.uses import Uses
+from stablelint.runtime.verify.witness.uses import Uses, by_annotation
 
 Shape = tuple[int, ...]
 SHAPES: tuple[Shape, ...] = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from stablelint.runtime.verify.enclosing import enclosing
+from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.verify.probe.transform import END, HELPERS, SNAP
 
 NAME = "_stablelint_part"

@@ -12,7 +12,7 @@ from types import CellType, FunctionType, ModuleType
 
 import torch
 
-from stablelint.runtime.verify.enclosing import Function
+from stablelint.runtime.program.nodes import Function
 from stablelint.runtime.verify.witness.objects import Maker, constructor
 from stablelint.runtime.verify.witness.part import Part
 from stablelint.syntax.names import called_name

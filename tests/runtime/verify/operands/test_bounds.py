@@ -8,7 +8,7 @@ import pytest
 from stablelint.catalog import contract as contracts
 from stablelint.diagnostic import Position, Span
 from stablelint.numerics.formats import FORMATS, FloatFormat
-from stablelint.runtime.verify.operands.bounds import bound_of
+from stablelint.runtime.verify.operands.page import bound_of
 from stablelint.runtime.verify.site import Site
 
 _CONTRACTS = [

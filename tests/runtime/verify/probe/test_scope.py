@@ -4,7 +4,7 @@ from typing import cast
 
 import torch
 
-from stablelint.runtime.verify.probe.scope import copied_arguments
+from stablelint.runtime.verify.probe.sample import copied_arguments
 
 
 def test_a_call_on_copies_leaves_the_arguments_alone() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stablelint.runtime.verify.witness.annotated import by_annotation
+from stablelint.runtime.verify.witness.uses import by_annotation
 
 _TEXTS = {"tensor": "torch.rand(2, 4)", "int": "4", "str": "'mean'", "dict": "{}"}
 
