@@ -28,8 +28,16 @@ from stablelint.runtime.guard.reporting.cause import (
     cause_of_operands,
     explain,
 )
-from stablelint.runtime.guard.reporting.event import Event, Mechanism, NonFiniteError, Origin, Phase, Warned
-from stablelint.runtime.guard.reporting.records import Records, Writer
+from stablelint.runtime.guard.reporting.event import (
+    Event,
+    Mechanism,
+    NonFiniteError,
+    Origin,
+    Phase,
+    Records,
+    Warned,
+    Writer,
+)
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching import sight
 from stablelint.runtime.guard.watching.activations import Activations

@@ -16,7 +16,6 @@ import torch
 from stablelint.runtime.guard.explaining import origin as naming
 from stablelint.runtime.guard.explaining.batch import distance, terms
 from stablelint.runtime.guard.explaining.events import located, of_update, seen, unlocated, with_what_changed
-from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.attempts import (
     attempts,
     fetched_again,
@@ -31,6 +30,7 @@ from stablelint.runtime.guard.replay.blame import Root
 from stablelint.runtime.guard.replay.likeness import moment_at
 from stablelint.runtime.guard.replay.replay import Outcome, Target, same_number
 from stablelint.runtime.guard.reporting.event import Element, Event, Origin, Phase
+from stablelint.runtime.guard.source.bound import Attempt
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in

@@ -17,15 +17,13 @@ import torch
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.utils.data.dataloader import _DatasetKind
 
-from stablelint.runtime.guard.replay.attempt import Attempt
+from stablelint.runtime.guard.replay.confined import iterators_frozen, waits_skipped
 from stablelint.runtime.guard.replay.kept import contents_kept, within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.replay.waits import iterators_frozen, waits_skipped
-from stablelint.runtime.guard.source.bound import bind, bind_loop, bind_target
+from stablelint.runtime.guard.source.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
 from stablelint.runtime.guard.source.slices import is_bad, slices_at, slices_of_cells
-from stablelint.runtime.guard.source.upcoming import items_from
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary

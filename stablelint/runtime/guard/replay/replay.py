@@ -13,13 +13,13 @@ from types import CodeType, FrameType
 
 import torch
 
-from stablelint.runtime.guard.replay.attempt import Attempt
 from stablelint.runtime.guard.replay.blame import Root, find_root
 from stablelint.runtime.guard.replay.confined import quiet
 from stablelint.runtime.guard.replay.likeness import Likeness, Moment, likeness, moment_at, names_at
-from stablelint.runtime.guard.replay.modules import ModuleStack
+from stablelint.runtime.guard.replay.places import ModuleStack
 from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
+from stablelint.runtime.guard.source.bound import Attempt
 from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.process.traceback import frames_from
 from stablelint.runtime.program.threads import others_run_the_program

@@ -16,9 +16,8 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.guard.replay.modules import ModuleStack
 from stablelint.runtime.guard.replay.operands import first_bad, name_of, names_in, operands_named
-from stablelint.runtime.guard.replay.places import ForwardSite, Places
+from stablelint.runtime.guard.replay.places import ForwardSite, ModuleStack, Places
 from stablelint.runtime.guard.replay.writes import Writes, storage_key
 from stablelint.runtime.tensors.measure import (
     FINE,

@@ -11,7 +11,7 @@ import torch
 
 from stablelint.runtime.guard.reporting.event import Warned
 from stablelint.runtime.guard.tensors import ranks
-from stablelint.runtime.guard.watching.meter import Meter
+from stablelint.runtime.guard.watching.history import Meter
 from stablelint.runtime.guard.watching.step_state import Alarm, StepState
 from stablelint.runtime.program.frames import Site, is_library, user_frame
 from stablelint.runtime.program.threads import is_installed

@@ -16,8 +16,7 @@ import torch
 from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.source.region import Region, place_of, region_at
 from stablelint.runtime.guard.tensors.batches import BatchRecorder
-from stablelint.runtime.guard.watching.history import History
-from stablelint.runtime.guard.watching.meter import Meter
+from stablelint.runtime.guard.watching.history import History, Meter
 from stablelint.runtime.program.frames import Site, is_library
 from stablelint.runtime.program.nodes import is_top_level
 from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder, RandomState

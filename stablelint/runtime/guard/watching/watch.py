@@ -25,8 +25,7 @@ from stablelint.runtime.guard.source.outer import OuterNames
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.activations import Activations
 from stablelint.runtime.guard.watching.checks import Checks, NormLimit, is_written_by_program
-from stablelint.runtime.guard.watching.history import History
-from stablelint.runtime.guard.watching.meter import Meter
+from stablelint.runtime.guard.watching.history import History, Meter
 from stablelint.runtime.guard.watching.step_state import (
     Alarm,
     Boundary,
