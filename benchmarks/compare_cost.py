@@ -14,8 +14,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.recording.recorder import Recorder
+from stablelint.runtime.compare.recording.recorder import Options, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
 
 WAYS = {

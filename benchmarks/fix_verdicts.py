@@ -17,9 +17,9 @@ from stablelint.analysis.check import AnalysisOptions, check_source
 from stablelint.catalog import Catalog, load_catalog
 from stablelint.diagnostic import Level
 from stablelint.runtime.verify.builder import build_site
-from stablelint.runtime.verify.examine import examine
 from stablelint.runtime.verify.replay.values import Call, Context
 from stablelint.runtime.verify.site import Site, Verdict
+from stablelint.runtime.verify.verdict import examine
 
 Draw = tuple[float, float, float]  # least and greatest healthy number, and the one that is not
 SHAPE = (4, 6)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from stablelint.diagnostic import Position, Span
 from stablelint.runtime.process.launch import environment
-from stablelint.runtime.verify.examine import examine
 from stablelint.runtime.verify.probe.plan import Plan, Target
 from stablelint.runtime.verify.replay.compare import prepare
 from stablelint.runtime.verify.replay.values import Call
 from stablelint.runtime.verify.site import Site
+from stablelint.runtime.verify.verdict import examine
 
 SITES = 10
 STEP = """\

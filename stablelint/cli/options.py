@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -13,10 +14,10 @@ from stablelint.cli.exit_codes import FAILED
 from stablelint.config import ConfigError, load, override
 from stablelint.diagnostic import Level, Problem, Severity
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.workspace.request import Request
+from stablelint.workspace.result import CheckResult
 from stablelint.workspace.selection import Selectors
+from stablelint.workspace.session import Request, session_of
 from stablelint.workspace.session import Session as Session
-from stablelint.workspace.session import session_of
 from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
@@ -250,3 +251,38 @@ def reported(work: Callable[[], int]) -> int:
     except ConfigError as error:
         print_problems(error.problems)
         return FAILED
+
+
+def add_baseline(group: argparse._ArgumentGroup, wish: str) -> None:
+    """The options on the file of known findings; without them, the settings name it."""
+    group.add_argument("--baseline", metavar="FILE", help=f"{wish} only what this file does not hold")
+    group.add_argument(
+        "--no-baseline",
+        dest="baseline",
+        action="store_const",
+        const="",
+        help=f"{wish} also what the baseline holds",
+    )
+
+
+def known_findings(options: argparse.Namespace, session: Session) -> frozenset[str]:
+    """The fingerprints of the baseline that is to be used; none where there is no baseline.
+
+    Raises ConfigError where the file cannot be used.
+    """
+    named = session.settings.baseline if options.baseline is None else options.baseline
+    if not named:
+        return frozenset()
+    from stablelint.workspace import baseline
+
+    return baseline.read(os.fspath(named))
+
+
+def without_known(result: CheckResult, known: frozenset[str], session: Session) -> CheckResult:
+    """The result without the known findings, which it counts."""
+    if not known:
+        return result
+    from stablelint.workspace import baseline
+
+    new = tuple(baseline.unknown(known, result.diagnostics, os.fspath(session.settings.root)))
+    return replace(result, diagnostics=new, baselined=len(result.diagnostics) - len(new))

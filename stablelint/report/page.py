@@ -10,8 +10,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.numbers import short
 from stablelint.report.source import Sources
+from stablelint.report.tables import short
 
 _AROUND = 3  # source lines shown on either side of an expression
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 14, 12, 24

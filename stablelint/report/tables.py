@@ -1,14 +1,16 @@
-"""Tables, notes and places of the reports about runs."""
+"""Tables, notes, places and numbers of the reports about runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stablelint.diagnostic import Position, Span
 from stablelint.report.cells import hung, plain
 from stablelint.report.context import Context
 from stablelint.report.frame import Mark, Paint, frame
+from stablelint.runtime.plain import shape_text
 
 
 def note(title: str, text: str, context: Context, indent: str = " ") -> Iterator[str]:
@@ -54,3 +56,38 @@ def table(rows: Sequence[Sequence[str]], context: Context) -> Iterator[str]:
         ]
         line = "    " + "  ".join(cells).rstrip()
         yield context.style.dim(line) if number == 0 else line
+
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def short(value: object) -> str:
+    """A number in four digits; a dash for none."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float | int) else str(value)
+
+
+def listed(head: str, items: Iterable[Mapping[str, Any]], columns: str) -> list[tuple[str, ...]]:
+    """Rows of a table on what has a `name`: its `columns`, which are keys or `heading=key`; the first row is the head."""
+    keys = [column.rpartition("=") for column in columns.split(", ")]
+    rows = [(head, *(heading or key for heading, _, key in keys))]
+    for item in items:
+        rows.append((item["name"], *(_cell(item.get(key)) for _, _, key in keys)))
+    return rows
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return shape_text(value)
+    return str(value) if isinstance(value, int) else short(value)
+
+
+def spark(values: Sequence[float]) -> str:
+    """The course of positive numbers on a logarithmic scale, at most 16 cells."""
+    known = [math.log10(value) for value in values if math.isfinite(value) and value > 0][-16:]
+    if not known:
+        return ""
+    low, high = min(known), max(known)
+    reach = (high - low) or 1.0
+    return "".join(_BLOCKS[int((value - low) / reach * (len(_BLOCKS) - 1))] for value in known)

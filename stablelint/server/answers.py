@@ -8,8 +8,8 @@ from uuid import uuid4
 from lsprotocol import types
 
 from stablelint.server import speak
-from stablelint.server.actions import FIX_ALL, KINDS, OPEN_PAGE, actions
 from stablelint.server.app import Server, path_of
+from stablelint.server.speak import FIX_ALL, KINDS, OPEN_PAGE, actions
 from stablelint.workspace.fixing import FileFix
 
 CHECK_WORKSPACE = "stablelint.checkWorkspace"

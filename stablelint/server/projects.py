@@ -15,9 +15,8 @@ from stablelint.workspace.files.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check, check_text
 from stablelint.workspace.pool import failure
-from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult
-from stablelint.workspace.session import Session, session_of
+from stablelint.workspace.session import Request, Session, session_of
 
 if TYPE_CHECKING:
     from stablelint.analysis.ranges_at import Ranges

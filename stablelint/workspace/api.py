@@ -13,9 +13,8 @@ from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.notebooks import in_cells
 from stablelint.workspace.pipeline import check as check_paths
 from stablelint.workspace.pipeline import check_text
-from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selectors
-from stablelint.workspace.session import Session, session_of
+from stablelint.workspace.session import Request, Session, session_of
 
 Target = str | bytes | os.PathLike[str]
 

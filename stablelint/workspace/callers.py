@@ -22,8 +22,8 @@ from stablelint.workspace import pool
 from stablelint.workspace.exchange import is_fact
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept import codec
-from stablelint.workspace.kept.answer import GLIMPSE, read_passes
 from stablelint.workspace.kept.cache import Cache
+from stablelint.workspace.kept.codec import GLIMPSE, read_passes
 from stablelint.workspace.notebooks import python_of
 
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)

@@ -15,9 +15,8 @@ from stablelint.diagnostic import CALLED, NOTHING, OF_SOME_OBJECT, WHOLE, Passed
 from stablelint.syntax.precision import FACTS, SCOPED, program_of, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
-from stablelint.workspace.kept.answer import Answer, DamagedError, read
 from stablelint.workspace.kept.cache import Cache
-from stablelint.workspace.kept.codec import Json
+from stablelint.workspace.kept.codec import Answer, DamagedError, Json, read
 
 _PRIVATE_CALL = re.compile(rb"\.(_[A-Za-z0-9_]+)\(")
 _ITSELF = (b"self", b"cls")

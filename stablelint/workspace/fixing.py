@@ -21,8 +21,8 @@ from stablelint.workspace.baseline import unknown
 from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
 from stablelint.workspace.files.discover import Candidate, discover
 from stablelint.workspace.notebooks import python_at
-from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 from stablelint.workspace.suppress import UNUSED_CODE, mentions
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from stablelint.workspace import pool
 from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
 from stablelint.workspace.exchange import Exchange, guesses_of, holds, read_entry, received_by_file
 from stablelint.workspace.files.discover import Candidate, discover
-from stablelint.workspace.kept.answer import Answer, read
 from stablelint.workspace.kept.cache import Cache
-from stablelint.workspace.kept.codec import Json
-from stablelint.workspace.request import Request
+from stablelint.workspace.kept.codec import Answer, Json, read
 from stablelint.workspace.result import CheckResult, collect
+from stablelint.workspace.session import Request
 
 if TYPE_CHECKING:
     from stablelint.analysis.check import Focus

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from stablelint.diagnostic import Diagnostic, Level, Passes, Problem
 from stablelint.workspace.examine import NOTHING_RECEIVED
-from stablelint.workspace.kept.answer import Answer
+from stablelint.workspace.kept.codec import Answer
 from stablelint.workspace.notebooks import problem_in_cell
-from stablelint.workspace.request import Request
 from stablelint.workspace.runs.observed import informed
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 from stablelint.workspace.suppress import UNUSED_CODE
 
 

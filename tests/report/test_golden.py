@@ -11,9 +11,8 @@ from stablelint import __version__
 from stablelint.config import OUTPUT_FORMATS
 from stablelint.report.context import Context
 from stablelint.report.formats import render
-from stablelint.report.statistics import statistics
 from stablelint.report.style import Style
-from stablelint.report.summary import problem_lines
+from stablelint.report.summary import problem_lines, statistics
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 

@@ -13,8 +13,8 @@ from stablelint.diagnostic import Level
 from stablelint.workspace.across import together
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 
 MODEL = """\
 import torch

@@ -11,8 +11,8 @@ from stablelint.config import Settings
 from stablelint.diagnostic import Applicability, Level, Problem, Status
 from stablelint.workspace.fixing import FileFix, Wanted, fix_files
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 from tests.codemod.support import CLAMPED_LOG, diagnostic, proposal
 
 SELECTION = Selection(frozenset({"SL202"}), "/")

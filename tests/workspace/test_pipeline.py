@@ -14,9 +14,9 @@ from stablelint.diagnostic import Level
 from stablelint.workspace import pool
 from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check, check_text
-from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 
 SELECTION = Selection(
     frozenset({"SL101", "SL102", "SL201", "SL001"}), "/", off=frozenset({"SL103", "unguarded-sqrt"})

@@ -8,8 +8,8 @@ import pytest
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Level
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 from tests.analysis.support import CATALOG
 
 PROJECTS = Path(__file__).parent.parent / "projects"

@@ -9,9 +9,9 @@ from stablelint.diagnostic import Diagnostic, Level
 from stablelint.workspace import pool
 from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 from tests.analysis.support import CATALOG
 
 LOSSES = """import torch

@@ -6,18 +6,21 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
-from stablelint.cli.known import add_baseline, known_findings, without_known
 from stablelint.cli.options import (
     Session,
+    add_baseline,
     add_paths,
     add_running,
     add_selection,
     add_stdin,
     context_of,
+    known_findings,
     named_paths,
     open_session,
     print_problems,
@@ -25,12 +28,16 @@ from stablelint.cli.options import (
     reported,
     request_of,
     stdin_source,
+    without_known,
 )
 from stablelint.config import OUTPUT_FORMATS, ConfigError
-from stablelint.diagnostic import Level, Problem
+from stablelint.diagnostic import Diagnostic, Level, Problem
+from stablelint.runtime.plain import plural
+from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.notebooks import in_cells
 from stablelint.workspace.pipeline import check, check_text
 from stablelint.workspace.result import CheckResult
+from stablelint.workspace.suppress import UNUSED_CODE
 
 NAME = "check"
 HELP = "find expressions that produce NaN or Inf; reads the code, never runs it"
@@ -101,11 +108,8 @@ def _check(options: argparse.Namespace, session: Session) -> CheckResult:
 
 def _conclude(options: argparse.Namespace, session: Session, result: CheckResult) -> int:
     if options.add_noqa:
-        from stablelint.cli.noqa import add_noqa
-
-        return add_noqa(replace(result, diagnostics=result.shown))
+        return _add_noqa(replace(result, diagnostics=result.shown))
     if options.write_baseline:
-        from stablelint.runtime.plain import plural
         from stablelint.workspace import baseline
 
         root = os.fspath(session.settings.root)
@@ -156,7 +160,7 @@ def _text(options: argparse.Namespace, session: Session, result: CheckResult, te
         repository=_repository(output_format),
     )
     if options.statistics and result.diagnostics:
-        from stablelint.report.statistics import statistics
+        from stablelint.report.summary import statistics
 
         return statistics(result.diagnostics, output_format, context)
     text = render(output_format, result, context)
@@ -172,3 +176,38 @@ def _repository(output_format: str) -> str | None:
     variable = {"github": "GITHUB_WORKSPACE", "gitlab": "CI_PROJECT_DIR"}.get(output_format)
     folder = os.environ.get(variable) if variable else None
     return os.path.realpath(folder) if folder else None
+
+
+def _add_noqa(result: CheckResult) -> int:
+    """Writes one comment in the line of each finding, and returns the exit code."""
+    problems = list(result.problems)
+    added = 0
+    findings = [item for item in result.diagnostics if item.code != UNUSED_CODE]
+    for filename, group in groupby(findings, key=lambda item: item.filename):
+        found = list(group)
+        problem = _silenced(filename, found)
+        if problem is None:
+            added += len(found)
+        else:
+            problems.append(problem)
+    print(f"Silenced {plural(added, 'finding')} by `# noqa` comments.", file=sys.stderr)
+    print_problems(problems)
+    return FAILED if problems else CLEAN
+
+
+def _silenced(filename: str, found: Iterable[Diagnostic]) -> Problem | None:
+    from stablelint.codemod.text.apply import WriteRefused, write
+    from stablelint.codemod.text.noqa import add_noqa as with_comments
+    from stablelint.codemod.text.source import SourceError
+
+    if filename.endswith(NOTEBOOK):
+        return Problem("comments are not added to notebooks", filename)
+    try:
+        with open(filename, "rb") as file:
+            before = file.read()
+        write(Path(filename), before, with_comments(before, tuple(found)))
+    except OSError as error:
+        return Problem(f"cannot change this file: {error.strerror}", os.fspath(filename))
+    except (WriteRefused, SourceError) as error:
+        return Problem(str(error), os.fspath(filename))
+    return None

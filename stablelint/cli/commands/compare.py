@@ -106,7 +106,7 @@ def _runs(options: argparse.Namespace) -> dict[str, Any]:
     """The report on two runs of the command."""
     from stablelint.runtime.compare import session
     from stablelint.runtime.compare.command import CommandFailedError, Setup
-    from stablelint.runtime.compare.recording.options import Options
+    from stablelint.runtime.compare.recording.recorder import Options
     from stablelint.runtime.plain import plain
     from stablelint.runtime.process.launch import CommandNotFoundError
 

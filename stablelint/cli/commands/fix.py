@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.cli.exit_codes import CLEAN, FAILED, FINDINGS
-from stablelint.cli.known import add_baseline, known_findings, without_known
 from stablelint.cli.options import (
     Session,
+    add_baseline,
     add_paths,
     add_running,
     add_selection,
     add_stdin,
     context_of,
+    known_findings,
     named_paths,
     open_session,
     print_problems,
     reads_stdin,
     request_of,
     stdin_source,
+    without_known,
 )
 from stablelint.cli.progress import ProgressLine
 from stablelint.config import ConfigError

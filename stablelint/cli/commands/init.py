@@ -49,8 +49,7 @@ def _findings(root: Path) -> tuple[tuple[Diagnostic, ...], list[Problem]]:
     """What a check finds now, without a baseline, and what it could not read."""
     from stablelint.cli.progress import ProgressLine
     from stablelint.workspace.pipeline import check
-    from stablelint.workspace.request import Request
-    from stablelint.workspace.session import session_of
+    from stablelint.workspace.session import Request, session_of
 
     session = session_of(load(root))
     progress = ProgressLine(quiet=False)

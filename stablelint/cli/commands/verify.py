@@ -29,7 +29,7 @@ from stablelint.diagnostic import Diagnostic, Edit, Fix, Level, Passes, Problem
 from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
+from stablelint.workspace.session import Request
 
 if TYPE_CHECKING:
     from stablelint.runtime.verify.outcome import Report, SiteReport

@@ -7,8 +7,8 @@ from typing import Any
 
 from stablelint.report import page
 from stablelint.report.cells import plain
-from stablelint.report.numbers import short
 from stablelint.report.parts import Code, Head, Note, Part, Rows
+from stablelint.report.tables import short
 from stablelint.runtime.plain import plural, shape_text
 
 _ROWS = 20

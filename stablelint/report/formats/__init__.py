@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from stablelint.report.context import Context
-    from stablelint.workspace.result import CheckResult
+from stablelint.report.context import Context
+from stablelint.workspace.result import CheckResult
 
 
 def render(name: str, result: CheckResult, context: Context) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stablelint.diagnostic import Level
 from stablelint.report.cells import plain
 from stablelint.report.context import Context, fix_marker
 from stablelint.report.rest import share
 from stablelint.report.summary import discharged_lines, summary_lines
-
-if TYPE_CHECKING:
-    from stablelint.workspace.result import CheckResult
+from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

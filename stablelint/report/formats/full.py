@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Applicability, Diagnostic, Fix, Severity
 from stablelint.report.cells import crop, hung, lay_out, plain
@@ -14,9 +13,7 @@ from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 from stablelint.report.tables import note
 from stablelint.runtime.plain import plural
-
-if TYPE_CHECKING:
-    from stablelint.workspace.result import CheckResult
+from stablelint.workspace.result import CheckResult
 
 _WRITTEN = 400  # characters of the longest line that a person writes
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from stablelint.diagnostic import Level
 from stablelint.report.context import Context
-
-if TYPE_CHECKING:
-    from stablelint.workspace.result import CheckResult
+from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

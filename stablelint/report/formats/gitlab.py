@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import Diagnostic, Level, Severity
 from stablelint.report.context import Context
 from stablelint.workspace.baseline import marked
-
-if TYPE_CHECKING:
-    from stablelint.workspace.result import CheckResult
+from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stablelint.diagnostic import Diagnostic, Fix
 from stablelint.report.context import Context
 from stablelint.workspace.notebooks import cell_of
-
-if TYPE_CHECKING:
-    from stablelint.workspace.result import CheckResult
+from stablelint.workspace.result import CheckResult
 
 
 def render(result: CheckResult, context: Context) -> str:

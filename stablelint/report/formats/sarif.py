@@ -12,10 +12,10 @@ from stablelint.diagnostic import Diagnostic, Fix, Level, Problem, Span
 from stablelint.report.context import Context
 from stablelint.workspace.baseline import marked
 from stablelint.workspace.notebooks import cell_of
+from stablelint.workspace.result import CheckResult
 
 if TYPE_CHECKING:
     from stablelint.catalog import Rule
-    from stablelint.workspace.result import CheckResult
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from stablelint.report import page
 from stablelint.report.context import Context
-from stablelint.report.numbers import listed, short, spark
 from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_page, as_text
 from stablelint.report.source import Sources
+from stablelint.report.tables import listed, short, spark
 from stablelint.runtime.plain import plural
 
 _STEPS_SHOWN = 8

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stablelint.runtime.compare.recording import remedies
-from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Options
 from stablelint.runtime.compare.recording.trace import Trace
 from stablelint.runtime.process.launch import command_line, run_process
 from stablelint.runtime.process.start import Plan, reports_of

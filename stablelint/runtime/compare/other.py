@@ -12,7 +12,7 @@ from stablelint.runtime.compare.command import CommandFailedError, Setup, pairs_
 from stablelint.runtime.compare.outcome import Cause, Comparison, Difference, Link, RunSummary, Side, describe
 from stablelint.runtime.compare.parting.align import Kind, Parting
 from stablelint.runtime.compare.parting.chain import follow
-from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Options
 from stablelint.runtime.compare.session import Session, losses_agree, summaries_of
 from stablelint.runtime.compare.tensors.tolerance import Tolerances
 

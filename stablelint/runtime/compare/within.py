@@ -16,8 +16,7 @@ from stablelint.runtime.compare.compiling.graph import run_once
 from stablelint.runtime.compare.outcome import Comparison, describe
 from stablelint.runtime.compare.parting.align import align
 from stablelint.runtime.compare.recording.child import facts
-from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.recording.recorder import Recorder
+from stablelint.runtime.compare.recording.recorder import Options, Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
 from stablelint.runtime.compare.session import notes_on, same, summary_of
 from stablelint.runtime.compare.tensors.checkpoints import flat

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from stablelint.runtime.compare.command import CommandFailedError, Setup
 from stablelint.runtime.compare.outcome import Comparison
-from stablelint.runtime.compare.recording.options import Options
+from stablelint.runtime.compare.recording.recorder import Options
 from stablelint.runtime.compare.session import Session, compare_again
 from tests.runtime.compare.programs import AGAIN, HEAD, SAME
 

@@ -14,11 +14,11 @@ from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check
-from stablelint.workspace.request import Request
 from stablelint.workspace.result import CheckResult
 from stablelint.workspace.runs.evidence import Observation, write_observations
 from stablelint.workspace.runs.observed import informed, reason_of
 from stablelint.workspace.selection import Selection
+from stablelint.workspace.session import Request
 
 SELECTION = Selection(frozenset({"SL101", "SL201"}), "/")
 SOURCE = "import torch\n\n\ndef f(x):\n    torch.exp(x)\n    return torch.log(x)\n"

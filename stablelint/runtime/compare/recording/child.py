@@ -17,8 +17,7 @@ import torch
 from stablelint.runtime import supported  # noqa: F401
 from stablelint.runtime.compare.recording import remedies, sources
 from stablelint.runtime.compare.recording.digest import DIGEST
-from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.recording.recorder import Captured, Recorder
+from stablelint.runtime.compare.recording.recorder import Captured, Options, Recorder
 from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.plain import plain
 from stablelint.runtime.process.start import Plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NamedTuple, Self
 
@@ -11,7 +12,6 @@ import torch
 
 from stablelint.runtime.compare.recording import judge
 from stablelint.runtime.compare.recording.digest import result_of
-from stablelint.runtime.compare.recording.options import Options
 from stablelint.runtime.compare.recording.trace import Writer
 from stablelint.runtime.compare.recording.where import Here, Whereabouts
 from stablelint.runtime.tensors.measure import statistics_of, sum_of, tensors_in
@@ -27,6 +27,35 @@ from stablelint.runtime.tracing.operation import (
     traits_of_a_draw,
     written_by,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which steps are recorded (from `start`, before `stop`, every `every`th), and how.
+
+    `judge` replays each operation in double precision on its own operands; `fill` writes zeros into memory that is
+    asked for; `capture` is the index of the record whose operands and results are kept; with `modules` only what
+    modules return is recorded; with `statistics` more than digests is told of results
+    that are no inputs.
+    """
+
+    start: int = 0
+    stop: int | None = None
+    every: int = 1
+    judge: bool = False
+    fill: bool = False
+    capture: int | None = None
+    modules: bool = False
+    statistics: bool = False
+
+    def covers(self, step: int) -> bool:
+        """Whether a step is recorded."""
+        return self.start <= step and (step - self.start) % self.every == 0 and not self.over(step)
+
+    def over(self, step: int) -> bool:
+        """Whether no later step is."""
+        return self.stop is not None and step >= self.stop
+
 
 _MARK = "_stablelint_made"  # on storages: the stretch of recording, and the record that wrote it last
 _UNWRITTEN = -1  # instead of a record: memory that was asked for and never written

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("torch")
 import torch
 
-from stablelint.runtime.compare.recording.options import Options
-from stablelint.runtime.compare.recording.recorder import Recorder
+from stablelint.runtime.compare.recording.recorder import Options, Recorder
 from stablelint.runtime.compare.recording.trace import Trace, Writer
 
 
