@@ -192,7 +192,7 @@ def _is_read(
 def feels_gradient(site: Obligation, replacement: Replacement) -> bool:
     """Whether a gradient flows back through the replacement to the site's operand."""
     operand = site.operand
-    if operand is None or site.value.kind is Kind.NUMBER:
+    if operand is None or site.value.kind is Kind.NUMBER or replacement.value.kind is Kind.ARRAY:
         return False
     felt = any(differentiable(value, site.gradient) for value in felt_operands(site.value, operand))
     return felt and site.value.key in replacement.feels
@@ -303,10 +303,10 @@ def _ends(bounded: Value, bound: str, infinity: float) -> bool:
 def _tells(value: Value) -> bool:
     """Whether what a value is made of is known once it is: a test, or a function of one operand and numbers.
 
-    Of what one of several paths makes, each path is looked at.
+    Of a product that is not 0 no factor is. Of what one of several paths makes, each path is looked at.
     """
     made_of = [v for v in value.operands.values() if v.kind is not Kind.NUMBER and not v.is_constant]
-    return len(made_of) < 2 or value.op == "phi" or value.op in CONDITIONS or value.op in _REPLACING
+    return len(made_of) < 2 or value.op in ("phi", "mul") or value.op in CONDITIONS or value.op in _REPLACING
 
 
 def _is_of_result(replacement: Replacement, site: Obligation) -> bool:

@@ -21,6 +21,25 @@ def test_a_zero_that_the_making_of_a_value_excludes_is_not_reported(code: str) -
     assert open_(code) == []
 
 
+PRODUCTS = {
+    "a branch": "def f(x, y):\n    if x.sum() * y.sum() == 0:\n        return x\n    return x / x.sum() / y.sum()",
+    "a test": "def f(x, y):\n    assert x.sum() * y.sum() != 0\n    return x / y.sum()",
+}
+
+
+@pytest.mark.parametrize("code", PRODUCTS.values(), ids=PRODUCTS)
+def test_a_product_that_is_not_0_has_no_factor_that_is(code: str) -> None:
+    assert open_(code) == []
+
+
+def test_a_product_that_is_0_or_of_something_infinite_tells_nothing_of_a_factor() -> None:
+    assert open_("def f(x, y):\n    if x.sum() * y.sum() == 0:\n        return x / y.sum()") == ["SL102"]
+    assert (
+        open_("def f(x, y):\n    assert x.sum() * (1 / x.norm()) != 0\n    return y / x.sum()")
+        == ["SL102"] * 2
+    )
+
+
 def test_the_first_of_what_counts_from_zero_is_zero() -> None:
     assert open_("def f(n):\n    w = torch.arange(n)\n    return 1 / w[:4]") == ["SL102"]
     assert open_("def f(x):\n    m = (x > 0).sum(1)\n    return 1 / m[m > -1]") == ["SL102"]

@@ -154,3 +154,9 @@ def test_no_gradient_comes_back_from_places_and_tests(use: str, felt: bool) -> N
 def test_the_data_of_a_result_has_no_gradient() -> None:
     assert open_("def f(x):\n    return torch.sqrt(x**2).data") == []
     assert open_("def f(x):\n    return torch.sqrt(x**2).T") != []
+
+
+def test_a_product_that_is_tested_replaces_the_quotients_by_its_factors() -> None:
+    code = "def f(x, y, z):\n    return torch.where({}, 0.5, z / x / y)"
+    assert [rule for _, rule in open_(code.format("x * y == 0"))] == ["SL503", "SL503"]
+    assert [rule for _, rule in open_(code.format("x + y == 0"))] == ["SL102", "SL102"]

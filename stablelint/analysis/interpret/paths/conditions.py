@@ -188,11 +188,13 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
 
 
 def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
-    """A test of `abs(x)`, of a view or of a maximum says something of the operand."""
+    """A test of `abs(x)`, of a view, of a maximum or of a product says something of the operands."""
     inner = subject.first
     if inner is None:
         return
-    if (subject.op == "abs" and learned.lo > 0) or (
+    if subject.op == "mul" and not learned.contains(0.0):
+        _factors(subject, state)
+    elif (subject.op == "abs" and learned.lo > 0) or (
         subject.op == "abs" and learned.lo == 0 and learned.lo_open
     ):
         state.learn(inner, Interval(-math.inf, math.inf, nonzero=True))
@@ -206,6 +208,14 @@ def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
     ):
         state.learn(inner, learned)
         _through(op, inner, learned, state)
+
+
+def _factors(product: Value, state: State) -> None:
+    """A product that is not 0 has no factor that is, unless another is infinite: 0 * inf is NaN, which is not 0."""
+    parts = list(product.operands.values())
+    for part in parts:
+        if not any(state.effective(other).reaches_infinity for other in parts if other is not part):
+            state.learn(part, _NONZERO)
 
 
 def narrowed_by(
