@@ -209,9 +209,9 @@ def _cast(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
     typed = [v for n, v in operands.items() if n != "input" and element_type(v) is not None]
     result = apply(op, {"input": source, **({"dtype": typed[0]} if typed else {})}, node, frame)
     like_other = op == "type_as" or any(v.kind is Kind.TENSOR for n, v in operands.items() if n != "input")
-    result.dtype = element_type(typed[0]) if typed else (None if like_other else source.dtype)
-    result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
     unnamed = like_other or any(map(_names_type, (v for n, v in operands.items() if n != "input")))
+    result.dtype = element_type(typed[0]) if typed else (None if unnamed else source.dtype)
+    result.data = next((v for n, v in operands.items() if n in ("dtype", "device") and v.dtype is None), None)
     return result if typed or not unnamed else _held(result)
 
 
