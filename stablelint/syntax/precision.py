@@ -23,9 +23,15 @@ _COMMENT_OR_TEXT = re.compile(
     rb"#[^\n]*|\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
 )
 _UPCAST = rb"(?:\.float\(\)|dtype=torch\.float(?:32)?\b|\.to\(torch\.float(?:32)?\))"
+# A list of types, of longer ones too, tells which there are, and of none that it is used.
+_NOT_AFTER = b"".join(b"(?<!torch.%s, )" % longer for longer in (b"float", b"double", b"float32", b"float64"))
+_NOT_BEFORE = rb"(?!(?:\s*,\s*torch\.\w+)*\s*,\s*torch\.(?:float|double|float32|float64)\b)"
 # What shows each fact, and words of which one stands wherever that does: to look for a word costs next to nothing.
 _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
-    FLOAT16: ((b"half", b"float16"), re.compile(rb"\.half\(\)|torch\.(?:float16|half)\b")),
+    FLOAT16: (
+        (b"half", b"float16"),
+        re.compile(rb"\.half\(\)|" + _NOT_AFTER + rb"torch\.(?:float16|half)\b" + _NOT_BEFORE),
+    ),
     SOFTMAX: ((b"softmax(",), re.compile(rb"softmax\([^\n]*" + _UPCAST + rb"|" + _UPCAST + rb"\.softmax\(")),
     SCALED: ((b"GradScaler(",), re.compile(rb"GradScaler\(")),
     DEFAULT: (
