@@ -28,10 +28,10 @@ _WRITING = frozenset(
 # Of these nothing is known but that they are arrays: what has just been made is filled by functions that are not followed.
 _MADE = frozenset(
     """
-    array asarray load zeros ones full zeros_like ones_like ptp average percentile quantile bincount concatenate stack
-    vstack hstack repeat tile roll sort diff gradient cumsum cross outer inner vdot einsum tensordot kron convolve interp
-    cov corrcoef nanmax nanmin nanmedian nanstd nanvar trace diag linalg.inv linalg.pinv linalg.solve linalg.det
-    linalg.eigvals linalg.eigvalsh fft.fft fft.rfft
+    array asarray load zeros ones full empty zeros_like ones_like full_like empty_like ptp average percentile quantile
+    bincount concatenate stack vstack hstack repeat tile roll sort diff gradient cumsum cross outer inner vdot einsum
+    tensordot kron convolve interp cov corrcoef nanmax nanmin nanmedian nanstd nanvar trace diag linalg.inv
+    linalg.pinv linalg.solve linalg.det linalg.eigvals linalg.eigvalsh fft.fft fft.rfft
     """.split()
 )
 _SPREADS = frozenset({"std", "var", "ptp"})  # not negative, and over the whole count
@@ -45,7 +45,7 @@ _FROM_NUMBERS = {
 # What NumPy makes in double precision unless it is told another type, and what keeps the type of its elements.
 _DOUBLES = frozenset(
     """
-    zeros ones eye linspace logspace loadtxt genfromtxt random.rand random.randn random.random random.normal
+    zeros ones empty eye linspace logspace loadtxt genfromtxt random.rand random.randn random.random random.normal
     random.uniform random.standard_normal random.random_sample
     """.split()
 )

@@ -38,6 +38,18 @@ def test_an_array_of_zeros_is_filled_by_what_is_not_followed() -> None:
     assert [d.status.value for d in findings(code)] == ["unguarded", "unguarded"]
 
 
+@pytest.mark.parametrize("made", ["np.empty(5)", "np.empty_like(x)", "np.full_like(x, 2)"])
+def test_a_test_tells_of_what_is_read_from_an_array_that_was_made(made: str) -> None:
+    code = f"{HEAD}def f(x):\n    n = {made}\n    v = x[0] - n[0]\n    return np.sqrt(v) if v > 0 else 0.0\n"
+    assert open_(code) == []
+
+
+@pytest.mark.parametrize(("of", "codes"), [("np", []), ("torch", ["SL503"])])
+def test_no_gradient_flows_through_a_function_of_numpy(of: str, codes: list[str]) -> None:
+    code = f"{HEAD}def f(x, mean, std):\n    return {of}.nan_to_num((x - mean) / std)\n"
+    assert [found for _, found in open_(code)] == codes
+
+
 def test_no_rewrite_makes_a_tensor_of_an_array() -> None:
     source = (
         f"import torch\n{HEAD}def f(x):\n    return 1 / (1 + np.exp(-x)), np.log(1 + np.exp(x))\n".encode()
