@@ -31,6 +31,7 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.signatures import defaults_of, parameters, placed
 from stablelint.syntax.slicing import idle_statements
+from stablelint.syntax.walk import nodes_below
 
 MAX_DEPTH = 6
 COST_ELSEWHERE = 6  # of a statement in another file
@@ -410,6 +411,8 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
     key = frame.graph.key("argument", id(function.node), parameter.arg)
     frame.graph.arguments.add(key)
     kind, dtype = annotated(parameter.annotation)
+    if dtype is not None and _asks_type(function, parameter.arg):
+        dtype = None
     value = Value(
         "argument", key, kind, dtype=dtype, node=parameter, module=frame.module, data=function, name=parameter.arg
     )  # fmt: skip
@@ -421,6 +424,15 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
     return (
         sized(value, parameter.arg) if isinstance(annotation, ast.Name) and annotation.id == "int" else value
     )
+
+
+def _asks_type(function: FunctionInfo, parameter: str) -> bool:
+    """Whether a function tests the element type of a parameter: it takes others than its annotation names."""
+    sides = (
+        side for test in nodes_below(function.node, ast.Compare) for side in (test.left, *test.comparators)
+    )
+    asked = (side.value for side in sides if isinstance(side, ast.Attribute) and side.attr == "dtype")
+    return any(isinstance(one, ast.Name) and one.id == parameter for one in asked)
 
 
 def left_out(function: FunctionInfo, parameter: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
