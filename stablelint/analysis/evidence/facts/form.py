@@ -6,8 +6,10 @@ import ast
 
 from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.forms.table import form_of
+from stablelint.analysis.evidence.places import is_measured
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
+from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
@@ -20,6 +22,8 @@ _MANY = 7  # sites of one rule: where there are so many, few of them are repaire
 @raises
 def shown(s: Subject) -> bool:
     """the text shows how it goes wrong"""
+    if s.site.judgement.backward_only and is_measured(s.function, s.module):
+        return False  # of a figure that people read no gradient is shown to be taken
     return s.site.judgement.status is Status.VIOLATED
 
 
@@ -73,6 +77,13 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
+
+
+@lowers
+def picked_otherwise(s: Subject) -> bool:
+    """is made of elements that are picked by what need not be a mask"""
+    picked = [v.operands["index"] for v in behind(s.site.value) if v.op == "index" and "index" in v.operands]
+    return s.is_flaw and bool(picked) and not any(map(holds_truth, picked))
 
 
 @lowers
