@@ -21,6 +21,7 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.process.traceback import OWN
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import call_that_ends_at, is_top_level
+from stablelint.runtime.program.threads import is_installed
 
 _LIBRARY_ROOTS = os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), ""), OWN
 _RUNNERS = frozenset(
@@ -43,6 +44,11 @@ def is_library(filename: str) -> bool:
     return filename.startswith(("<frozen", "<stablelint")) or os.path.abspath(filename).startswith(
         _LIBRARY_ROOTS
     )
+
+
+def is_of_program(filename: str) -> bool:
+    """Whether a file is neither of torch and this package nor of what is installed."""
+    return not is_library(filename) and not is_installed(filename)
 
 
 def user_frames(frame: FrameType | None, limit: int = 64) -> Iterator[FrameType]:

@@ -20,8 +20,7 @@ import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
-from stablelint.runtime.program.frames import is_library
-from stablelint.runtime.program.threads import is_installed
+from stablelint.runtime.program.frames import is_of_program
 from stablelint.runtime.tracing.patches import replace
 
 
@@ -228,7 +227,7 @@ def _watching_queue(original: Callable[..., Any]) -> Callable[..., Any]:
         caller = sys._getframe(1)
         if caller.f_globals.get("__name__") in _OF_QUEUES and caller.f_back is not None:  # `get_nowait`
             caller = caller.f_back
-        if not is_library(caller.f_code.co_filename) and not is_installed(caller.f_code.co_filename):
+        if is_of_program(caller.f_code.co_filename):
             for observer in _observers_here():
                 observer.on_take(self, item)
         return item

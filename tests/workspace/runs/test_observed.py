@@ -15,8 +15,7 @@ from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check
 from stablelint.workspace.result import CheckResult
-from stablelint.workspace.runs.evidence import Observation, write_observations
-from stablelint.workspace.runs.observed import informed, reason_of
+from stablelint.workspace.runs.evidence import Observation, informed, reason_of, write_observations
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.session import Request
 

@@ -11,7 +11,6 @@ import os
 import random
 import shutil
 import sys
-import sysconfig
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,12 +21,8 @@ from types import FrameType
 from typing import Any
 
 from stablelint.runtime.process.traceback import OWN, frames_from
+from stablelint.runtime.program.threads import is_installed
 
-_LIBRARIES = (
-    *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")},
-    OWN,
-    "<frozen",
-)
 _SEED = 0
 _EPOCH = 1_700_000_000
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
@@ -189,7 +184,7 @@ REMEDIES = {
 
 def in_library(frame: FrameType) -> bool:
     """Whether a frame runs code of Python, of an installed package or of this one."""
-    return frame.f_code.co_filename.startswith(_LIBRARIES)
+    return frame.f_code.co_filename.startswith(OWN) or is_installed(frame.f_code.co_filename)
 
 
 def prefix_of(names: Iterable[str]) -> tuple[str, ...]:

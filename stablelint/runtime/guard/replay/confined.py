@@ -29,8 +29,7 @@ from typing import Any, Literal
 
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stablelint.runtime.program.frames import is_library
-from stablelint.runtime.program.threads import is_installed
+from stablelint.runtime.program.frames import is_of_program
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _PATIENCE_SECONDS = 60.0
@@ -182,4 +181,4 @@ def _of_program(
     answer: Callable[..., object], original: Callable[..., object], *args: Any, **kwargs: Any
 ) -> object:
     caller = sys._getframe(_TO_CALLER).f_code.co_filename
-    return (original if is_library(caller) or is_installed(caller) else answer)(*args, **kwargs)
+    return (answer if is_of_program(caller) else original)(*args, **kwargs)

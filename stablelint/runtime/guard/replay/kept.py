@@ -32,8 +32,8 @@ import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.guard.replay.writes import storage_key
-from stablelint.runtime.program.frames import is_library
-from stablelint.runtime.program.threads import is_installed, others_run_the_program
+from stablelint.runtime.program.frames import is_of_program
+from stablelint.runtime.program.threads import others_run_the_program
 
 _MOST_BYTES = 1 << 28  # of an array that is worth a copy
 _ABSENT = object()
@@ -244,9 +244,9 @@ def _is_open(value: Any, kind: type) -> bool:
     if issubclass(kind, _CLOSED) or str(kind.__module__).partition(".")[0] in _CLOSED_PACKAGES:
         return False
     if issubclass(kind, ModuleType):
-        return _is_of_program(getattr(value, "__file__", None) or "<frozen" * (value.__name__ != "__main__"))
+        return is_of_program(getattr(value, "__file__", None) or "<frozen" * (value.__name__ != "__main__"))
     if issubclass(kind, FunctionType):
-        return _is_of_program(value.__code__.co_filename)
+        return is_of_program(value.__code__.co_filename)
     if issubclass(kind, type):
         return bool(value.__flags__ & _MADE_BY_CODE)
     return not issubclass(kind, _CONTAINERS) or len(value) <= _MOST_ITEMS
@@ -267,7 +267,3 @@ def _attributes(value: Any, kind: type) -> list[dict[str, Any]]:
         return [object.__getattribute__(value, "__dict__")] if kind.__dictoffset__ else []
     except Exception:  # types of C may show none, and a property of the program raise what it likes
         return []
-
-
-def _is_of_program(filename: str) -> bool:
-    return not is_library(filename) and not is_installed(filename)

@@ -13,16 +13,14 @@ from stablelint.runtime.guard.reporting.event import Warned
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.history import Meter
 from stablelint.runtime.guard.watching.step_state import Alarm, StepState
-from stablelint.runtime.program.frames import Site, is_library, user_frame
-from stablelint.runtime.program.threads import is_installed
+from stablelint.runtime.program.frames import Site, is_of_program, user_frame
 from stablelint.runtime.tensors.measure import all_finite, fused_norms, sum_of, total_norm
 from stablelint.runtime.tensors.names import Names, gradients_of, parameters_of
 
 
 def is_written_by_program(optimizer: torch.optim.Optimizer) -> bool:
     """Whether the program itself says how an optimizer steps."""
-    filename = inspect.unwrap(type(optimizer).step).__code__.co_filename
-    return not is_library(filename) and not is_installed(filename)
+    return is_of_program(inspect.unwrap(type(optimizer).step).__code__.co_filename)
 
 
 class Checks:

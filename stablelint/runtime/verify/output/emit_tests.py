@@ -13,9 +13,9 @@ import torch
 
 from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.runtime.verify.replay.accuracy import mantissa_bits
 from stablelint.runtime.verify.replay.compare import Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
-from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.namespace import ALLOWED, imported
 from stablelint.runtime.verify.replay.values import Opaque, Value
 from stablelint.runtime.verify.site import Site, Verdict

@@ -11,9 +11,9 @@ import torch
 from stablelint.runtime.plain import shape_text
 from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.outcome import Counts, FunctionShown, OperandShown, Side, WitnessShown
+from stablelint.runtime.verify.replay.accuracy import mantissa_bits
 from stablelint.runtime.verify.replay.compare import INVENTED, Replayer, Result, Role
 from stablelint.runtime.verify.replay.evaluate import Outcome
-from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.values import Opaque, Value
 from stablelint.runtime.verify.verdict import Examination
 

@@ -11,7 +11,7 @@ import torch
 
 from stablelint.catalog import contract as contracts
 from stablelint.runtime.tensors.measure import floating
-from stablelint.runtime.verify.replay.accuracy import bits_of, change, reconciled, same
+from stablelint.runtime.verify.replay.accuracy import bits_of, change, mantissa_bits, reconciled, same
 from stablelint.runtime.verify.replay.evaluate import Outcome, evaluate, widened
 from stablelint.runtime.verify.replay.expression import (
     Expression,
@@ -22,7 +22,6 @@ from stablelint.runtime.verify.replay.expression import (
     parse_expression,
     spares,
 )
-from stablelint.runtime.verify.replay.measure import mantissa_bits
 from stablelint.runtime.verify.replay.namespace import namespace_of
 from stablelint.runtime.verify.replay.values import Call, Opaque
 from stablelint.runtime.verify.site import Kind, Site

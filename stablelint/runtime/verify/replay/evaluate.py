@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,6 @@ from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
 from stablelint.runtime.verify.outcome import Counts
 from stablelint.runtime.verify.replay.expression import Expression
-from stablelint.runtime.verify.replay.measure import count
 from stablelint.runtime.verify.replay.values import Call, Context, Opaque, Value, dtype_of
 
 SEED = 20_011
@@ -47,6 +47,29 @@ class Outcome:
     refused: bool = False  # the error is torch's answer to the numbers: a singular matrix, a scale of 0
     distribution: bool = False  # the values are log-probabilities of the distribution that it gave
     written: frozenset[str] = frozenset()  # operands that it wrote into
+
+
+def sum_is_finite(tensor: torch.Tensor) -> bool:
+    """Whether the sum is finite: then all elements are, as one pass shows. Large ones may overflow in it."""
+    return math.isfinite(float(tensor.sum()))
+
+
+def count(tensors: Sequence[torch.Tensor | None]) -> Counts:
+    """Counts over all elements of all floating tensors; a missing gradient counts as nothing.
+
+    The tensors are part of no graph.
+    """
+    finite = nan = inf = 0
+    for tensor in tensors:
+        if tensor is None or not (tensor.is_floating_point() or tensor.is_complex()):
+            continue
+        if not tensor.is_complex() and sum_is_finite(tensor):
+            finite += tensor.numel()
+            continue
+        bad_nan = int(torch.isnan(tensor).sum())
+        good = int(torch.isfinite(tensor).sum())
+        finite, nan, inf = finite + good, nan + bad_nan, inf + tensor.numel() - good - bad_nan
+    return Counts(finite, nan, inf)
 
 
 _CALM = ContextVar("calm", default=False)

@@ -14,8 +14,7 @@ import torch
 from stablelint.runtime.program.frames import codes_in, running
 from stablelint.runtime.verify.outcome import Counts, FunctionShown
 from stablelint.runtime.verify.replay.accuracy import change
-from stablelint.runtime.verify.replay.evaluate import SEED, Outcome, calm, flatten
-from stablelint.runtime.verify.replay.measure import count
+from stablelint.runtime.verify.replay.evaluate import SEED, Outcome, calm, count, flatten
 from stablelint.runtime.verify.replay.namespace import imported, run_imports
 
 _LOOSE = 8.0  # times the tolerance of one expression: a function adds the rounding of all of its own
