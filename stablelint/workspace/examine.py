@@ -20,7 +20,7 @@ from stablelint.syntax.relevance import concerns
 from stablelint.workspace.kept import codec
 from stablelint.workspace.kept.codec import Json
 from stablelint.workspace.notebooks import python_at, python_of
-from stablelint.workspace.runs.observed import informed
+from stablelint.workspace.runs.evidence import informed
 from stablelint.workspace.suppress import mentions, suppress
 
 if TYPE_CHECKING:

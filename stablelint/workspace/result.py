@@ -10,7 +10,7 @@ from stablelint.diagnostic import Diagnostic, Level, Passes, Problem
 from stablelint.workspace.examine import NOTHING_RECEIVED
 from stablelint.workspace.kept.codec import Answer
 from stablelint.workspace.notebooks import problem_in_cell
-from stablelint.workspace.runs.observed import informed
+from stablelint.workspace.runs.evidence import informed
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.session import Request
 from stablelint.workspace.suppress import UNUSED_CODE

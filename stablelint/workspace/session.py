@@ -12,7 +12,7 @@ from stablelint.diagnostic import Problem
 from stablelint.workspace import pool
 from stablelint.workspace.examine import Scope
 from stablelint.workspace.kept.cache import Cache, context_digest
-from stablelint.workspace.runs.observed import are_observed
+from stablelint.workspace.runs.evidence import are_observed
 from stablelint.workspace.selection import Selection, Selectors, resolve
 from stablelint.workspace.suppress import UNUSED_CODE, UNUSED_NAME
 

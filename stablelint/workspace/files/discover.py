@@ -1,4 +1,7 @@
-"""Which files are checked: walks the given paths, honouring excludes and `.gitignore`."""
+"""Which files are checked: walks the given paths, honouring excludes and `.gitignore` files at every level, as git does.
+
+The semantics of those (anchoring, negation, nesting) are pathspec's; it is imported only where such a file exists.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,17 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
 from stablelint.syntax.content import NOTEBOOK
-from stablelint.workspace.files import gitignore
 from stablelint.workspace.files.globs import PathPatterns
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_GITIGNORE = ".gitignore"
 
 DEFAULT_EXCLUDE = tuple(
     """
@@ -89,6 +97,72 @@ def _take(path: str, found: dict[str, Candidate]) -> Iterable[Problem]:
     return []
 
 
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The ignore files that hold in one folder, the deepest first."""
+
+    levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    def entering(self, folder: str) -> IgnoreRules:
+        """The rules that hold inside `folder`, which has an ignore file."""
+        spec = _read(os.path.join(folder, _GITIGNORE))
+        return self if spec is None else IgnoreRules(((folder, spec), *self.levels))
+
+    def ignores(self, path: str, folder: bool) -> bool:
+        """Whether the absolute `path` is ignored; the deepest file that speaks of it decides."""
+        for base, spec in self.levels:
+            relative = path[len(base) :].lstrip(os.sep).replace(os.sep, "/")
+            verdict = spec.check_file(relative + "/" if folder else relative).include
+            if verdict is not None:
+                return verdict
+        return False
+
+
+def _above(folder: str) -> IgnoreRules:
+    """The rules that reach `folder` from the folders above it, up to the root of its repository."""
+    chain: list[str] = []
+    current = folder
+    while not os.path.exists(os.path.join(current, ".git")):
+        parent = os.path.dirname(current)
+        if parent == current:
+            return IgnoreRules()  # not in a repository: files above are nobody's business
+        chain.append(parent)
+        current = parent
+    rules = IgnoreRules()
+    exclude = _read(os.path.join(current, ".git", "info", "exclude"))
+    if exclude is not None:
+        rules = IgnoreRules(((current, exclude),))
+    for parent in reversed(chain):
+        rules = rules.entering(parent)
+    return rules
+
+
+def _read(path: str) -> GitIgnoreSpec | None:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
+    except OSError:
+        return None
+    if not lines:
+        return None
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # a malformed pattern; git skips such a line, and so do we
+        return GitIgnoreSpec.from_lines(line for line in lines if _valid(line))
+
+
+def _valid(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
 class _Walker:
     """One walk over folders; links to folders are not followed, so that it ends."""
 
@@ -105,9 +179,9 @@ class _Walker:
         self.links: list[str] = []
 
     def walk(self, top: str) -> Iterator[Candidate]:
-        rules = gitignore.above(top) if self._gitignore else gitignore.IgnoreRules()
+        rules = _above(top) if self._gitignore else IgnoreRules()
         if rules.ignores(top, folder=True):
-            rules = gitignore.IgnoreRules()  # whoever names an ignored folder wants what is in it
+            rules = IgnoreRules()  # whoever names an ignored folder wants what is in it
         pending = [(top, rules)]
         while pending:
             folder, rules = pending.pop()
@@ -117,7 +191,7 @@ class _Walker:
             except OSError as error:
                 self.unreadable.append((folder, error.strerror or str(error)))
                 continue
-            if self._gitignore and any(entry.name == gitignore.FILENAME for entry in entries):
+            if self._gitignore and any(entry.name == _GITIGNORE for entry in entries):
                 rules = rules.entering(folder)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
@@ -146,7 +220,7 @@ class _Walker:
             path = os.path.dirname(path)
         return False
 
-    def _skips(self, path: str, name: str, rules: gitignore.IgnoreRules, folder: bool) -> bool:
+    def _skips(self, path: str, name: str, rules: IgnoreRules, folder: bool) -> bool:
         if self._matches(path, name):
             return True
         return bool(rules.levels) and rules.ignores(path, folder)

@@ -16,8 +16,13 @@ from stablelint.diagnostic import Span
 from stablelint.syntax.source import Source, SourceError, parse
 from stablelint.syntax.walk import children, descendants
 from stablelint.syntax.writes import written_name
-from stablelint.workspace.runs.evidence import Observation, bare, function_digest, read_observations
-from stablelint.workspace.runs.observed import are_observed
+from stablelint.workspace.runs.evidence import (
+    Observation,
+    are_observed,
+    bare,
+    function_digest,
+    read_observations,
+)
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
