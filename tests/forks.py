@@ -72,7 +72,7 @@ MODULES = (
     "stablelint.runtime.compare.recording.child",
     "stablelint.runtime.guard.child",
     "stablelint.runtime.verify.probe.calls",
-    "stablelint.runtime.verify.probe.search",
+    "stablelint.runtime.verify.probe.judge",
     "stablelint.runtime.verify.probe.watch",
     "stablelint.workspace.advice",
 )

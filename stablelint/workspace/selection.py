@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
-from stablelint.workspace.files.globs import PathPatterns
+from stablelint.workspace.files.discover import PathPatterns
 
 if TYPE_CHECKING:
     from stablelint.catalog.catalog import Entry

@@ -154,15 +154,9 @@ def _finished(plan: Plan) -> None:
         return
     recorder.RECORDER.note_raised()
     recorder.RECORDER.flush()  # first, lest a search that is killed loses what the command showed
-    if plan.fixes or recorder.RECORDER.failing:
-        from stablelint.runtime.verify.probe.judge import judge_all
+    from stablelint.runtime.verify.probe.judge import call_again
 
-        judge_all(plan)
-    if plan.search_seconds > 0:
-        from stablelint.runtime.verify.probe.search import search_all
-
-        search_all(plan.search_seconds)
-        recorder.RECORDER.flush()
+    call_again(plan)
 
 
 def _loaded(name: str) -> Any:
