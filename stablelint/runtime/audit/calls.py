@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from functools import partial
 from inspect import Signature
 from types import FrameType
 from typing import Any
 
 import torch
 
-from stablelint.runtime.audit.graph import maker_of
+from stablelint.runtime.audit.graph import maker_of, rows_taken
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
 from stablelint.runtime.audit.replayed import LossOnBatch, detached, loss_in, view_of
 from stablelint.runtime.audit.taps import shielded
-from stablelint.runtime.audit.values import fingerprint, row_prints, sample_of
+from stablelint.runtime.audit.values import MOST_ROWS, fingerprint, row_prints, sample_of
 from stablelint.runtime.program.frames import Site, site_of, step_frames
 from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import tensors_in
@@ -35,7 +36,6 @@ class CallRecorder:
         self._process = os.getpid()
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._inside: list[LossCall] = []  # losses that the pass under way has computed
-        self._judged = 0  # calls whose part in a backward pass is known
         self._batch_from: LoaderFacts | None = None
         self._batch_print: bytes | None = None
         self._iterators: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
@@ -66,7 +66,7 @@ class CallRecorder:
         for output in tensors_in(result):
             self._outputs.append((weakref.ref(output), forward))
             if output.grad_fn is not None:
-                output.grad_fn.register_hook(_Reached(forward))
+                output.grad_fn.register_hook(partial(_reached, forward))
         own = next(loss_in(result), None)
         if forward.pair is not None and own is not None and self.run.loss_on_batch is None:
             self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
@@ -94,20 +94,21 @@ class CallRecorder:
             here(),
             forward,
             maker_of(given),
+            _kept_rows(given, target),
         )
         self.run.losses.append(call)
         if forward is None:
             self._inside.append(call)
             return
         forward.scored = forward.scored or not call.grad
-        if forward.pair is not None and output is not None and call.grad and self.run.loss_on_batch is None:
+        known = self.run.loss_on_batch is not None or call.value is None
+        if forward.pair is not None and output is not None and call.grad and not known:
             self.run.loss_on_batch = LossOnBatch(
                 forward.root,
                 *forward.pair,
                 kind,
                 bound.arguments,
                 view_of(given, output),
-                given.shape[1] if given.dim() > 1 else 0,
             )
 
     def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
@@ -162,26 +163,25 @@ class CallRecorder:
                 facts.repeats += len(rows) - len(facts.samples.union(rows)) + len(facts.samples)
                 facts.samples.update(rows)
 
-    def judge_calls(self) -> None:
-        """After a backward pass: the loaders whose batches were learned from."""
-        for forward in self.run.forwards[self._judged :]:
-            if forward.trained and forward.fetched_from is not None:
-                forward.fetched_from.trained = True
-        self._judged = len(self.run.forwards)
-
     def elsewhere(self) -> bool:
         """Whether this is a copy of the process, such as a loader's worker."""
         return os.getpid() != self._process
 
 
-class _Reached:
+def _kept_rows(given: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Of a loss that takes some rows of an output: which of the first ones, whose inputs are kept, and their targets."""
+    places = rows_taken(given)
+    if places is None or places.dim() != 1 or not target.dim() or len(places) != len(target):
+        return None
+    near = places < MOST_ROWS
+    return places[near].clone(), target.detach()[near]
+
+
+def _reached(forward: Forward, *_: object) -> None:
     """A hook on the node of an output: a backward pass went through its forward pass."""
-
-    def __init__(self, forward: Forward) -> None:
-        self._forward = forward
-
-    def __call__(self, *_: object) -> None:
-        self._forward.trained = True
+    forward.trained = True
+    if forward.fetched_from is not None:
+        forward.fetched_from.trained = True
 
 
 def here() -> Site | None:

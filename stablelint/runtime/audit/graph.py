@@ -97,7 +97,10 @@ def read_graph(root: Any, since: int) -> GraphFacts:
             facts.crossed = _crossed(node)
         elif name in _RESHAPED and facts.misread is None:
             facts.misread = _misread(node)
-    mark = _Mark()
+
+    def mark(*_: object) -> None:
+        """On the oldest node of the graph: it lives as long as anything made from it."""
+
     facts.kept = weakref.ref(mark)
     oldest.register_hook(mark)
     return facts
@@ -105,17 +108,22 @@ def read_graph(root: Any, since: int) -> GraphFacts:
 
 def maker_of(tensor: torch.Tensor) -> str | None:
     """The operation that made a tensor, or what it is a view of; None without a graph."""
-    node = tensor.grad_fn
-    while node is not None and node.name() in _VIEWS and node.next_functions:
-        node = node.next_functions[0][0]
+    node = _maker(tensor)
     return _called(node.name()) if node is not None else None
 
 
-class _Mark:
-    """A hook that does nothing, on the oldest node of a graph: it lives as long as anything made from it."""
+def rows_taken(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The numbers of the rows that a tensor takes of another one; None where it takes none by number or by a mask."""
+    node = _maker(tensor)
+    first = node._saved_indices[0] if node is not None and node.name() == "IndexBackward0" else None
+    return first.nonzero().flatten() if first is not None and first.dtype is torch.bool else first
 
-    def __call__(self, *_: object) -> None:
-        """The backward pass goes by."""
+
+def _maker(tensor: torch.Tensor) -> Any:
+    node = tensor.grad_fn
+    while node is not None and node.name() in _VIEWS and node.next_functions:
+        node = node.next_functions[0][0]
+    return node
 
 
 def _results(node: Any, name: str) -> torch.Tensor | None:
@@ -141,16 +149,9 @@ def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
     if edge is not None:
         distance = flat.abs() if name == "TanhBackward0" else (2 * flat - 1).abs()
         share = float((distance > edge).float().mean())
-    return UnitFacts(_called(name), _nearest_parameter(node), alive, share)
-
-
-def _nearest_parameter(node: Any) -> int | None:
-    """The matrix that feeds `node`: the first parameter met on the way towards the input."""
-    for other in nodes_of(node, 24):
-        variable = variable_of(other)
-        if variable is not None and variable.dim() > 1:
-            return id(variable)
-    return None
+    nearby = (variable_of(other) for other in nodes_of(node, 24))
+    near = next((id(one) for one in nearby if one is not None and one.dim() > 1), None)
+    return UnitFacts(_called(name), near, alive, share)
 
 
 def _operand(node: Any, name: str) -> OperandFacts | None:

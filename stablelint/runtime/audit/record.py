@@ -51,6 +51,7 @@ class LossCall:
     site: Site | None
     forward: Forward | None = None  # whose output the input is
     maker: str | None = None  # the operation that made the input
+    rows: tuple[torch.Tensor, torch.Tensor] | None = None  # which of the output it takes, and their targets
 
     def option(self, name: str) -> Any:
         """An argument of the call."""
@@ -64,7 +65,6 @@ class Backward:
     value: float
     site: Site | None
     root: str | None  # the autograd node of the loss
-    graph: int  # identity of that node, as long as it lives
     repeated: bool  # the same graph was walked before
     fetches: int  # batches that were handed out since the backward call before
     fresh: bool = False  # no optimizer held a gradient when it began
@@ -157,6 +157,7 @@ class Run:
     losses: list[LossCall] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    seconds: float = 0.0  # from the first step to the last
     optimizers: list[torch.optim.Optimizer] = field(default_factory=list)
     parameters: dict[int, ParameterFacts] = field(default_factory=dict)
     layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls

@@ -6,11 +6,13 @@ import functools
 import inspect
 import random
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy.random
 import torch
 from torch.nn import functional
 from torch.nn.modules import module as torch_module
@@ -63,6 +65,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._undo: list[Callable[[], None]] = []
         self._modules = ModuleBook(self.run, self.on_forward)
         self._attached = False
+        self._began = 0.0
         self.under_way = self._modules.stack
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._sequence = 0  # of the first node after the last backward call
@@ -107,32 +110,29 @@ class Recorder(CallRecorder, hooks.Observer):
 
     def _tap(self) -> None:
         """Listen at functions besides the guard's hooks: losses, schedulers, loaders, seeds."""
-        for kind in LOSSES:
-            signature = inspect.signature(getattr(functional, kind))
-            self._replace(functional, kind, observing(functools.partial(self.on_loss, kind, signature)))
-        for scheduler in vars(lr_scheduler).values():
-            if isinstance(scheduler, type) and issubclass(scheduler, lr_scheduler.LRScheduler):
-                if "step" in vars(scheduler):
-                    self._replace(scheduler, "step", observing(self.on_schedule))
-        self._replace(DataLoader, "__init__", observing(self.on_loader))
-        self._replace(DataLoader, "__iter__", observing(self.on_iterate))
+        schedulers = [one for one in vars(lr_scheduler).values() if isinstance(one, type)]
+        schedulers = [one for one in schedulers if issubclass(one, lr_scheduler.LRScheduler)]
+        signatures = {kind: inspect.signature(getattr(functional, kind)) for kind in LOSSES}
+        taps: list[tuple[Any, str, Callable[..., object]]] = [
+            *((functional, kind, functools.partial(self.on_loss, kind, signatures[kind])) for kind in LOSSES),
+            *((one, "step", self.on_schedule) for one in schedulers if "step" in vars(one)),
+            (DataLoader, "__init__", self.on_loader),
+            (DataLoader, "__iter__", self.on_iterate),
+            (torch.optim.Optimizer, "__init__", self.on_optimizer),
+            (torch.amp.GradScaler, "unscale_", self.on_unscale),
+            *((functional, kind, self.on_dropout) for kind in DROPOUTS),
+            (functional, "scaled_dot_product_attention", self.on_attention),
+            (torch.nn.utils, "clip_grad_value_", self.on_clip_value),
+            (torch.nn.utils.clip_grad, "clip_grad_value_", self.on_clip_value),
+            (torch, "manual_seed", functools.partial(self.on_seed, "torch")),
+            (torch.random, "manual_seed", functools.partial(self.on_seed, "torch")),
+            (random, "seed", functools.partial(self.on_seed, "random")),
+            (numpy.random, "seed", functools.partial(self.on_seed, "numpy")),
+        ]
+        for owner, name, observer in taps:
+            self._replace(owner, name, observing(observer))
         if self._batches is not None:
             self._replace(_BaseDataLoaderIter, "__next__", ending(self._batches))
-        self._replace(torch.optim.Optimizer, "__init__", observing(self.on_optimizer))
-        self._replace(torch.amp.GradScaler, "unscale_", observing(self.on_unscale))
-        for kind in DROPOUTS:
-            self._replace(functional, kind, observing(self.on_dropout))
-        self._replace(functional, "scaled_dot_product_attention", observing(self.on_attention))
-        for holder in (torch.nn.utils, torch.nn.utils.clip_grad):
-            self._replace(holder, "clip_grad_value_", observing(self.on_clip_value))
-        for owner, name, generator in (
-            (torch, "manual_seed", "torch"),
-            (torch.random, "manual_seed", "torch"),
-            (random, "seed", "random"),
-            (sys.modules.get("numpy.random"), "seed", "numpy"),
-        ):
-            if owner is not None:
-                self._replace(owner, name, observing(functools.partial(self.on_seed, generator)))
         apply = torch.autograd.Function.__dict__["apply"]
 
         def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -222,7 +222,6 @@ class Recorder(CallRecorder, hooks.Observer):
                 sum(float(one.detach().sum()) for one in losses) if value is None else value,
                 here(),
                 loss.grad_fn.name() if loss.grad_fn is not None else None,
-                id(loss.grad_fn),
                 any(reference() is loss for reference in self._walked),
                 self.fetches,
                 fresh,
@@ -234,11 +233,6 @@ class Recorder(CallRecorder, hooks.Observer):
         if loss.grad_fn is not None:
             backward.facts = read_graph(loss.grad_fn, self._sequence)
         self._sequence = torch._C._autograd._get_sequence_nr()
-
-    @shielded
-    def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """The loaders whose batches were learned from."""
-        self.judge_calls()
 
     @shielded
     def before_step(
@@ -313,6 +307,8 @@ class Recorder(CallRecorder, hooks.Observer):
             if size:
                 step.moved[names[id(parameter)]] = move / size
         self.run.steps.append(step)
+        self._began = self._began or time.perf_counter()
+        self.run.seconds = time.perf_counter() - self._began
         stepping.since = len(self.run.backwards)
         stepping.used = True
         stepping.taken += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ from stablelint.runtime.audit.values import rows_differ
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
 
-_MOST_SCORES = 1 << 22
 View = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides and offset
 _Copied = TypeVar("_Copied")
 
@@ -51,7 +49,6 @@ class LossOnBatch:
     kind: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     view: View | None = None
-    classes: int = 0
 
     def __post_init__(self) -> None:
         self.arguments = detached({name: one for name, one in self.arguments.items() if name != "input"})
@@ -59,22 +56,15 @@ class LossOnBatch:
     @property
     def best_constant(self) -> float | None:
         """The least loss of an output that is the same for all samples; None where that is not known, or the best."""
-        target = self.arguments.get("target")
-        if target is None or self.arguments.get("reduction") != "mean" or not rows_differ(target):
+        target, options = self.arguments.get("target"), self.arguments
+        if target is None or options.get("reduction") != "mean" or not rows_differ(target):
             return None
         if self.kind == "mse_loss":
             return float(target.float().var(0, correction=0).mean())
-        if self.kind == "cross_entropy" and 0 < self.classes * target.numel() < _MOST_SCORES:
-            soft = target.is_floating_point()
-            shape = target.shape if soft else (len(target), self.classes, *target.shape[1:])
-            scores = torch.zeros(shape, device=target.device, requires_grad=True)
-            loss = functional.cross_entropy(scores, **self.arguments)
-            total = float(loss) / math.log(self.classes)
-            (slope,) = torch.autograd.grad(
-                loss, scores
-            )  # by score the weight of its class, as the loss is linear
-            weights = total / self.classes - slope.movedim(1, -1).flatten(0, -2).sum(0)
-            return float(torch.special.entr(weights.clamp_min(0) / total).sum()) * total
+        plain = options.get("weight") is None and not options.get("label_smoothing")
+        if self.kind == "cross_entropy" and plain and not target.is_floating_point():
+            counts = target[target != options["ignore_index"]].unique(return_counts=True)[1]
+            return float(torch.special.entr(counts / counts.sum()).sum())
         return None
 
     def __call__(self, model: nn.Module) -> torch.Tensor:

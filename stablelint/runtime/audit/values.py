@@ -10,7 +10,7 @@ import torch
 
 _BINS = 24
 _MOST_PRINTS = 4096  # samples of a batch that are told apart
-_SAMPLES = 64  # rows of a batch that are kept
+MOST_ROWS = 64  # rows of a batch that are kept
 _ELEMENTS = 1 << 21  # elements of a batch that are kept
 
 
@@ -63,7 +63,7 @@ def sample_of(tensor: torch.Tensor) -> torch.Tensor:
     values = tensor.detach()
     if values.layout is torch.strided and values.dim() and values.numel():
         row = values.numel() // values.shape[0]
-        values = values[: max(1, min(_SAMPLES, _ELEMENTS // max(row, 1)))]
+        values = values[: max(1, min(MOST_ROWS, _ELEMENTS // max(row, 1)))]
     return values.clone()
 
 
