@@ -24,6 +24,7 @@ _GIVES = {
     "tanh": (-1.0, 1.0),
 }
 _ENOUGH_ROWS, _MOST_COLUMNS = 16, 4096  # of an input that targets are looked for in
+_OFTEN = 3  # samples of a class: a column that is set in fewer may be so by chance
 
 
 def _classes_last(values: torch.Tensor) -> torch.Tensor:
@@ -42,23 +43,18 @@ def raw_scores(run: Run) -> Outcome | None:
     """Cross entropy is given scores, not probabilities."""
     calls = run.trained_losses("cross_entropy")
     binary = run.trained_losses("binary_cross_entropy_with_logits")
-    for call in binary:
-        if call.maker == "sigmoid":
-            text = "its input was made by a sigmoid"
-            return failed(
-                text, "give binary_cross_entropy_with_logits the output of the last layer", at=call.site
-            )
     for call in calls:
         rows = _classes_last(call.input)
         if rows.shape[-1] > 1 and bool((rows >= 0).all()) and bool(((rows.sum(-1) - 1).abs() < 1e-3).all()):
             text = "every row of its input is positive and sums to 1: softmax was applied before"
             return failed(text, "give cross_entropy the output of the last layer", at=call.site)
-    if binary and all(
-        one.maker not in _LINEAR and bool(((one.input >= 0) & (one.input <= 1)).all()) for one in binary
-    ):
-        text = f"all inputs of {len(binary)} calls lie within 0 … 1: sigmoid was applied before"
+    made = [one for one in binary if one.maker == "sigmoid"]
+    if not made and all(one.maker not in _LINEAR and _is_share(one.input) for one in binary):
+        made = binary
+    if made:
+        text = f"all inputs of {len(made)} calls lie within 0 … 1: sigmoid was applied before"
         remedy = "give binary_cross_entropy_with_logits the output of the last layer"
-        return failed(text, remedy, at=binary[0].site)
+        return failed(text, remedy, at=made[0].site)
     return all_of(len(calls) + len(binary), "call")
 
 
@@ -77,28 +73,25 @@ def log_probabilities(run: Run) -> Outcome | None:
     return all_of(len(calls), "call")
 
 
-@check(needs="a binary cross entropy")
-def binary_targets(run: Run) -> Outcome | None:
-    """Targets of a binary loss lie between 0 and 1."""
-    calls = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
-    for call in calls:
-        seen = summary_of(call.target)
-        if seen.low < 0 or seen.high > 1:
+@check(needs="a binary cross entropy, or a cross entropy with floating-point targets")
+def probable_targets(run: Run) -> Outcome | None:
+    """Targets that are no class numbers are probabilities."""
+    binary = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
+    soft = [one for one in run.trained_losses("cross_entropy") if one.target.is_floating_point()]
+    for call in binary + soft:
+        seen, total = summary_of(call.target), _classes_last(call.target).sum(-1)
+        if not _is_share(call.target):
             text = f"targets of {seen.low:.3g} … {seen.high:.3g}"
             return failed(text, "use 0 and 1, or probabilities", at=call.site)
-    return all_of(len(calls), "call")
-
-
-@check(needs="a cross entropy with floating-point targets")
-def soft_targets(run: Run) -> Outcome | None:
-    """Soft targets are probabilities."""
-    calls = [one for one in run.trained_losses("cross_entropy") if one.target.is_floating_point()]
-    for call in calls:
-        total = _classes_last(call.target).sum(-1)
-        if bool(((total - 1).abs() > 1e-2).any()) or bool((call.target < 0).any()):
+        if call.kind == "cross_entropy" and bool(((total - 1).abs() > 1e-2).any()):
             text = f"rows of the targets sum to {float(total.min()):.3g} … {float(total.max()):.3g}"
             return failed(text, "divide each row by its sum", at=call.site)
-    return all_of(len(calls), "call")
+    return all_of(len(binary + soft), "call")
+
+
+def _is_share(values: torch.Tensor) -> bool:
+    """Whether all are between 0 and 1."""
+    return bool(((values >= 0) & (values <= 1)).all())
 
 
 @check(needs="a loss of differences")
@@ -119,21 +112,14 @@ def regression_shapes(run: Run) -> Outcome | None:
     return passed(f"{seen} losses") if seen else None
 
 
-@check(needs="a cross entropy")
-def several_classes(run: Run) -> Outcome | None:
-    """There is more than one class to tell apart."""
-    calls = run.trained_losses("cross_entropy")
-    for call in calls:
-        if len(call.shapes[0]) > 1 and call.shapes[0][1] == 1:
+@check(needs="64 labels of a classification")
+def labels_and_classes(run: Run) -> Outcome | None:
+    """Labels use the classes that the model has, which are several."""
+    for call in run.trained_losses("cross_entropy"):
+        if call.shapes[0][1:2] == (1,):
             text = f"the input is {shape_text(call.shapes[0])}: one class, whose probability is always 1"
             remedy = "two outputs, or one with binary_cross_entropy_with_logits"
             return failed(text, remedy, at=call.site)
-    return all_of(len(calls), "call")
-
-
-@check(needs="64 labels of a classification")
-def labels_and_classes(run: Run) -> Outcome | None:
-    """Labels use the classes that the model has."""
     calls = run.class_losses()
     labels = torch.cat([_kept(one).cpu() for one in calls]) if calls else torch.empty(0)
     if len(labels) < _ENOUGH:
@@ -163,18 +149,16 @@ def class_balance(run: Run) -> Outcome | None:
     if len(run.optimizers) > 1:  # a discriminator is asked for one class at a time
         return None
     labels = torch.cat([_kept(one).float().cpu() for one in calls]) if calls else torch.empty(0)
-    if len(labels) < _ENOUGH:
-        return None
     values, counts = labels.unique(return_counts=True)
-    share = float(counts.max()) / len(labels)
-    most = float(values[counts.argmax()])
+    if len(labels) < _ENOUGH or bool((values != values.round()).any()):
+        return None
+    share, most = float(counts.max()) / len(labels), float(values[counts.argmax()])
     weighted = any(one.option("weight") is not None or one.option("pos_weight") is not None for one in calls)
-    if len(values) == 1:
-        text = f"all {len(labels)} labels are {most:g}"
-        return failed(text, "see how the labels are made", at=calls[0].site)
-    if share > _ONE_SIDED and not weighted:
-        text = f"{share:.0%} of {len(labels)} labels are {most:g}"
-        return warned(text, "weight the loss, or sample the classes evenly", at=calls[0].site)
+    if share > _ONE_SIDED and (len(values) == 1 or not weighted):
+        part, remedy = "all" if len(values) == 1 else f"{share:.0%} of", "see how the labels are made"
+        text = f"{part} {len(labels)} labels are {most:g}"
+        remedy += "; weight the loss, or sample the classes evenly" if len(values) > 1 else ""
+        return (failed if len(values) == 1 else warned)(text, remedy, at=calls[0].site)
     return passed(f"the most frequent of {len(values)} has {share:.0%} of {len(labels)}")
 
 
@@ -225,38 +209,59 @@ def reachable_targets(run: Run) -> Outcome | None:
 @check(needs="16 samples with targets and floating-point inputs, or a target for each token")
 def withheld_targets(run: Run) -> Outcome | None:
     """Inputs do not hold the target."""
-    calls = run.class_losses() + run.trained_losses(*_DIFFERENCES, "binary_cross_entropy_with_logits")
-    held: set[str] | None = None
+    calls = run.class_losses()
     for call in calls:
         tables = tables_of_tokens(call)
         if tables and all(is_told(one, call, 0) for one in tables):
             text = "each target is the token that the input has in its place: nothing is left to tell"
             return warned(text, "for the next token, x[:, :-1] against x[:, 1:]", at=call.site)
-        if (found := _columns_holding(call)) is not None:
-            held = found if held is None else held & found
-    if held:
-        text = f"the targets stand in the input, {{names}}, in each of {len(calls)} batches"
-        return failed(
-            text, "leave them out: they are not known when the model is used", *sorted(held), at=calls[0].site
-        )
-    return all_of(len(calls) if held is not None else 0, "call")
+    calls += run.trained_losses(*_DIFFERENCES, "binary_cross_entropy_with_logits")
+    known = _beside_inputs(calls)
+    if held := [name for batches in known for name in _telling(batches)]:
+        text = "the targets stand in the input: {names}"
+        remedy = "leave them out: they are not known when the model is used"
+        return failed(text, remedy, *held, at=calls[0].site)
+    return all_of(len(calls) if known else 0, "call")
 
 
-def _columns_holding(call: LossCall) -> set[str] | None:
-    """The places of inputs that tell a target, up to its scale; None without a fitting input."""
-    rows, found = len(call.target) if call.target.dim() else 0, None
-    wanted = dense(call.target).cpu().reshape(rows, -1) if rows >= _ENOUGH_ROWS else torch.empty(0, 0)
-    for given in call.forward.inputs if call.forward is not None and wanted.numel() else ():
-        values = dense(given).cpu().reshape(len(given) if given.dim() else 0, -1)
-        # A target as large as the input is to be rebuilt, and a single column is a toy.
-        if len(values) == rows and max(1, 2 * wanted.shape[1] - 2) < values.shape[1] <= _MOST_COLUMNS:
-            centred = (one - one.mean(0) for one in (values.double(), wanted.double()))
-            ours, theirs = (nn.functional.normalize(one, dim=0, eps=1e-300) for one in centred)
-            told = ((ours.T @ theirs).abs() > 1 - 1e-9).any(1).nonzero().flatten().tolist()
-            places = (torch.unravel_index(torch.tensor(index), given.shape[1:]) for index in told)
-            names = {f"[:, {', '.join(str(int(one)) for one in place)}]" for place in places}
-            found = names | (found or set())
-    return found
+def _beside_inputs(calls: list[LossCall]) -> list[list[tuple[torch.Tensor, torch.Tensor]]]:
+    """For each loss and input its rows and the targets beside them, by batch; a batch that comes again counts once."""
+    found: dict[object, dict[object, tuple[torch.Tensor, torch.Tensor]]] = {}
+    for call in calls:
+        places, targets = call.rows or (None, call.target)
+        for number, given in enumerate(call.forward.inputs if call.forward is not None else ()):
+            rows = dense(given).cpu()
+            if places is not None and rows.dim() and bool((places < len(rows)).all()):
+                rows = rows[places.cpu()]
+            width = math.prod(targets.shape[1:])
+            # A target as large as the input is to be rebuilt, and a single column is a toy.
+            fits = max(1, 2 * width - 2) < math.prod(rows.shape[1:]) <= _MOST_COLUMNS
+            if call.forward is not None and fits and targets.dim() and len(rows) == len(targets):
+                key = call.site, number, rows.shape[1:], targets.shape[1:]
+                found.setdefault(key, {})[call.forward.fingerprint] = rows, targets.cpu()
+    return [[*batches.values()] for batches in found.values()]
+
+
+def _telling(batches: list[tuple[torch.Tensor, torch.Tensor]]) -> list[str]:
+    """The places in rows of an input that tell the target up to its scale, or most classes one by one."""
+    rows, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
+    if len(rows) < _ENOUGH_ROWS:
+        return []
+    told = _alike(rows, targets.reshape(len(targets), -1)).any(1)
+    if not targets.is_floating_point() and targets.dim() == 1:
+        classes, counts = targets.unique(return_counts=True)
+        frequent = classes[counts >= _OFTEN]
+        match = _alike(rows, targets[:, None] == frequent)
+        told |= match.any(1) & (2 < len(frequent) <= 2 * int(match.any(0).sum()))
+    places = (torch.unravel_index(index, rows.shape[1:]) for index in told.nonzero().flatten())
+    return [f"[:, {', '.join(str(int(one)) for one in place)}]" for place in places]
+
+
+def _alike(rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Which elements of the rows are a multiple of which target, from their means on."""
+    centred = (one - one.mean(0) for one in (rows.flatten(1).double(), targets.double()))
+    ours, theirs = (nn.functional.normalize(one, dim=0, eps=1e-300) for one in centred)
+    return (ours.T @ theirs).abs() > 1 - 1e-9
 
 
 @check(needs="a loss of differences")
