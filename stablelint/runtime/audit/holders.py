@@ -6,6 +6,7 @@ import ast
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -16,6 +17,7 @@ from stablelint.runtime.program.location import Location
 
 _CONTAINERS = (list, deque, dict)
 _MOST_ITEMS = 4096
+_MOST_OBJECTS = 64  # of a container that are looked into
 _RUNNING = 8  # additions in a row
 
 
@@ -50,13 +52,22 @@ def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tu
                     continue
                 seen.add(id(value))
                 yield name, value, filename
-                if _is_plain_object(value):
-                    held = list(_attributes(name, value))
-                    within = (one for one in held if _is_plain_object(one[1]) and not is_library(one[2]))
-                    yield from (*held, *(inner for one in within for inner in _attributes(*one[:2])))
+                held = list(_within(name, value))
+                own = (one for one in held if _is_plain_object(one[1]) and not is_library(one[2]))
+                yield from (*held, *(inner for one in own for inner in _attributes(*one[:2])))
     for root in roots:
         if id(root) not in seen:
             yield from _attributes(type(root).__name__, root)
+
+
+def _within(name: str, value: object) -> Iterator[tuple[str, object, str]]:
+    """The attributes of an object, or of those that a dictionary or a list holds."""
+    if _is_plain_object(value):
+        yield from _attributes(name, value)
+    items = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    for key, one in islice(items, _MOST_OBJECTS):
+        if _is_plain_object(one):
+            yield from _attributes(f"{name}[{key!r}]", one)
 
 
 def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:

@@ -28,7 +28,8 @@ class ModuleBook:
         self._on_forward = on_forward
         self.stack: list[nn.Module] = []  # that are being called
         self._paths: dict[int, str] = {}
-        self._roots: list[nn.Module] = []
+        self._known = False
+        self._first: str | None = None  # the model that is called first, while its name is left out
 
     @shielded
     def enter(self, module: nn.Module, args: tuple[Any, ...]) -> None:
@@ -68,8 +69,10 @@ class ModuleBook:
     def _learn(self, root: nn.Module, called: str) -> None:
         if next(root.parameters(), None) is None:
             return
-        self._roots.append(root)
-        lead = "" if len(self._roots) == 1 and not isinstance(root, nn.Sequential) else f"{called}."
+        if self._first is not None and not self._run.steps:
+            self._rename(f"{self._first}.")  # it is one of several
+        lead = "" if not self._known and not isinstance(root, nn.Sequential) else f"{called}."
+        self._first, self._known = (None if lead else called), True
         for path, module in root.named_modules():
             path = path.removeprefix("module.").replace("_orig_mod.", "")
             self._paths.setdefault(id(module), f"{lead}{path}".rstrip(".") or type(module).__name__)
@@ -82,6 +85,17 @@ class ModuleBook:
                 self._run.parameters[id(parameter)] = ParameterFacts(
                     full, parameter, module, summary_of(parameter), uniform_dimensions(parameter)
                 )
+
+    def _rename(self, lead: str) -> None:
+        """The modules and parameters so far, as those of a model of this name."""
+        self._paths = {key: f"{lead}{path}" for key, path in self._paths.items()}
+        known: list[ParameterFacts | LayerFacts] = [
+            *self._run.parameters.values(),
+            *self._run.layers.values(),
+        ]
+        for one in known:
+            one.name = f"{lead}{one.name}"
+        self._run.layers = {one.name: one for one in self._run.layers.values()}
 
     def _layer(self, module: nn.Module, args: tuple[Any, ...], result: torch.Tensor) -> None:
         name = self._paths.get(id(module))

@@ -22,3 +22,7 @@ def test_a_running_sum_holds_the_graphs_of_what_was_added(terms: int, graphs: in
     for _ in range(terms):
         meter.total = meter.total + (weight * 2).sum()  # type: ignore[operator]
     assert holdings([sys._getframe()], [])["meter.total"].graphs == graphs
+    meters = {"loss": meter}
+    del meter
+    assert holdings([sys._getframe()], [])["meters['loss'].total"].graphs == graphs
+    assert meters

@@ -85,7 +85,7 @@ def test_validation_of_any_data_set_is_compared_by_what_is_handed_out(
 
 def test_a_sigmoid_before_a_loss_of_logits_is_told_by_its_graph(tmp_path: Path) -> None:
     scores = "self.model(x).sigmoid() if len(self.losses) % 2 else self.model(x)"
-    assert "made by a sigmoid" in said(tmp_path, "range(32, 48),", scores)["raw-scores"]
+    assert "sigmoid was applied before" in said(tmp_path, "range(32, 48),", scores)["raw-scores"]
     assert "raw-scores" not in said(tmp_path, "range(32, 48),")
 
 
@@ -122,3 +122,36 @@ for _ in range(3):
         one.outcome.evidence for one in audited(path, 21).warned if one.check.name == "separate-validation"
     ]
     assert [shared in one for one in evidence] == [True] if shared else evidence == []
+
+
+SEVERAL = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+    def forward(self, x):
+        return self.layer(x)
+
+torch.manual_seed(0)
+first, second = Net(), Net()
+optimizer = torch.optim.SGD(first.parameters(), lr=0.01)
+for _ in range(3):
+    x = torch.randn(6, 4)
+    optimizer.zero_grad()
+    nn.functional.mse_loss(first(x) + second(x), torch.randn(6)).backward()
+    optimizer.step()
+"""
+
+
+def test_each_of_several_models_is_named_and_warnings_keep_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(SEVERAL)
+    with pytest.warns(UserWarning, match="target size") as told:
+        found = audited(path, 3)
+    assert {one.name for one in found.run.parameters.values()} == {
+        f"{model}.layer.{part}" for model in ("first", "second") for part in ("weight", "bias")
+    }
+    assert {Path(one.filename).name for one in told} == {"program.py"}

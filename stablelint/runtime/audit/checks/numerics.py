@@ -6,12 +6,14 @@ import math
 
 import torch
 
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, passed, warned
 from stablelint.runtime.audit.record import Run
+from stablelint.runtime.tracing.graph import Row
 
 ORDER = 7
 _HALF = torch.finfo(torch.float16)
-_TINY = 1e-18  # max**-0.5 of float32: below it the gradient of 1 / x overflows; an eps lies far above
+# Below max**-0.5 of float32 the gradient of 1 / x overflows; an eps lies far above.
+_AT_ZERO = 1e-18, "{0.operation} met a value of magnitude {0.distance:.1e}"
 _NEAR_ONE = 1e-7, "{0.operation} met a value {0.distance:.1e} from 1"
 # By operation, where it is not zero: how near an operand may come to the edge, and what is said of a nearer one.
 _EDGES = {
@@ -38,25 +40,17 @@ def half_range(run: Run) -> Outcome | None:
 @check(needs="log, sqrt, division, exp or acos in a trained pass")
 def operands_off_the_edge(run: Run) -> Outcome | None:
     """Operands keep away from the edge of what is defined."""
-    operands = [one for facts in run.facts() for one in facts.operands]
-    for one in operands:
-        edge, text = _EDGES.get(
-            one.operation, (_TINY, "{0.operation} met a value of magnitude {0.distance:.1e}")
-        )
-        if one.distance < edge:
-            reason = text.format(one, 1 / one.distance if one.distance else math.inf)
-            remedy = "stablelint check and verify know the rewrite"
-            return warned(reason, remedy, one.operation, at=one.row)
-    return all_of(len(operands), "operand")
-
-
-@check(needs="float16 autocast or parameters")
-def half_gradients(run: Run) -> Outcome | None:
-    """Gradients are above what float16 loses."""
-    half = any(one.tensor.dtype is torch.float16 for one in run.parameters.values())
-    scaled = any(one.scaled for one in run.backwards)
-    if not half or scaled or not run.steps:
-        return None
-    if small := [name for name, norm in run.steps[-1].norms.items() if 0 <= norm < _HALF.smallest_normal]:
-        return warned(f"the gradients of {', '.join(small[:4])} underflow", "torch.amp.GradScaler", *small)
-    return passed(counted(len(run.steps[-1].norms), "gradient"))
+    graphs = [facts.operands for facts in run.facts()]
+    near: dict[str, tuple[Row | None, str]] = {}
+    for operands in graphs:
+        lines = graphs[0] if len(operands) == len(graphs[0]) else operands  # later graphs know none
+        for one, like in zip(operands, lines, strict=True):
+            edge, text = _EDGES.get(one.operation, _AT_ZERO)
+            if one.distance < edge and one.operation == like.operation:
+                text = text.format(one, 1 / one.distance if one.distance else math.inf)
+                near.setdefault(one.operation, (like.row, text))
+    if near:
+        rows, texts = zip(*near.values(), strict=True)
+        remedy = "stablelint check and verify know the rewrite"
+        return warned("; ".join(texts), remedy, *near, at=next(filter(None, rows), None))
+    return all_of(sum(map(len, graphs)), "operand")

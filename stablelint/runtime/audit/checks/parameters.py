@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import length_hint
 
 from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
-from stablelint.runtime.audit.record import Run
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.record import Place, Run
+from stablelint.runtime.plain import plural
 from stablelint.runtime.tensors.names import parameters_of
 
 ORDER = 3
@@ -28,11 +30,11 @@ def held_parameters(run: Run) -> Outcome | None:
     if missing:
         text = "{names} get gradients, and no optimizer that stepped holds them"
         remedy = (
-            "make the optimizer of all parameters, after they are replaced or moved (layers in a plain list are no "
-            "part of the model: nn.ModuleList); torch.no_grad() around what is not to be learned"
+            "make the optimizer of all parameters, after they are replaced or moved (layers in a plain list: "
         )
-        return warned(text, remedy, *missing, at=run.made_at.get(id(run.optimizers[0])))
-    return passed(f"{len(held)} parameters in {counted(len(run.optimizers), 'optimizer')}")
+        remedy += "nn.ModuleList); torch.no_grad() around what is not to be learned"
+        return warned(text, remedy, *missing, at=_shared(run)[1] or run.made_at.get(id(run.optimizers[0])))
+    return passed(f"{len(held)} parameters in {plural(len(run.optimizers), 'optimizer')}")
 
 
 @check(needs="two optimizers")
@@ -40,12 +42,19 @@ def one_optimizer(run: Run) -> Outcome | None:
     """No parameter has two optimizers."""
     if len(run.optimizers) < 2:
         return None
-    counts = Counter(id(one) for each in run.optimizers for one in parameters_of(each))
-    twice = [run.parameters[key].name for key in counts if counts[key] > 1 and key in run.parameters]
-    if twice:
+    twice, at = _shared(run)
+    if names := [one.name for key, one in run.parameters.items() if key in twice]:
         text = "{names} are stepped by two optimizers"
-        return failed(text, "give each optimizer its own parameters", *twice)
-    return passed(f"{len(counts)} parameters in {counted(len(run.optimizers), 'optimizer')}")
+        return failed(text, "give each optimizer its own parameters", *names, at=at)
+    return passed(f"{len(run.held())} parameters in {plural(len(run.optimizers), 'optimizer')}")
+
+
+def _shared(run: Run) -> tuple[set[int], Place]:
+    """Identities of the parameters that several optimizers hold, and where the last of these optimizers is made."""
+    counts = Counter(id(one) for each in run.optimizers for one in parameters_of(each))
+    twice = {key for key, count in counts.items() if count > 1}
+    holders = {id(one) for one in run.optimizers if twice.intersection(map(id, parameters_of(one)))}
+    return twice, next((at for key, at in reversed(run.made_at.items()) if key in holders), None)
 
 
 @check(needs="two optimizer steps")
@@ -61,8 +70,8 @@ def gradients_arrive(run: Run) -> Outcome | None:
         why = "their modules are never called with gradients enabled"
         if any(one.called for one in without):
             why = "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
-        names = (one.name for one in without)
-        return failed(f"{{names}} never got a gradient; {why}", "use them, or leave them out", *names)
+        text = f"{{names}} never got a gradient; {why}"
+        return failed(text, "use them, or leave them out", *(one.name for one in without))
     if zero := [one.name for one in mine if one.gradients and not one.nonzero]:
         text = "the gradients of {names} were zero in every step"
         return failed(text, "see what their output is multiplied by", *zero)
@@ -91,6 +100,11 @@ def normalised_over_enough(run: Run) -> Outcome | None:
     if few := [one for one in layers if (one.smallest_count or 0) <= 4]:
         text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
         return failed(text, "larger batches, or GroupNorm", *(one.name for one in few))
+    for facts in run.loaders if layers else ():
+        total, size = length_hint(facts.loader.dataset), facts.batch_size or 1
+        if facts.trained and not facts.drops_last and size > 1 and total % size == 1:
+            text = f"{total} samples in batches of {size}: the last batch has one, and {{names}} normalises over it"
+            return failed(text, "drop_last=True", layers[0].name, at=facts.site)
     return all_of(len(layers), "layer")
 
 
