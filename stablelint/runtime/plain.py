@@ -35,5 +35,5 @@ def shape_text(sizes: Sequence[int]) -> str:
 
 def plural(count: int, noun: str) -> str:
     """`1 file`, `2 files`, `1,024 fixes`."""
-    ending = "" if count == 1 else "es" if noun.endswith("x") else "s"
+    ending = "" if count == 1 else "es" if noun.endswith(("x", "s", "ch")) else "s"
     return f"{count:,} {noun}{ending}"

@@ -38,8 +38,10 @@ class Allocations:
 
     def start(self) -> None:
         """Begin to record. Nothing is done where CUDA is not in use: to ask would initialise it."""
-        if self._before is not None or not torch.cuda.is_initialized() or _is_recorded():
+        if self._before is not None or not torch.cuda.is_initialized():
             return
+        if any(torch.cuda.memory._snapshot()["device_traces"]):
+            return  # the trace belongs to who records already
         self._before = torch.cuda.memory_allocated()
         torch.cuda.memory._record_memory_history("all", "alloc", "python", _MOST_EVENTS)
 
@@ -52,12 +54,6 @@ class Allocations:
         torch.cuda.memory._record_memory_history(None)
         before, self._before = self._before, None
         return peak_of(trace, before, torch.cuda.get_device_properties(device).total_memory)
-
-
-def _is_recorded() -> bool:
-    """Whether somebody records already: the trace belongs to them."""
-    traces = torch.cuda.memory._snapshot()["device_traces"]
-    return any(len(trace) for trace in traces)
 
 
 def peak_of(trace: Iterable[Mapping[str, Any]], before: int, capacity: int) -> Peak:
@@ -77,19 +73,12 @@ def peak_of(trace: Iterable[Mapping[str, Any]], before: int, capacity: int) -> P
             freed += event["size"]
     parts = Counter[Row | None]()
     for event in live.values():
-        parts[_row(event)] += event["size"]
+        lines = ((f["filename"], f["line"]) for f in event.get("frames", ()) if not is_library(f["filename"]))
+        parts[next(lines, None)] += event["size"]
     return Peak(highest, before - freed, capacity, tuple(parts.most_common()))
-
-
-def _row(event: Mapping[str, Any]) -> Row | None:
-    """The innermost line of the program among the frames of an allocation."""
-    frames = event.get("frames", ())
-    return next(((f["filename"], f["line"]) for f in frames if not is_library(f["filename"])), None)
 
 
 def sized(count: int) -> str:
     """A number of bytes as people write it: `1.5 GiB`."""
-    value, unit = float(count), 0
-    while value >= 1024 and unit + 1 < len(_UNITS):
-        value, unit = value / 1024, unit + 1
-    return f"{value:.3g} {_UNITS[unit]}"
+    unit = min(max(count.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+    return f"{count / 1024**unit:.3g} {_UNITS[unit]}"

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from operator import length_hint
 from typing import Any
 
 import torch
@@ -75,12 +76,12 @@ def _identities(dataset: Any) -> list[Any]:
     """Hashes of what a data set holds of each, or else indices into what a subset is of; no item is made."""
     if isinstance(dataset, Subset):
         rows = _identities(dataset.dataset)
-        known = len(rows) == length(dataset.dataset)
+        known = len(rows) == length_hint(dataset.dataset)
         return [rows[int(at)] if known else (id(dataset.dataset), int(at)) for at in dataset.indices]
-    count = length(dataset)
+    count = length_hint(dataset)
     fields = getattr(dataset, "tensors", None) or list(getattr(dataset, "__dict__", {}).values())
     held = [one for one in fields if isinstance(one, _HOLDERS) or type(one).__module__ == "numpy"]
-    held = [one for one in held if 0 < count == length(one)]
+    held = [one for one in held if 0 < count == length_hint(one)]
     most = min(_MOST_ROWS, _MOST_BYTES // max(1, sum(getattr(one[0], "nbytes", 1) for one in held)))
     return [one for one in map(_print, islice(zip(*held, strict=True), most)) if one is not None]
 
@@ -97,11 +98,3 @@ def _print(row: tuple[Any, ...]) -> bytes | None:
         return None
     several = any("," in one for one in texts) or any(one.numel() > 1 for one in tensors)
     return b"".join([*map(str.encode, texts), *map(fingerprint, tensors)]) if several else None
-
-
-def length(sized: Any) -> int:
-    """How many there are; 0 where nobody knows, as of what is iterated over."""
-    try:
-        return len(sized)
-    except TypeError:  # an iterable data set, or its loader
-        return 0

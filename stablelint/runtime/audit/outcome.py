@@ -11,7 +11,7 @@ from functools import cache
 
 from stablelint.runtime.audit import checks
 from stablelint.runtime.audit.record import Place, Run, place
-from stablelint.runtime.plain import Json
+from stablelint.runtime.plain import Json, plural
 from stablelint.runtime.program.location import Location, place_json
 
 
@@ -70,7 +70,7 @@ def passed(evidence: str) -> Outcome:
 
 def all_of(count: int, noun: str) -> Outcome | None:
     """All is well with so many; None where there are none."""
-    return passed(counted(count, noun)) if count else None
+    return passed(plural(count, noun)) if count else None
 
 
 def warned(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outcome:
@@ -86,15 +86,6 @@ def failed(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outc
 def _named(evidence: str, subjects: Sequence[str]) -> str:
     more = f" and {len(subjects) - 4} more" if len(subjects) > 4 else ""
     return evidence.replace("{names}", ", ".join(subjects[:4]) + more)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 step`, `3 steps`, `2 losses`, `2 matrices`."""
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("ix"):
-        return f"{number} {noun[:-2]}ices"
-    return f"{number} {noun}{'es' if noun.endswith(('s', 'ch')) else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

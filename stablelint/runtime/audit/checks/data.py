@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import length_hint
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.data import SequentialSampler
 
-from stablelint.runtime.audit.datasets import generators, length, same_everywhere, shared_samples
-from stablelint.runtime.audit.modules import NORMALISING
+from stablelint.runtime.audit.datasets import generators, same_everywhere, shared_samples
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run
 from stablelint.runtime.audit.tokens import is_mask, is_tokens, padding_of
@@ -21,6 +21,8 @@ ORDER = 0
 _MATRICES = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.Bilinear)
 _TABLES = (nn.Embedding, nn.EmbeddingBag)
 _ENOUGH_ROWS = 16
+_SPARSE = 0.4  # share of zeros in a column, as of one among several kinds
+_SORTED = 0.2  # share of samples that follow one of their class, above that of chance
 _LARGE = 20.0  # an input far from the unit scale
 _FLAT = 20.0  # times that a mean exceeds the deviation around it
 _UNEQUAL = 100.0  # times that the widest column is wider than the median one
@@ -28,8 +30,9 @@ _PIXELS = (10.0, 255.0)  # the largest value of images that were not scaled
 
 
 def _batches(run: Run) -> list[torch.Tensor]:
-    """The floating-point inputs of the passes that were trained."""
-    return [one for call in run.trained for one in call.inputs if one.is_floating_point() and one.numel()]
+    """The floating-point inputs of the passes that were trained, those of each batch once."""
+    batches = {call.fingerprint: call.inputs for call in run.trained}.values()
+    return [one for inputs in batches for one in inputs if one.is_floating_point() and one.numel()]
 
 
 def _table(run: Run) -> torch.Tensor | None:
@@ -75,19 +78,24 @@ def finite_inputs(run: Run) -> Outcome | None:
 
 @check(needs="16 rows of a two-dimensional input, or samples of more dimensions or of integers")
 def varying_features(run: Run) -> Outcome | None:
-    """Every input feature varies."""
+    """Every input feature varies, and for itself."""
     if (table := _table(run)) is None:
         return _varying_samples(run)
     rows, columns = table.shape
-    same, marks = (table == table[:1]).all(0), ((table == 0) | (table == 1)).all(0)
-    if bool((marks & ~same).any()):
-        same &= (table != 0).any(0)  # one of several kinds that has not come yet
-    still = [f"column {index}" for index in same.nonzero().flatten().tolist()]
-    if not still:
-        return passed(f"{columns} columns over {rows} rows")
-    text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
-    remedy = "drop them, or see why they were not filled"
-    return (failed if 2 * len(still) > columns else warned)(text, remedy, *still, at=run.trained[0].site)
+    same = (table == table[:1]).all(0)
+    if bool(((table == 0).float().mean(0)[~same] > _SPARSE).any()):
+        same &= (table != 0).any(0)  # one of several kinds or words that has not come yet
+    if still := [f"column {index}" for index in same.nonzero().flatten().tolist()]:
+        text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
+        remedy = "drop them, or see why they were not filled"
+        return (failed if 2 * len(still) > columns else warned)(text, remedy, *still, at=run.trained[0].site)
+    seen: dict[bytes, int] = {}
+    for index in range(columns if bool(torch.isfinite(table).all()) else 0):
+        other = seen.setdefault(fingerprint(table[:, index]), index)
+        if other != index and len(set(table[:, index].tolist())) > 4:
+            text, pair = "{names} are the same in all rows", f"columns {other} and {index}"
+            return warned(text, "drop one of each such pair", pair, at=run.trained[0].site)
+    return passed(f"{columns} columns over {rows} rows")
 
 
 def _varying_samples(run: Run) -> Outcome | None:
@@ -108,24 +116,6 @@ def _varying_samples(run: Run) -> Outcome | None:
         text = f"{len(alike)} of {count} inputs {shape_text(tuple(values.shape))} hold {what}"
         return failed(text, "look at what the data set gives for each index", at=alike[0].site)
     return all_of(count, "input")
-
-
-@check(needs="16 rows of a two-dimensional input")
-def distinct_features(run: Run) -> Outcome | None:
-    """No input feature is there twice."""
-    table = _table(run)
-    if table is None or not bool(torch.isfinite(table).all()):
-        return None
-    moving = [index for index in range(table.shape[1]) if bool((table[:, index] != table[0, index]).any())]
-    seen: dict[bytes, int] = {}
-    pairs = []
-    for index in moving:
-        other = seen.setdefault(fingerprint(table[:, index]), index)
-        if other != index and len(set(table[:, index].tolist())) > 4:
-            pairs.append(f"columns {other} and {index}")
-    if pairs:
-        return warned("{names} are the same in all rows", "drop one of each", *pairs, at=run.trained[0].site)
-    return passed(f"{len(moving)} columns over {table.shape[0]} rows")
 
 
 @check(needs="a first layer, behind embeddings if there are any, that multiplies its input")
@@ -220,16 +210,16 @@ def shuffled(run: Run) -> Outcome | None:
     """Training samples come in random order."""
     loaders = _training_loaders(run)
     for facts in loaders:
-        if not isinstance(_sampler(facts.loader), SequentialSampler) or length(facts.loader) < 2:
+        if not isinstance(_sampler(facts.loader), SequentialSampler) or length_hint(facts.loader) < 2:
             continue
         text = f"the loader of {type(facts.loader.dataset).__name__} reads its samples in the order in which they are stored"
-        alone = [
-            len(set(one.target.flatten().tolist())) == 1
-            for one in run.class_losses()
-            if one.target.numel() > 3
-        ]
-        if alone and sum(alone) * 2 > len(alone):
-            text += f"; {sum(alone)} of {len(alone)} batches hold one class"
+        labels = [one.target.flatten() for one in run.class_losses()]
+        same = torch.cat([one[1:] == one[:-1] for one in labels]) if labels else torch.ones(1)
+        _, counts = torch.cat(labels or [torch.zeros(1)]).unique(return_counts=True)
+        alike, chance = float(same.float().mean()), float((counts / counts.sum()).square().sum())
+        if labels and alike < chance + _SORTED:  # they are stored at random
+            return warned(f"{text}, in each epoch", "DataLoader(…, shuffle=True)", at=facts.site)
+        text += f"; {alike:.0%} have the class of the one before, {chance:.0%} at random" if labels else ""
         return failed(text, "DataLoader(…, shuffle=True)", at=facts.site)
     return all_of(len(loaders), "loader")
 
@@ -251,34 +241,16 @@ def new_batches(run: Run) -> Outcome | None:
     counts = Counter((id(one.root), one.fingerprint) for one in calls)
     (_, most), facts = counts.most_common(1)[0], calls[0].fetched_from
     assert isinstance(facts, LoaderFacts)
-    if most * 2 > len(calls) and length(facts.loader) > 1:
-        text = f"{most} of {len(calls)} steps had the same batch, of {length(facts.loader)} in the loader"
+    if most * 2 > len(calls) and length_hint(facts.loader) > 1:
+        text = (
+            f"{most} of {len(calls)} steps had the same batch, of {length_hint(facts.loader)} in the loader"
+        )
         remedy = "look at what the data set gives for each index"
         if facts.iterators * 2 > facts.batches:
             text += "; the loader was started anew for each"
             remedy = "iterate over the loader: `for batch in loader:`"
         return failed(text, remedy, at=calls[0].site)
     return passed(f"{len(counts)} different batches in {len(calls)} steps")
-
-
-@check(needs="a DataLoader and its length")
-def last_batch(run: Run) -> Outcome | None:
-    """No batch has a single sample where a layer normalises over the batch."""
-    loaders = [(one, one.batch_size) for one in _training_loaders(run) if one.batch_size]
-    normalising = [layer.name for layer in run.layers.values() if isinstance(layer.module, NORMALISING)]
-    for facts, size in loaders:
-        total = length(facts.loader.dataset)
-        if total and size and size > 1 and total % size == 1 and not facts.drops_last:
-            text = f"{total} samples in batches of {size}: the last batch has one"
-            if normalising:
-                return failed(
-                    f"{text}, and {normalising[0]} normalises over it",
-                    "drop_last=True",
-                    *normalising[:1],
-                    at=facts.site,
-                )
-            return passed(f"{text}, and no layer normalises over it")
-    return all_of(len(loaders), "loader")
 
 
 @check(needs="a DataLoader with two workers, trained on")

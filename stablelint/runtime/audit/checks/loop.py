@@ -40,12 +40,14 @@ def zeroed_gradients(run: Run) -> Outcome | None:
 @check(needs="an optimizer step")
 def steps_have_gradients(run: Run) -> Outcome | None:
     """Every step has gradients to follow."""
-    without = [one for one in run.steps if not one.has_gradients or one.zero_gradients]
-    if 2 * len(without) > len(run.steps):
-        what = "all gradients are zero" if without[0].has_gradients else "no parameter has a gradient"
-        text = f"{what} in {len(without)} of {len(run.steps)} steps"
-        remedy = "backward() stands between zero_grad() and step(); see that the loss depends on the model"
-        return failed(text, remedy, at=without[0].site)
+    for steps in _by_optimizer(run):
+        without = [one for one in steps if not one.has_gradients or one.zero_gradients]
+        if 2 * len(without) > len(steps):
+            what, remedy = "no parameter has a gradient", "backward() stands between zero_grad() and step()"
+            if without[0].has_gradients:
+                what, remedy = "all gradients are zero", "see what the output is multiplied by on its way"
+            text = f"{what} in {len(without)} of {len(steps)} steps"
+            return failed(text, f"{remedy}; see that the loss depends on the model", at=without[0].site)
     return all_of(len(run.steps), "step")
 
 
@@ -158,8 +160,7 @@ def _switchable(root: nn.Module) -> list[nn.Module]:
         for one in root.modules()
         if (isinstance(one, _DROPOUT) and one.p > 0)
         or (isinstance(one, NORMALISING) and one.track_running_stats)
-        or (isinstance(one, nn.RNNBase) and one.dropout > 0)
-        or (isinstance(one, nn.MultiheadAttention) and one.dropout > 0)
+        or (isinstance(one, (nn.RNNBase, nn.MultiheadAttention)) and one.dropout > 0)
     ]
 
 
@@ -167,13 +168,18 @@ def _switchable(root: nn.Module) -> list[nn.Module]:
 def trained_in_training_mode(run: Run) -> Outcome | None:
     """The model is in training mode while it is trained."""
     calls = [one for one in run.trained if _switchable(one.root)]
-    if wrong := [one for one in calls if not one.training]:
+    evaluated = {id(one.root) for one in run.forwards if not one.grad}
+    late = any(id(one.root) in evaluated for one in calls if not one.training)
+    remedy = "model.train() after each evaluation" if late else "model.train() before the loop"
+    return _in_mode(calls, True, remedy)
+
+
+def _in_mode(calls: list[Forward], training: bool, remedy: str) -> Outcome | None:
+    """Whether the passes are made in training mode, or in evaluation mode."""
+    if wrong := [one for one in calls if one.training is not training]:
         kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
-        text = (
-            f"{len(wrong)} of {len(calls)} trained passes in evaluation mode: {', '.join(kinds)} do not train"
-        )
-        evaluated = [one for one in run.forwards if not one.grad and one.root is wrong[0].root]
-        remedy = "model.train() after each evaluation" if evaluated else "model.train() before the loop"
+        mode, other = ("evaluation", "training") if training else ("training", "evaluation")
+        text = f"{len(wrong)} of {len(calls)} passes of {other} in {mode} mode, of a model with {', '.join(kinds)}"
         return failed(text, remedy, type(wrong[0].root).__name__, at=wrong[0].site)
     return all_of(len(calls), "pass")
 
@@ -185,12 +191,7 @@ def evaluated_in_evaluation_mode(run: Run) -> Outcome | None:
         text = "dropout is told to be on within a model that is in evaluation mode"
         return failed(text, "training=self.training, or a module nn.Dropout", at=run.live_dropout)
     calls = [one for one in _evaluations(run) if _switchable(one.root)]
-    if wrong := [one for one in calls if one.training]:
-        kinds = sorted({type(one).__name__ for one in _switchable(wrong[0].root)})
-        text = f"{len(wrong)} of {len(calls)} evaluations in training mode: {', '.join(kinds)} act as in training"
-        remedy = "model.eval() before, model.train() after"
-        return failed(text, remedy, type(wrong[0].root).__name__, at=wrong[0].site)
-    return all_of(len(calls), "pass")
+    return _in_mode(calls, False, "model.eval() before, model.train() after")
 
 
 def _evaluations(run: Run) -> list[Forward]:
@@ -241,7 +242,8 @@ def update_ratio(run: Run) -> Outcome | None:
         widest = max(
             median([one.moved[name] for name in wide if name in one.moved] or [0.0]) for one in steps
         )
-        rate = max((max(one.rates) for one in steps if one.rates), default=0.0)
+        rates = [max(one.rates) for one in steps if one.rates]
+        rate = max(rates, default=0.0)
         losses = [abs(one.loss) for one in steps if one.loss is not None]
         runs_away = len(losses) > 1 and losses[-1] > _RISE * losses[0]
         furthest = max(one.moved.get(name, 0.0) for one in steps[1:] for name in wide)
@@ -249,14 +251,6 @@ def update_ratio(run: Run) -> Outcome | None:
             text = f"a step changes a weight by up to {widest:.2g} of its size in the median layer, at a rate of {rate:g}"
             text += f"; some layer by {furthest:.2g}" if furthest > widest else ""
             return failed(text, "a smaller learning rate", *list(wide)[:4], at=steps[0].site)
-        still = tuple(name for name in usual if max(one.moved.get(name, 0.0) for one in steps) == 0.0)
-        if len(still) == len(usual):
-            return failed(
-                f"no parameter moved, at a rate of {rate:g}",
-                "see learning rate and gradients",
-                at=steps[0].site,
-            )
-        rates = [max(one.rates) for one in steps if one.rates]
         if middle < _SMALL_UPDATE and not (rates and rates[-1] > rates[0]):
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from stablelint.runtime.audit.allocations import sized
-from stablelint.runtime.audit.outcome import Outcome, Status, check, counted, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, Status, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run, place
+from stablelint.runtime.plain import plural
 
 ORDER = 8
 _SHOWN = 4  # lines at the peak
@@ -23,7 +24,7 @@ def freed_graphs(run: Run) -> Outcome | None:
         names = f", held by {', '.join(run.holders)}" if run.holders else ""
         text = f"the graphs of {alive} of {len(older)} earlier losses are still there{names}"
         return failed(text, "keep loss.item() or loss.detach()", *run.holders, at=run.holder_at)
-    return passed(counted(len(older), "graph"))
+    return passed(plural(len(older), "graph"))
 
 
 @check(needs="five optimizer steps")

@@ -11,16 +11,17 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from stablelint.runtime.audit.modules import MATRICES
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, counted, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.tokens import is_tokens, is_told, tables_of_tokens
 from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
-from stablelint.runtime.plain import shape_text
+from stablelint.runtime.plain import plural, shape_text
 from stablelint.runtime.tensors.measure import tensors_in
 
 ORDER = 2
 _GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
+_WILD = 1e8  # a weight that nobody drew
 _ENDING = ("relu", "hardtanh")  # activations without a gradient at their ends
 _DEAD = 0.5  # share of the units of a layer
 _SATURATED = 0.6
@@ -30,11 +31,14 @@ _SATURATED = 0.6
 def initial_parameters(run: Run) -> Outcome | None:
     """Parameters start as finite numbers of a usual size."""
     known = list(run.parameters.values())
-    if bad := [one.name for one in known if one.start.nan or one.start.inf]:
-        text = "{names} held NaN or Inf before the first step: memory that was never filled?"
-        return failed(text, "initialise them (torch.empty does not)", *bad)
-    if wild := [one.name for one in known if max(abs(one.start.low), abs(one.start.high)) > 1e8]:
-        return failed("{names} held values above 1e8: never filled?", "initialise them", *wild)
+    starts = {one.name: one.start for one in known}
+    if wild := [
+        name for name, one in starts.items() if one.nan or one.inf or max(-one.low, one.high) > _WILD
+    ]:
+        text = (
+            "{names} held NaN, Inf or values above 1e8 before the first step: memory that was never filled?"
+        )
+        return failed(text, "initialise them (torch.empty does not)", *wild)
     return all_of(len(known), "parameter")
 
 
@@ -48,7 +52,7 @@ def broken_symmetry(run: Run) -> Outcome | None:
         if all(uniform_dimensions(one.tensor) for one in alike):
             text += ", and still have: they learn the same"
         return failed(text, "draw the weights at random", *(one.name for one in alike))
-    return all_of(len(matrices), "matrix")
+    return all_of(len(matrices), "layer")
 
 
 def _is_alike(one: ParameterFacts) -> bool:
@@ -92,7 +96,7 @@ def weight_scale(run: Run) -> Outcome | None:
     if odd:
         facts, gain, inputs = odd[0]
         text = (
-            f"{facts.name} has deviation {facts.start.deviation:.3g} over {counted(inputs, 'input')}: "
+            f"{facts.name} has deviation {facts.start.deviation:.3g} over {plural(inputs, 'input')}: "
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
         remedy = "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_"
@@ -103,22 +107,21 @@ def weight_scale(run: Run) -> Outcome | None:
 @check(needs="a classification, or a regression")
 def initial_loss(run: Run) -> Outcome | None:
     """The first loss is what chance gives."""
-    calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits")
+    calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits", "mse_loss")
     if not calls:
         return None
     call = calls[0]
-    with torch.no_grad():
-        if call.kind == "cross_entropy":
-            if call.target.is_floating_point() or len(call.shapes[0]) < 2 or call.shapes[0][1] < 2:
-                return None
-            chance = math.log(call.shapes[0][1])
-            ignore = call.option("ignore_index")
-            value = float(nn.functional.cross_entropy(call.input.float(), call.target, ignore_index=ignore))
-        else:
-            chance = math.log(2)
-            value = float(
-                nn.functional.binary_cross_entropy_with_logits(call.input.float(), call.target.float())
-            )
+    scores, target = call.input.float(), call.target
+    if call.kind == "cross_entropy":
+        if target.is_floating_point() or scores.dim() < 2 or scores.shape[1] < 2:
+            return None
+        chance, ignored = math.log(scores.shape[1]), call.option("ignore_index")
+        value = float(nn.functional.cross_entropy(scores, target, ignore_index=ignored))
+    elif call.kind == "mse_loss":  # what outputs of zero give
+        chance, value = float(target.float().square().mean()), float((scores - target).square().mean())
+    else:
+        chance = math.log(2)
+        value = float(nn.functional.binary_cross_entropy_with_logits(scores, target.float()))
     text = f"{value:.3g} at the first step; chance is {chance:.3g}"
     if value > 2.5 * chance + 0.5:
         return failed(text, "the last layer starts too large, or its input is", at=call.site)
@@ -152,7 +155,9 @@ def independent_samples(run: Run) -> Outcome | None:
         return None
     tensors = list(tensors_in(first.pair))
     size = tensors[0].shape[0] if tensors and tensors[0].dim() > 1 else 0
-    if size < 3 or size != _batch_size(run, first):
+    labels = next((one.shapes[1][:1] for one in run.losses if one.forward is first), ())
+    handed_out = labels if first.fetched_from is None else (first.fetched_from.batch_size,)
+    if size < 3 or (size,) != handed_out:
         return None
     if any(not one.dim() or one.shape[0] != size for one in tensors):
         return None
@@ -163,10 +168,15 @@ def independent_samples(run: Run) -> Outcome | None:
         return None
     difference, scale = seen
     if difference > 1e-3 * max(scale, 1e-6):
+        layers = [
+            name for name, one in first.root.named_modules() if getattr(one, "batch_first", True) is False
+        ]
         text = f"another first sample changed the outputs of the others by {difference:.3g} (of {scale:.3g})"
+        text += "; without batch_first: {names}" if layers else ""
         remedy = "see which operation mixes the first dimension: batch_first, a softmax or view over it"
         # Without a loader the first dimension may count parts of one sample, which interact.
-        return (failed if first.fetched_from is not None else warned)(text, remedy, at=first.site)
+        answer = failed if first.fetched_from is not None else warned
+        return answer(text, remedy, *layers, at=first.site)
     return passed(f"another first sample left the outputs of {size - 1} others as they were")
 
 
@@ -206,14 +216,6 @@ def _moved_elsewhere(
     if ours is None or theirs is None:
         return None
     return float((ours[part] - theirs[part]).abs().max()), float(ours.abs().max())
-
-
-def _batch_size(run: Run, call: Forward) -> int | None:
-    """The samples of a batch: as many as the loader hands out, or as there are labels."""
-    if call.fetched_from is not None:
-        return call.fetched_from.batch_size
-    targets = next((one.shapes[1] for one in run.losses if one.forward is call), ())
-    return targets[0] if targets else None
 
 
 def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], *sizes: int) -> torch.Tensor | None:

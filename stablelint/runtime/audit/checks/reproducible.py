@@ -29,19 +29,6 @@ def seeds(run: Run) -> Outcome | None:
     return passed(f"seeded: {', '.join(sorted(run.seeded))}")
 
 
-@check(needs="a GPU in use")
-def deterministic_kernels(run: Run) -> Outcome | None:
-    """Kernels are deterministic."""
-    if not any(one.tensor.is_cuda for one in run.parameters.values()):
-        return None
-    if torch.backends.cudnn.benchmark:
-        text = "cuDNN chooses its algorithms by timing them"
-        return warned(text, "torch.backends.cudnn.benchmark = False where runs are compared")
-    if not torch.are_deterministic_algorithms_enabled():
-        return warned("nondeterministic kernels are allowed", "torch.use_deterministic_algorithms(True)")
-    return passed("deterministic algorithms are asked for")
-
-
 @check(needs="nothing")
 def environment(run: Run) -> Outcome | None:
     """The environment is known."""
@@ -49,4 +36,6 @@ def environment(run: Run) -> Outcome | None:
     parts = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
     parts += [f"NumPy {numpy.__version__}"] if numpy is not None else []
     parts += [f"{torch.get_num_threads()} threads", f"hash seed {os.environ.get('PYTHONHASHSEED', 'random')}"]
+    parts += ["deterministic algorithms"] if torch.are_deterministic_algorithms_enabled() else []
+    parts += ["cuDNN times its algorithms and chooses"] if torch.backends.cudnn.benchmark else []
     return passed(", ".join(parts))
