@@ -30,9 +30,9 @@ _PIXELS = (10.0, 255.0)  # the largest value of images that were not scaled
 
 
 def _batches(run: Run) -> list[torch.Tensor]:
-    """The floating-point inputs of the passes that were trained, those of each batch once."""
-    batches = {call.fingerprint: call.inputs for call in run.trained}.values()
-    return [one for inputs in batches for one in inputs if one.is_floating_point() and one.numel()]
+    """The floating-point inputs of the passes that were trained; what comes again counts once."""
+    inputs = (one for call in run.trained for one in call.inputs)
+    return [*{fingerprint(one): one for one in inputs if one.is_floating_point() and one.numel()}.values()]
 
 
 def _table(run: Run) -> torch.Tensor | None:

@@ -10,7 +10,7 @@ from torch import nn
 from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LossCall, Run
 from stablelint.runtime.audit.tokens import beside, is_told, padding_of, tables_of_tokens
-from stablelint.runtime.audit.values import dense, summary_of
+from stablelint.runtime.audit.values import dense, fingerprint, summary_of
 from stablelint.runtime.plain import shape_text
 
 ORDER = 1
@@ -236,9 +236,9 @@ def _beside_inputs(calls: list[LossCall]) -> list[list[tuple[torch.Tensor, torch
             width = math.prod(targets.shape[1:])
             # A target as large as the input is to be rebuilt, and a single column is a toy.
             fits = max(1, 2 * width - 2) < math.prod(rows.shape[1:]) <= _MOST_COLUMNS
-            if call.forward is not None and fits and targets.dim() and len(rows) == len(targets):
+            if fits and targets.dim() and len(rows) == len(targets):
                 key = call.site, number, rows.shape[1:], targets.shape[1:]
-                found.setdefault(key, {})[call.forward.fingerprint] = rows, targets.cpu()
+                found.setdefault(key, {})[fingerprint(rows)] = rows, targets.cpu()
     return [[*batches.values()] for batches in found.values()]
 
 
