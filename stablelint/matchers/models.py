@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import (
+    bindings_of,
     bound_anywhere,
     bound_to,
     defined,
@@ -17,7 +19,6 @@ from stablelint.matchers.names import (
     parameters_of,
     qualified,
     unpacked_from,
-    values_in,
 )
 from stablelint.matchers.tree import (
     Function,
@@ -63,7 +64,9 @@ def handed_to_modules(module: ModuleInfo) -> frozenset[str]:
         called = {spelled(n.func) for n in nodes_below(info, ast.Call) if len(arguments(n)) == 1}
         for init in (s for s in info.body if isinstance(s, Function) and s.name == "__init__"):
             given = parameters_of(init)
-            found |= {text for text in called if any(spelled(v) in given for v in values_in(text, init))}
+            found |= {
+                text for text in called if any(spelled(b.value) in given for b in bindings_of(text, init))
+            }
     return frozenset(found)
 
 
@@ -166,6 +169,8 @@ def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
 
 
 def _is_of_torch(bound: ast.expr, module: ModuleInfo) -> bool:
-    """Whether a name stands for something of torch as it is: `torch.cuda.FloatTensor if gpu else torch.FloatTensor`."""
+    """Whether a name stands for something of torch as it is, `torch.cuda.FloatTensor if gpu else torch.FloatTensor`, or for
+    what the standard library makes: `namedtuple("Batch", fields)`."""
     of = (bound.body, bound.orelse) if isinstance(bound, ast.IfExp) else (bound,)
-    return any(qualified(one, module).startswith("torch.") for one in of)
+    made = made_by(bound, module).partition(".")[0] in sys.stdlib_module_names
+    return made or any(qualified(one, module).startswith("torch.") for one in of)

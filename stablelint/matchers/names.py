@@ -147,9 +147,9 @@ def bound_to(name: str, before: ast.AST, root: ast.AST) -> ast.expr | None:
     return last.value if last is not None else None
 
 
-def values_in(name: str, tree: ast.AST) -> list[ast.expr]:
+def bindings_of(name: str, tree: ast.AST) -> list[Binding]:
     """What the assignments in a function bind a name to, those of a tuple to a tuple part by part."""
-    return [one.value for one in _bound(name, tree)]
+    return _bindings(tree).get(name, [])
 
 
 def unpacked_from(name: str, before: ast.AST, root: ast.AST) -> tuple[int, ast.expr] | None:

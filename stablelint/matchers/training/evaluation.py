@@ -179,9 +179,12 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
         yield from _never_in_training_mode(review, rule)
     trained = {*map(subject, module.sights.calls("parameters")), *trained_in(module)}
     for root, back, turn, events in turns(review, "backward", "eval"):
-        # A function that sets the mode and trains on means the mode.
+        backs = [one.made for one in events if one.kind == "backward"]
+        run = {name for b in backs for n in models_of(b.node, b.root, b.module) for name in b.words(n.func)}
+        # A function that sets the mode and trains on means the mode; a part of a model may be what another one trains.
         left = [one for one in events if one.kind == "eval" and (one.is_own or one.at is not back.at)]
-        left = [e for e in left if e.of & trained and not any(_is_made_in(turn, name) for name in e.of)]
+        left = [e for e in left if e.of & (run & trained or trained)]
+        left = [e for e in left if not any(_is_made_in(turn, name) for name in e.of)]
         if turn is not root and left and not any(one.kind == "train" for one in events):
             yield site_at(review, rule, min((one.made.place(module) for one in left), key=start))
             return

@@ -9,11 +9,11 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
 from stablelint.matchers.names import (
     assigned_in,
+    bindings_of,
     bound_to,
     carriers,
     parameters_of,
     turns_of,
-    values_in,
 )
 from stablelint.matchers.tree import (
     assigned,
@@ -106,8 +106,8 @@ def _summands(node: ast.expr) -> list[ast.expr]:
 def is_begun_anew(kept: Kept, *turns: ast.AST) -> bool:
     """Whether a turn of these loops, or of its own, sets the total to something else again: what it keeps goes then."""
     last = kept.base.rpartition(".")[2]
-    values = (value for turn in turns or kept.turns for value in values_in(kept.base, turn))
-    return any(not mentions(value, last) for value in values)
+    bound = (one for turn in turns or kept.turns for one in bindings_of(kept.base, turn))
+    return any(not mentions(one.value, last) for one in bound)
 
 
 def additions(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -215,7 +215,8 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
     """`loss.backward()` on each turn, and `if (i + 1) % n == 0: optimizer.step()`, or on each part of a batch and then the
     step, of a loss that nothing divides."""
     for root, step, turn, events in turns(review, "step", "backward"):
-        back = next(e for e in events if e.kind == "backward")
+        backs = [e for e in events if e.kind == "backward"]
+        back = ([e for e in backs if events.index(e) < events.index(step)] or backs)[-1]
         bound = (
             made_by(n, review.module)
             for name in step.of
@@ -236,7 +237,8 @@ def _gathers(back: ast.AST, clears: list[ast.AST], gate: ast.If | None, turn: as
     if gate is None:
         inner = loop_around(back, root)
         return inner not in (turn, None) and not any(inner in ancestors(n, root) for n in clears)
-    late = all(around(n, root, ast.If) or start(n) > start(gate) for n in clears)
+    outer = around(gate, root, ast.If)
+    late = all(set(around(n, root, ast.If)) - set(outer) or start(n) > start(gate) for n in clears)
     return late and gate not in around(back, root, ast.If)
 
 

@@ -29,8 +29,10 @@ _CLOCKS = frozenset(
     for name in ("time", "perf_counter", "monotonic", "clock", "time_ns", "perf_counter_ns", "monotonic_ns")
 ) | {"timeit.default_timer", "datetime.datetime.now"}
 _SOURCES = frozenset(name.partition(".")[0] for name in _CLOCKS)
-# What waits for the GPU, by itself or because it needs a value of it; who trains meanwhile compares no models.
-_WAITING = ("synchronize", "item", "cpu", "numpy", "tolist", "elapsed_time", "barrier", "nonzero", "backward")
+# What waits for the GPU, by itself or because it needs a value of it; who trains or saves meanwhile compares no models.
+_WAITING = tuple(
+    "synchronize item cpu numpy tolist elapsed_time barrier nonzero backward save state_dict".split()
+)
 
 
 @observes()
