@@ -94,7 +94,7 @@ class BoundRegion:
 
 
 def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mapping[str, Any]) -> BoundRegion:
-    body = [by_itself(_Unlocked().visit(_Localise().visit(statement))) for statement in body]
+    body = [by_itself(_Apart().visit(statement)) for statement in body]
     anchor = body[0]
     names = {**names, _OPENED: opened}
     arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
@@ -112,15 +112,14 @@ def _bound(region: Region, body: list[ast.stmt], frame: FrameType, names: Mappin
     return BoundRegion(code, run, tuple(names.values()))
 
 
-class _Localise(ast.NodeTransformer):
-    """Writes of the replay stay in the replay: `nonlocal` names are its own."""
+class _Apart(ast.NodeTransformer):
+    """Writes of the replay stay in the replay: `nonlocal` names are its own.
+
+    A lock that the step holds already would never open for its replay: whatever may be one is asked about.
+    """
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
         return ast.copy_location(ast.Pass(), node)
-
-
-class _Unlocked(ast.NodeTransformer):
-    """A lock that the step holds already would never open for its replay: whatever may be one is asked about."""
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         self.generic_visit(node)

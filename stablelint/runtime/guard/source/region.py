@@ -200,11 +200,8 @@ class _HandedToNobody(ast.NodeTransformer):
     """
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        return ast.copy_location(ast.Pass(), node) if takes_next(node) else self._within(node)
-
-    def _within(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
-        return node
+        return ast.copy_location(ast.Pass(), node) if takes_next(node) else node
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
         both = ast.Tuple([node.value or ast.Constant(None), ast.Constant(None)], ast.Load())
