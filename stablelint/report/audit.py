@@ -8,10 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from stablelint.report.cells import hung, plain
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.page import page, table
 from stablelint.report.parts import Head, Note, Part, Place, as_page, as_text
-from stablelint.report.source import Sources
 
 _SIGNS = {"failed": "✗", "warned": "!", "passed": "✓", "not seen": "·"}
 _TONES = {"failed": "error", "warned": "warning", "passed": "added", "not seen": "dim"}

@@ -3,14 +3,91 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from stablelint.diagnostic import Applicability, Diagnostic, Position
-from stablelint.report.source import Sources
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
 from stablelint.report.style import PIPED_WIDTH, PLAIN, Style
+from stablelint.syntax.source import encoding_of, lines_of
+from stablelint.workspace.notebooks import cell_of, lines_of_cell
+
+
+class Sources:
+    """Lines of files, read once. Files that changed or vanished since yield what is there now, or nothing."""
+
+    def __init__(self, held: Mapping[str, bytes] | None = None) -> None:
+        self._held = held or {}
+        self._lines: dict[str, list[str]] = {}
+
+    def lines(self, filename: str) -> list[str]:
+        """The file's lines without their ends; empty if it cannot be read."""
+        found = self._lines.get(filename)
+        if found is None:
+            found = self._lines[filename] = self._read(filename)
+        return found
+
+    def _read(self, filename: str) -> list[str]:
+        if cell_of(filename)[1] is not None:
+            return lines_of_cell(filename)
+        try:
+            data = self._held.get(filename)
+            if data is None:
+                with open(filename, "rb") as file:
+                    data = file.read()
+            return lines_of(data.decode(encoding_of(data), "replace"))
+        except (OSError, SyntaxError, LookupError):
+            return []
+
+
+def rewritten(lines: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, list[str], list[str]]]:
+    """The hunks that `edits` make of `lines`: row of the first line, lines removed, lines added."""
+    hunks: list[tuple[int, list[str], list[str]]] = []
+    for group in _by_rows(edits):
+        first, last = group[0].span.start.row, max(edit.span.end.row for edit in group)
+        if last > len(lines):
+            last = len(lines)
+            if first > last:
+                continue
+        before = list(lines[first - 1 : last])
+        text = "\n".join(before)
+        starts = [0]
+        for line in before:
+            starts.append(starts[-1] + len(line) + 1)
+        for edit in reversed(group):
+            begin, end = _offsets(edit.span, first, starts, len(text))
+            text = text[:begin] + edit.content + text[end:]
+        after = lines_of(text)
+        hunks.append(_trimmed(first, before, after))
+    return [hunk for hunk in hunks if hunk[1] or hunk[2]]
+
+
+def _by_rows(edits: Sequence[Edit]) -> list[list[Edit]]:
+    groups: list[list[Edit]] = []
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        if groups and edit.span.start.row <= groups[-1][-1].span.end.row:
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+    return groups
+
+
+def _offsets(span: Span, first: int, starts: Sequence[int], limit: int) -> tuple[int, int]:
+    ends = []
+    for position in (span.start, span.end):
+        row = position.row - first
+        ends.append(min(starts[row] + position.column - 1, limit) if row < len(starts) else limit)
+    return ends[0], ends[1]
+
+
+def _trimmed(first: int, before: list[str], after: list[str]) -> tuple[int, list[str], list[str]]:
+    while before and after and before[0] == after[0]:
+        before, after, first = before[1:], after[1:], first + 1
+    while before and after and before[-1] == after[-1]:
+        before, after = before[:-1], after[:-1]
+    return first, before, after
+
 
 if TYPE_CHECKING:
     from stablelint.catalog import Rule

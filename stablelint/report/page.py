@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
-from stablelint.report.source import Sources
+from stablelint.report.context import Sources
 from stablelint.report.tables import short
 
 _AROUND = 3  # source lines shown on either side of an expression

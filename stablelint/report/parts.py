@@ -9,9 +9,8 @@ from html import escape
 from typing import Any
 
 from stablelint.report.cells import lay_out, plain
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.page import excerpt, prose, table
-from stablelint.report.source import Sources
 from stablelint.report.tables import at, headed, note, placed
 from stablelint.report.tables import table as text_table
 

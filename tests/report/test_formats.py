@@ -7,9 +7,8 @@ import pytest
 from report import sample
 from stablelint.config import OUTPUT_FORMATS
 from stablelint.diagnostic import Applicability, Edit, Fix, Position, Span
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.formats import render
-from stablelint.report.source import Sources
 from stablelint.workspace.result import CheckResult
 
 CONTEXT = Context(os.fspath(sample.FOLDER))

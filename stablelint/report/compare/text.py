@@ -9,10 +9,9 @@ from typing import Any
 
 from stablelint.report.cells import plain
 from stablelint.report.compare import tolerance
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.page import Axes, curves, finite, legend, page
 from stablelint.report.parts import Code, Note, Part, Place, Rows, as_page, as_text
-from stablelint.report.source import Sources
 from stablelint.report.tables import listed, short, spark
 from stablelint.runtime.plain import plural, shape_text
 

@@ -6,10 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from stablelint.diagnostic import Applicability, Diagnostic, Fix, Severity
 from stablelint.report.cells import crop, hung, lay_out, plain
-from stablelint.report.context import Context
+from stablelint.report.context import Context, rewritten
 from stablelint.report.frame import Mark, Paint, frame
 from stablelint.report.rest import confidence_line, place_lines, rest_lines
-from stablelint.report.source import rewritten
 from stablelint.report.summary import discharged_lines, summary_lines
 from stablelint.report.tables import note
 from stablelint.runtime.plain import plural

@@ -7,9 +7,8 @@ from html import escape
 from typing import Any
 
 from stablelint.report import page
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.parts import Code, Head, Note, Part, Place, Rows, as_page, as_text
-from stablelint.report.source import Sources
 from stablelint.report.tables import listed, short, spark
 from stablelint.runtime.plain import plural
 

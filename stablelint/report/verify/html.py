@@ -11,10 +11,9 @@ from importlib.resources import files
 from itertools import groupby, pairwise
 
 from stablelint.report.cells import crop, one_line
-from stablelint.report.context import Context
+from stablelint.report.context import Context, Sources
 from stablelint.report.page import COLOURS, Axes, curves, legend, page, polyline, prose
 from stablelint.report.parts import as_page
-from stablelint.report.source import Sources
 from stablelint.report.verify.text import MEANING, meaning, rerun_parts, site_parts
 from stablelint.runtime.plain import plural
 from stablelint.runtime.verify.outcome import Curve, Report, SiteReport

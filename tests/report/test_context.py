@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stablelint.diagnostic import Edit, Position, Span
-from stablelint.report.source import Sources, rewritten
+from stablelint.report.context import Sources, rewritten
 
 
 def edit(row: int, column: int, end_row: int, end_column: int, content: str) -> Edit:
