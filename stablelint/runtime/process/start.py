@@ -44,7 +44,7 @@ class Plan:
         """Store the plan for the processes of the command."""
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
-    def tell(self, kind: str, facts: Mapping[str, Any], name: str = "") -> None:
+    def tell(self, kind: str, facts: object, name: str = "") -> None:
         """Leave facts of this process in the folder, whole or not at all; `name` tells several of a kind apart."""
         path = Path(self.folder, f"{kind}-{os.getpid()}{name}.json")
         try:

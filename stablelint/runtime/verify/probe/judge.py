@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
-import json
 import os
 import sys
 import time
@@ -78,8 +77,7 @@ def _judge_all(plan: Plan) -> None:
     finally:
         RECORDER.listen(None)
     if shown_by_site:
-        path = Path(plan.folder) / f"function-{os.getpid()}.json"
-        path.write_text(json.dumps(shown_by_site), encoding="utf-8")
+        plan.for_processes().tell("function", shown_by_site)
 
 
 def _judged(watched: Watched, plan: Plan) -> FunctionShown | None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 from stablelint.runtime.verify.probe.plan import REGISTRY
@@ -31,6 +27,4 @@ pytest_collectreport = pytest_runtest_logreport  # a module that cannot be impor
 def pytest_sessionfinish() -> None:
     """Tell which tests failed."""
     if REGISTRY.plan is not None:
-        with contextlib.suppress(OSError):
-            path = Path(REGISTRY.plan.folder) / f"tests-{os.getpid()}.json"
-            path.write_text(json.dumps(sorted(_failed)), encoding="utf-8")
+        REGISTRY.plan.for_processes().tell("tests", sorted(_failed))
