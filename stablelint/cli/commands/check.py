@@ -143,8 +143,8 @@ def _report(options: argparse.Namespace, session: Session, result: CheckResult) 
 
 
 def _text(options: argparse.Namespace, session: Session, result: CheckResult, terminal: bool) -> str:
+    from stablelint.report.context import Sources
     from stablelint.report.formats import render
-    from stablelint.report.source import Sources
     from stablelint.report.style import is_terminal
 
     output_format = options.output_format or session.settings.output_format
