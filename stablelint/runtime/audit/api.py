@@ -131,14 +131,10 @@ def _batches(loader: Iterable[Any], steps: int) -> Iterator[tuple[Any, ...]]:
 
 def _histograms(run: Run) -> Iterator[Histogram]:
     """Inputs, targets, and the weights at the end."""
-    first = run.trained[0] if run.trained else None
-    named = [(f"input {index}", one) for index, one in enumerate(first.inputs)] if first else []
-    calls = [one for one in run.losses if one.grad]
-    named += [("output", calls[0].input), ("target", calls[0].target)] if calls else []
-    named += [(one.name, one.tensor) for one in run.parameters.values() if one.tensor.dim() > 1]
-    named += [
-        (f"gradient of {one.name}", one.tensor.grad)
-        for one in run.parameters.values()
-        if one.tensor.dim() > 1 and one.tensor.grad is not None
-    ]
+    named = [(f"input {index}", one) for call in run.trained[:1] for index, one in enumerate(call.inputs)]
+    for call in [one for one in run.losses if one.grad][:1]:
+        named += [("output", call.input), ("target", call.target)]
+    weights = [one for one in run.parameters.values() if one.tensor.dim() > 1]
+    named += [(one.name, one.tensor) for one in weights]
+    named += [(f"gradient of {one.name}", one.tensor.grad) for one in weights if one.tensor.grad is not None]
     return (found for title, tensor in named if (found := histogram_of(tensor, title)) is not None)

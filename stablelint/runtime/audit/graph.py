@@ -139,11 +139,9 @@ def _results(node: Any, name: str) -> torch.Tensor | None:
 def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
     flat = dense(values)
     channels = 1 if flat.dim() >= 4 else flat.dim() - 1
-    alive = (
-        (flat != 0).movedim(channels, -1).reshape(-1, flat.shape[channels]).any(0)
-        if flat.dim()
-        else flat != 0
-    )
+    alive = flat != 0
+    if flat.dim():
+        alive = alive.movedim(channels, -1).reshape(-1, flat.shape[channels]).any(0)
     edge = _SATURATED.get(name)
     share = 0.0
     if edge is not None:

@@ -17,6 +17,7 @@ from stablelint.runtime.program.location import Location
 
 _CONTAINERS = (list, deque, dict)
 _MOST_ITEMS = 4096
+_DEPTH = 2  # of attributes of attributes
 _MOST_OBJECTS = 64  # of a container that are looked into
 _RUNNING = 8  # additions in a row
 
@@ -51,30 +52,26 @@ def _names(frames: list[FrameType], roots: list[torch.nn.Module]) -> Iterator[tu
                 if id(value) in seen or name.startswith("__") or isinstance(value, (type, ModuleType)):
                     continue
                 seen.add(id(value))
-                yield name, value, filename
-                held = list(_within(name, value))
-                own = (one for one in held if _is_plain_object(one[1]) and not is_library(one[2]))
-                yield from (*held, *(inner for one in own for inner in _attributes(*one[:2])))
+                yield from _within(name, value, filename, _DEPTH)
     for root in roots:
         if id(root) not in seen:
-            yield from _attributes(type(root).__name__, root)
+            yield from _within(type(root).__name__, root, "", _DEPTH)
 
 
-def _within(name: str, value: object) -> Iterator[tuple[str, object, str]]:
-    """The attributes of an object, or of those that a dictionary or a list holds."""
-    if _is_plain_object(value):
-        yield from _attributes(name, value)
-    items = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
-    for key, one in islice(items, _MOST_OBJECTS):
-        if _is_plain_object(one):
-            yield from _attributes(f"{name}[{key!r}]", one)
-
-
-def _attributes(name: str, value: object) -> Iterator[tuple[str, object, str]]:
-    code = getattr(type(value).__init__, "__code__", None)
-    filename = code.co_filename if code is not None else ""
-    of_class = {} if is_library(filename) else vars(type(value))
-    return ((f"{name}.{key}", one, filename) for key, one in {**of_class, **vars(value)}.items())
+def _within(name: str, value: object, filename: str, depth: int) -> Iterator[tuple[str, object, str]]:
+    """A name, and what the attributes of its object hold, or those of the objects in its container."""
+    yield name, value, filename
+    held: dict[str, object] = {}
+    if depth and _is_plain_object(value) and (depth == _DEPTH or not is_library(filename)):
+        code = getattr(type(value).__init__, "__code__", None)
+        filename = code.co_filename if code is not None else ""
+        of_class = {} if is_library(filename) else vars(type(value))
+        held = {f"{name}.{key}": one for key, one in {**of_class, **vars(value)}.items()}
+    elif depth and isinstance(value, (dict, list)) and type(value) in _CONTAINERS:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        held = {f"{name}[{key!r}]": one for key, one in islice(items, _MOST_OBJECTS) if _is_plain_object(one)}
+    for inner, one in held.items():
+        yield from _within(inner, one, filename, depth - 1)
 
 
 def _is_plain_object(value: object) -> bool:

@@ -140,14 +140,6 @@ class LoaderFacts:
         of_sampler = getattr(getattr(self.loader, "batch_sampler", None), "batch_size", None)
         return of_sampler or getattr(self.loader, "batch_size", None)
 
-    @property
-    def drops_last(self) -> bool:
-        """Whether a last batch that is not full is left out."""
-        return any(
-            getattr(one, "drop_last", False)
-            for one in (self.loader, getattr(self.loader, "batch_sampler", None))
-        )
-
 
 @dataclass(slots=True)
 class Run:

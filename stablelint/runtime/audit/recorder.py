@@ -35,6 +35,7 @@ from stablelint.runtime.tensors.state import current_state, moved
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.patches import replace
 
+_EVALUATION = 2.0  # seconds that it may still take to come by, where a loader waits for it
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold
 
 
@@ -66,6 +67,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self._modules = ModuleBook(self.run, self.on_forward)
         self._attached = False
         self._began = 0.0
+        self._last: tuple[float, int] | None = None  # step taken: when to end, and the passes before it
         self.under_way = self._modules.stack
         self._walked: list[weakref.ref[torch.Tensor]] = []
         self._sequence = 0  # of the first node after the last backward call
@@ -208,7 +210,7 @@ class Recorder(CallRecorder, hooks.Observer):
     @shielded
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Read the graph, and whether the gradients that will be added to were used already."""
-        if not losses or self.elsewhere():
+        if not losses or self.elsewhere() or self._last is not None:
             return
         fresh = bool(self.run.optimizers)
         for optimizer, stepping in zip(self.run.optimizers, self._stepping, strict=True):
@@ -239,7 +241,7 @@ class Recorder(CallRecorder, hooks.Observer):
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         """The gradients are there now, or when the closure has run."""
-        if self.elsewhere():
+        if self.elsewhere() or self._last is not None:
             return None
         key = self._key_of(optimizer)
         site = here()
@@ -295,6 +297,7 @@ class Recorder(CallRecorder, hooks.Observer):
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """What the step did to the parameters; the end, if it was the last one to be watched."""
         stepping = self._stepping[self._key_of(optimizer)]
+        self._end_in_time()
         if self.elsewhere() or stepping.ready is None:
             return
         (step, before), stepping.ready = stepping.ready, None
@@ -320,11 +323,29 @@ class Recorder(CallRecorder, hooks.Observer):
             self._early = self._holdings()
         if self._limit is not None and stepping.taken >= self._limit:
             self.look_at_names()
-            self._on_end()
+            idle = any(not one.batches for one in self.run.loaders)
+            self._last = time.perf_counter() + _EVALUATION * idle, len(self.run.forwards)
+            self._end_in_time()
+
+    def on_fetch(self, iterator: object, batch: object) -> None:
+        """A batch was handed out, behind the last step perhaps for an evaluation."""
+        super().on_fetch(iterator, batch)
+        self._end_in_time()
+
+    def _end_in_time(self) -> None:
+        """Behind the last step, end when there was time for an evaluation, or training goes on after it."""
+        if self._last is not None:
+            end, count = self._last
+            later = self.run.forwards[count:]
+            evaluated = any(not one.grad for one in later) and later[-1].trained
+            if evaluated or time.perf_counter() >= end:
+                self._on_end()
 
     @shielded
     def look_at_names(self) -> None:
         """Which names hold graphs, and which have grown since the first look."""
+        if self._last is not None:
+            return
         now = self._holdings()
         files = {held.filename for held in now.values()}
         graphs = [name for name, held in now.items() if held.graphs > 1]

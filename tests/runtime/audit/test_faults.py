@@ -85,17 +85,22 @@ LATE = Fault(
 )
 
 
-@pytest.mark.parametrize(("batches", "seen"), [(None, False), (4, True)])
-def test_short_epochs_show_what_comes_behind_the_first(
-    batches: int | None, seen: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("batches", [None, 4])
+def test_what_comes_behind_the_first_epoch_is_seen(batches: int | None, tmp_path: Path) -> None:
     path = planted(LATE, tmp_path)
     path.write_text(
         path.read_text().replace("200", "900").replace("[:160]", "[:860]").replace("160:", "860:")
     )
     found = audited(path, batches=batches)
     assert len(found.run.steps) == 10
-    assert named(found, LATE) is seen
+    assert named(found, LATE)
+
+
+def test_no_evaluation_is_waited_for_where_no_loader_waits(tmp_path: Path) -> None:
+    path = planted(LATE, tmp_path)
+    text = path.read_text().replace("200", "900").replace("[:160]", "[:860]")
+    path.write_text(text.replace("test(model, 'cpu', te)", "model.eval()").replace("te = ", "# "))
+    assert not named(audited(path), LATE)
 
 
 def test_the_page_lists_every_check() -> None:

@@ -57,11 +57,8 @@ def _first_matrix(run: Run) -> LayerFacts | None:
 def finite_inputs(run: Run) -> Outcome | None:
     """Inputs and targets hold no NaN and no Inf."""
     batches = [(one, "an input", run.trained[0].site) for one in _batches(run)]
-    batches += [
-        (one.target, "a target", one.site)
-        for one in run.losses
-        if one.grad and one.target.is_floating_point()
-    ]
+    targets = [one for one in run.losses if one.grad and one.target.is_floating_point()]
+    batches += [(one.target, "a target", one.site) for one in targets]
     if bad := [one for one in batches if not bool(torch.isfinite(dense(one[0])).all())]:
         values, what, at = bad[0]
         seen = summary_of(values)

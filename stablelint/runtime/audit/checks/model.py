@@ -30,8 +30,7 @@ _SATURATED = 0.6
 @check(needs="a module with parameters")
 def initial_parameters(run: Run) -> Outcome | None:
     """Parameters start as finite numbers of a usual size."""
-    known = list(run.parameters.values())
-    starts = {one.name: one.start for one in known}
+    starts = {one.name: one.start for one in run.parameters.values()}
     if wild := [
         name for name, one in starts.items() if one.nan or one.inf or max(-one.low, one.high) > _WILD
     ]:
@@ -39,7 +38,7 @@ def initial_parameters(run: Run) -> Outcome | None:
             "{names} held NaN, Inf or values above 1e8 before the first step: memory that was never filled?"
         )
         return failed(text, "initialise them (torch.empty does not)", *wild)
-    return all_of(len(known), "parameter")
+    return all_of(len(starts), "parameter")
 
 
 @check(needs="a matrix of weights")
@@ -84,9 +83,8 @@ def weight_scale(run: Run) -> Outcome | None:
     gains: list[tuple[ParameterFacts, float, int]] = []
     for one in run.parameters.values():
         if isinstance(one.owner, (nn.Embedding, *MATRICES)) and one.tensor.dim() > 1 and one.start.deviation:
-            inputs = (
-                1 if isinstance(one.owner, nn.Embedding) else one.tensor[0].numel()
-            )  # a row is taken as it is
+            # A row of an embedding is taken as it is.
+            inputs = 1 if isinstance(one.owner, nn.Embedding) else one.tensor[0].numel()
             gains.append((one, one.start.deviation * math.sqrt(inputs), inputs))
     layers = [one for one in gains if not isinstance(one[0].owner, nn.Embedding)]
     parents = [one[0].name.rpartition(".")[0].rpartition(".")[0] for one in layers]

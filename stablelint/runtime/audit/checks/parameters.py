@@ -102,7 +102,8 @@ def normalised_over_enough(run: Run) -> Outcome | None:
         return failed(text, "larger batches, or GroupNorm", *(one.name for one in few))
     for facts in run.loaders if layers else ():
         total, size = length_hint(facts.loader.dataset), facts.batch_size or 1
-        if facts.trained and not facts.drops_last and size > 1 and total % size == 1:
+        full = facts.loader.drop_last or getattr(facts.loader.batch_sampler, "drop_last", False)
+        if facts.trained and not full and size > 1 and total % size == 1:
             text = f"{total} samples in batches of {size}: the last batch has one, and {{names}} normalises over it"
             return failed(text, "drop_last=True", layers[0].name, at=facts.site)
     return all_of(len(layers), "layer")
