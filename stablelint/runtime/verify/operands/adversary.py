@@ -289,7 +289,7 @@ def _invented(replayer: Replayer) -> list[Call]:
     second: list[Call] = []
     for choice in islice(product(*(kinds(source) for source in sources)), _GUESSES):
         call = Call(dict(zip(sources, choice, strict=True)), Context(), "invented", needs=needs)
-        outcome = evaluate(replayer.model or replayer.original, call, replayer.names, backward=False)
+        outcome = evaluate(replayer.spelled_out, call, replayer.names, backward=False)
         if outcome.error is not None or not outcome.values:
             continue
         if replayer.fixed is None or not evaluate(replayer.fixed, call, replayer.names, backward=False).error:

@@ -12,8 +12,8 @@ from stablelint.numerics.formats import FORMATS
 from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.outcome import Curve
 from stablelint.runtime.verify.replay.accuracy import bits_of
-from stablelint.runtime.verify.replay.compare import Case, Replayer, Role, poisoned
-from stablelint.runtime.verify.replay.evaluate import Outcome, calm, evaluate, widened
+from stablelint.runtime.verify.replay.compare import Replayer, poisoned
+from stablelint.runtime.verify.replay.evaluate import Outcome, calm, evaluate
 from stablelint.runtime.verify.replay.values import Call
 
 _POINTS = 61
@@ -106,18 +106,11 @@ def _at(
 ) -> tuple[float, float | None, float | None, bool] | None:
     filled = _placed(rest, point)
     changed = Call({**call.operands, source: filled}, call.context)
-    case = Case(changed, Role.STRESS, "curve")
-    expression = replayer.original_for(case)
-    original = evaluate(expression, changed, replayer.names)
+    original = evaluate(replayer.spelled_out, changed, replayer.names)
     if original.error:
         return None
     fixed = evaluate(replayer.fixed, changed, replayer.names) if replayer.fixed else None
-    wide = widened(changed)
-    exact = evaluate(expression, wide, replayer.names, backward=False)
-    if replayer.fixed is not None and replayer.site.safe:
-        other = evaluate(replayer.fixed, wide, replayer.names, backward=False)
-        if not other.error and exact.forward.bad:
-            exact = other
+    exact = replayer.reference(changed, replayer.spelled_out, original)
     return (
         point,
         _bits(original, exact),
@@ -131,8 +124,7 @@ def _healthy(replayer: Replayer, call: Call, source: str, value: torch.Tensor) -
     ones = torch.ones_like(value)
     for rest in (ones, ones * 0.5, ones * 2.0, value):
         changed = Call({**call.operands, source: rest}, call.context)
-        expression = replayer.original_for(Case(changed, Role.STRESS, "curve"))
-        outcome = evaluate(expression, changed, replayer.names)
+        outcome = evaluate(replayer.spelled_out, changed, replayer.names)
         if not (outcome.error or outcome.forward.bad or outcome.backward.bad):
             return rest
     return ones

@@ -14,7 +14,7 @@ import torch
 from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.runtime.verify.replay.accuracy import mantissa_bits
-from stablelint.runtime.verify.replay.compare import Replayer, Result
+from stablelint.runtime.verify.replay.compare import SEEN, Replayer, Result
 from stablelint.runtime.verify.replay.expression import key_of, parse_expression
 from stablelint.runtime.verify.replay.namespace import ALLOWED, imported
 from stablelint.runtime.verify.replay.values import Opaque, Value
@@ -135,7 +135,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
     call = witness.case.call
     values = {name: call.operands.get(source) for name, source in replayer.operands.items()}
     used = {name: value for name, value in values.items() if not isinstance(value, Opaque | None)}
-    expression = replayer.original_for(witness.case)
+    expression = replayer.original if witness.role in SEEN else replayer.spelled_out
     source = Path(site.filename).resolve()
     tree = ast.parse(decode_source(source.read_bytes()))
     around = enclosing(tree, site.probe_span.start.row)

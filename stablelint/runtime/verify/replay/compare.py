@@ -139,10 +139,10 @@ class Replayer:
         On captured operands it is spelled out as far as the fix goes back, where that gives the same
         value: only then do gradients flow to the same operands in both.
         """
-        original = evaluate(self.original_for(case), case.call, self.names)
-        if self.model is None or self.original_for(case) is self.model:
-            return self.original_for(case), original
-        spelled = evaluate(self.model, case.call, self.names)
+        spelled = evaluate(self.spelled_out, case.call, self.names)
+        if self.model is None or case.role not in SEEN:
+            return self.spelled_out, spelled
+        original = evaluate(self.original, case.call, self.names)
         if spelled.error is None and (original.error is not None or _alike(spelled, original)):
             return self.model, spelled
         return self.original, original
@@ -150,13 +150,24 @@ class Replayer:
     @property
     def invented(self) -> tuple[str, ...]:
         """Source texts of the operands that invented cases consist of."""
-        original = self.model or self.original
         fixed = self.fixed.operands if self.fixed else {}
-        return tuple(dict.fromkeys([*original.operands.values(), *fixed.values()]))
+        return tuple(dict.fromkeys([*self.spelled_out.operands.values(), *fixed.values()]))
 
-    def original_for(self, case: Case) -> Expression:
-        """The original to evaluate: of invented operands only those count that the fix is made of."""
-        return self.original if case.role in SEEN or self.model is None else self.model
+    @property
+    def spelled_out(self) -> Expression:
+        """The original to evaluate on invented operands: of those only what the fix is made of counts."""
+        return self.model or self.original
+
+    def reference(
+        self, call: Call, expression: Expression, original: Outcome, digits: bool = False
+    ) -> Outcome:
+        """The float64 reference; a safe fix helps where the original is inexact, or overflows, in float64 as well."""
+        wide = widened(call)
+        exact = evaluate(expression, wide, self.names)
+        if self.fixed is None or not (self.site.safe or digits):
+            return exact
+        stable = evaluate(self.fixed, wide, self.names)
+        return stable if original.distribution and not stable.error else reconciled(exact, stable)
 
 
 def prepare(site: Site, source: bytes, opaque: frozenset[str] = frozenset()) -> Replayer:
@@ -253,7 +264,7 @@ def _judge(
     digits = site.expect == "inaccurate" or (original.distribution and site.safe)
     if not digits and case.role not in (*SEEN, Role.HEALTHY):
         return result
-    exact = _exact(replayer, case, expression, original, digits)
+    exact = replayer.reference(case.call, expression, original, digits)
     result = _with_bits(result, exact, replayer, digits)
     # a gradient that nobody takes may change: that of a clamp at its very bound is not the same in all releases
     return result if fixed is None or unasked else replace(result, changed=_changed(result, fixed, exact))
@@ -281,15 +292,3 @@ def _changed(result: Result, fixed: Outcome, exact: Outcome) -> float | None:
         return math.inf  # an operand is the program's, which may go on with it
     share = _SPEAKING if result.original_failed in ("forward", "backward") else 1.0
     return change(result.original, fixed, exact, gradients=result.case.gradient_asked, share=share)
-
-
-def _exact(
-    replayer: Replayer, case: Case, expression: Expression, original: Outcome, digits: bool
-) -> Outcome:
-    """The float64 reference; a safe fix helps where the original is inexact, or overflows, in float64 as well."""
-    wide = widened(case.call)
-    exact = evaluate(expression, wide, replayer.names)
-    if replayer.fixed is None or not (replayer.site.safe or digits):
-        return exact
-    stable = evaluate(replayer.fixed, wide, replayer.names)
-    return stable if original.distribution and not stable.error else reconciled(exact, stable)
