@@ -5,9 +5,10 @@ Rows and columns count from 1; columns count characters, and the end of a span i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -112,6 +113,21 @@ class Edit(NamedTuple):
         """The edit as the reports print it."""
         other = {} if self.filename is None else {"filename": self.filename}
         return {"content": self.content, **self.span.as_json(), **other}
+
+
+def edited(lines: Sequence[str], edits: Iterable[Edit], first: int = 1) -> str:
+    """The text of `lines`, which begin at row `first`, with the edits made; what lies behind it counts as its end."""
+    text = "\n".join(lines)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+
+    def offset(place: Position) -> int:
+        row = place.row - first
+        return starts[row] + place.column - 1 if row < len(starts) else starts[-1]
+
+    ordered = sorted(edits, key=lambda edit: edit.span)
+    for edit in reversed(ordered):
+        text = text[: offset(edit.span.start)] + edit.content + text[offset(edit.span.end) :]
+    return text
 
 
 UNMET = "nothing shows that such a value occurs: `stablelint verify` can"

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, edited
 from stablelint.report.style import PIPED_WIDTH, PLAIN, Style
 from stablelint.syntax.source import encoding_of, lines_of
 from stablelint.workspace.notebooks import cell_of, lines_of_cell
+
+if TYPE_CHECKING:
+    from stablelint.catalog import Rule
 
 
 class Sources:
@@ -51,15 +54,7 @@ def rewritten(lines: Sequence[str], edits: Sequence[Edit]) -> list[tuple[int, li
             if first > last:
                 continue
         before = list(lines[first - 1 : last])
-        text = "\n".join(before)
-        starts = [0]
-        for line in before:
-            starts.append(starts[-1] + len(line) + 1)
-        for edit in reversed(group):
-            begin, end = _offsets(edit.span, first, starts, len(text))
-            text = text[:begin] + edit.content + text[end:]
-        after = lines_of(text)
-        hunks.append(_trimmed(first, before, after))
+        hunks.append(_trimmed(first, before, lines_of(edited(before, group, first))))
     return [hunk for hunk in hunks if hunk[1] or hunk[2]]
 
 
@@ -73,24 +68,12 @@ def _by_rows(edits: Sequence[Edit]) -> list[list[Edit]]:
     return groups
 
 
-def _offsets(span: Span, first: int, starts: Sequence[int], limit: int) -> tuple[int, int]:
-    ends = []
-    for position in (span.start, span.end):
-        row = position.row - first
-        ends.append(min(starts[row] + position.column - 1, limit) if row < len(starts) else limit)
-    return ends[0], ends[1]
-
-
 def _trimmed(first: int, before: list[str], after: list[str]) -> tuple[int, list[str], list[str]]:
     while before and after and before[0] == after[0]:
         before, after, first = before[1:], after[1:], first + 1
     while before and after and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
     return first, before, after
-
-
-if TYPE_CHECKING:
-    from stablelint.catalog import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import TypeGuard
 
 from stablelint.catalog.rule import Rule
-from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
+from stablelint.diagnostic import Applicability, Diagnostic, Span, edited
 from stablelint.runtime.program.nodes import blocks_around, enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
@@ -127,7 +126,7 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
     target, fixed = _around(tree, text, diagnostic.span), None
     # what a fix over several files makes of it, this file alone does not say
     if fix is not None and not fix.is_across:
-        after = _edited(text, fix.edits)
+        after = edited(text.lines, fix.edits)
         changed = _changed(tree, ast.parse(after), text, diagnostic.span)
         if changed is not None:
             target, rewritten, bound = changed
@@ -141,15 +140,6 @@ def _with_expressions(site: Site, diagnostic: Diagnostic, text: Source) -> Site:
         site = replace(site, hidden=_dropped(tree, target))
     model = _inlined(original, fixed, tree, text, span) if fixed is not None else None
     return replace(site, target=span, original=original, fixed=fixed, model=model)
-
-
-def _edited(text: Source, edits: Sequence[Edit]) -> str:
-    whole = "\n".join(text.lines)
-    starts = [0, *accumulate(len(line) + 1 for line in text.lines)]
-    for edit in sorted(edits, key=lambda item: item.span, reverse=True):
-        first, last = (starts[each.row - 1] + each.column - 1 for each in (edit.span.start, edit.span.end))
-        whole = whole[:first] + edit.content + whole[last:]
-    return whole
 
 
 def _covers(text: Source, node: ast.AST, span: Span) -> bool:
