@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 FILE, _ROWS = "observations.json", "observations"
 Proof = tuple[str, str, tuple[str, ...]]
+Key = tuple[str, str, str]
+"""Code, function, expression."""
 # What a run has seen outweighs whatever the text suggests: the facts of the text seldom sum up to 5.
 DECISIVE = 8.0
 # A call that was made for it shows what can happen, not what does: it only orders what is else alike.
@@ -89,28 +90,9 @@ class Observation:
     witness: str | None = None
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What an observation is found by: code, function, expression."""
+    def key(self) -> Key:
+        """What an observation is found by."""
         return self.code, self.function, self.expression
-
-
-@dataclass(frozen=True)
-class Observations:
-    """All observations of a project, to be asked for one finding after the other."""
-
-    by_key: Mapping[tuple[str, str, str], Observation] = field(default_factory=dict)
-
-    @cached_property
-    def _expressions(self) -> frozenset[tuple[str, str]]:
-        return frozenset((code, expression) for code, _, expression in self.by_key)
-
-    def mention(self, code: str, expression: str) -> bool:
-        """Whether anything was seen of such an expression, in whatever function."""
-        return (code, bare(expression)) in self._expressions
-
-    def of(self, code: str, function_text: str, expression: str) -> Observation | None:
-        """What was seen of a finding in a function whose text is `function_text`, as `enclosing_text` gives it."""
-        return self.by_key.get((code, function_digest(function_text), bare(expression)))
 
 
 def function_digest(text: str) -> str:
@@ -123,16 +105,15 @@ def bare(expression: str) -> str:
     return "".join(expression.split())
 
 
-def read_observations(root: Path) -> Observations:
-    """The observations below a project's root; a missing or damaged file holds none."""
+def read_observations(root: Path) -> dict[Key, Observation]:
+    """The observations below a project's root by their keys; a missing or damaged file holds none."""
     from stablelint.runtime.verify.output.evidence import stored
 
     rows: list[dict[str, Any]] = stored(root, FILE, _ROWS, [])
     try:
-        found = [Observation(**row) for row in rows]
-        return Observations({each.key: each for each in found})
+        return {each.key: each for each in (Observation(**row) for row in rows)}
     except TypeError:
-        return Observations()
+        return {}
 
 
 def write_observations(root: Path, report: Report, sources: Mapping[str, bytes]) -> None:
@@ -141,7 +122,7 @@ def write_observations(root: Path, report: Report, sources: Mapping[str, bytes])
     A later run of the program replaces an earlier observation of the same text; calls that were made for it never
     replace what a program's own calls have shown.
     """
-    held = dict(read_observations(root).by_key)
+    held = read_observations(root)
     origin = "command" if report.command else "made"
     for each in observed(report.sites, sources, origin):
         earlier = held.get(each.key)
@@ -198,10 +179,11 @@ def informed(
     from stablelint.analysis.evidence.score import with_reason
 
     known = read_observations(root)
+    expressions = {(code, expression) for code, _, expression in known}
     for item in findings:
-        seen = None
-        if known.mention(item.code, item.expression):  # else there is no need to parse anything
-            seen = known.of(item.code, _around(item, sources or {}), item.expression)
+        seen, expression = None, bare(item.expression)
+        if (item.code, expression) in expressions:  # else there is no need to parse anything
+            seen = known.get((item.code, function_digest(_around(item, sources or {})), expression))
         reason = None if seen is None else reason_of(seen)
         yield item if reason is None else with_reason(item, reason)
 

@@ -45,7 +45,7 @@ def seen_in(data: bytes, filename: str, root: Path) -> dict[Span, Seen]:
     if not are_observed(root):
         return {}
     by_function: dict[str, list[Observation]] = {}
-    for each in read_observations(root).by_key.values():
+    for each in read_observations(root).values():
         if each.origin == "command":
             by_function.setdefault(each.function, []).append(each)
     try:

@@ -9,9 +9,16 @@ from stablelint.diagnostic import Position, Span
 from stablelint.runtime.verify.outcome import Report, SiteReport, WitnessShown
 from stablelint.runtime.verify.output.evidence import enclosing_text
 from stablelint.runtime.verify.site import Site, Verdict
-from stablelint.workspace.runs.evidence import Observations, read_observations, write_observations
+from stablelint.workspace.runs.evidence import (
+    Key,
+    Observation,
+    function_digest,
+    read_observations,
+    write_observations,
+)
 
 SOURCE = "import torch\n\n\ndef f(x):\n    return torch.log( x )\n"
+TEXT = enclosing_text(SOURCE.encode(), 5) or ""
 SPAN = Span(Position(5, 12), Position(5, 26))
 SITE = Site("SL101", "a.py", SPAN, "torch.log( x )", "torch.log( x )", None, {"x": "x"})
 EXTENT = {"x": {"min": 0.0, "max": 2.5, "smallest": 0.0, "zeros": 3, "nan": 0, "inf": 0}}
@@ -19,16 +26,15 @@ WITNESS = WitnessShown("varied", "a call", (), "1 Inf of 1 forward", None, line=
 SEEN = SiteReport(SITE, Verdict.CONFIRMED, 7, EXTENT, witness=WITNESS)
 
 
-def _kept(root: Path, report: SiteReport, command: tuple[str, ...], source: str = SOURCE) -> Observations:
+def _kept(
+    root: Path, report: SiteReport, command: tuple[str, ...], source: str = SOURCE
+) -> dict[Key, Observation]:
     write_observations(root, Report((report,), command=command), {"a.py": source.encode()})
     return read_observations(root)
 
 
 def test_a_finding_in_a_function_of_the_same_text_has_an_observation(tmp_path: Path) -> None:
-    found = _kept(tmp_path, SEEN, ("python", "a.py")).of(
-        "SL101", enclosing_text(SOURCE.encode(), 5), "torch.log(x)"
-    )
-    assert found is not None
+    found = _kept(tmp_path, SEEN, ("python", "a.py"))["SL101", function_digest(TEXT), "torch.log(x)"]
     assert (found.calls, found.verdict, found.origin) == (7, "confirmed", "command")
     assert (found.least, found.greatest, found.zeros) == ({"x": 0.0}, {"x": 2.5}, {"x": 3})
     assert found.witness == "f(torch.zeros(()))  # inf"
@@ -36,27 +42,25 @@ def test_a_finding_in_a_function_of_the_same_text_has_an_observation(tmp_path: P
 
 def test_another_text_has_none(tmp_path: Path) -> None:
     kept = _kept(tmp_path, SEEN, ("python", "a.py"))
-    assert kept.of("SL101", enclosing_text(SOURCE.encode(), 5).replace("x", "y"), "torch.log(x)") is None
-    assert kept.of("SL102", enclosing_text(SOURCE.encode(), 5), "torch.log(x)") is None
+    assert ("SL101", function_digest(TEXT.replace("x", "y")), "torch.log(x)") not in kept
+    assert ("SL102", function_digest(TEXT), "torch.log(x)") not in kept
 
 
 def test_made_calls_do_not_replace_those_of_a_command(tmp_path: Path) -> None:
     made = replace(SEEN, calls=2, verdict=Verdict.REACHABLE)
-    text = enclosing_text(SOURCE.encode(), 5)
     for report, command, calls in ((made, (), 2), (SEEN, ("a",), 7), (made, (), 7)):
-        found = _kept(tmp_path, report, command).of("SL101", text, "torch.log(x)")
-        assert found is not None
-        assert found.calls == calls
+        found = _kept(tmp_path, report, command)
+        assert found["SL101", function_digest(TEXT), "torch.log(x)"].calls == calls
 
 
 def test_what_was_not_evaluated_is_not_kept(tmp_path: Path) -> None:
-    assert not _kept(tmp_path, replace(SEEN, calls=0), ()).by_key
+    assert not _kept(tmp_path, replace(SEEN, calls=0), ())
 
 
 def test_a_damaged_file_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / ".stablelint").mkdir()
     (tmp_path / ".stablelint" / "observations.json").write_text('{"version": 1, "observations": [{}]}')
-    assert not read_observations(tmp_path).by_key
+    assert not read_observations(tmp_path)
 
 
 def test_reading_needs_no_torch() -> None:
