@@ -156,3 +156,18 @@ def test_gradients_that_a_helper_gathers_until_a_gate_opens() -> None:
     loop = "def fit(model, loader, optimizer):\n    for i, (x, y) in enumerate(loader):\n        learn(model, x, y)\n"
     gate = "        if (i + 1) % 4 == 0:\n            optimizer.step()\n            optimizer.zero_grad()\n"
     assert findings("SL640", helper + loop + gate) == ["loss.backward()"]
+
+
+@pytest.mark.parametrize("unscales", [True, False])
+def test_an_optimizer_that_was_handed_to_a_schedule_on_one_path_is_still_that_one(unscales: bool) -> None:
+    lines = [
+        "if use_amp:",
+        "    schedule = LambdaLR(optimizer, rate)",
+        "scaler.scale(loss).backward()",
+        *(["scaler.unscale_(optimizer)"] if unscales else []),
+        "if use_amp:",
+        "    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
+        "scaler.step(optimizer)",
+        "scaler.update()",
+    ]
+    assert len(findings("SL406", _train(*lines))) == (not unscales)

@@ -74,8 +74,13 @@ def _is_of_receiver(root: Value, value: Value, found: Match) -> bool:
 
 def _is_same(one: Value, other: Value) -> bool:
     """Whether two values are one, before or after a write, or go by one name: loops over the optimizers have their own."""
-    keys = {one.key, *one.origin}, {other.key, *other.origin}
-    return not keys[0].isdisjoint(keys[1]) or (bool(one.name) and one.name == other.name)
+    return not _keys(one).isdisjoint(_keys(other)) or (bool(one.name) and one.name == other.name)
+
+
+def _keys(value: Value) -> set[int]:
+    """The keys of a value, of what it was before a write, and of what it is on each of the paths that meet."""
+    paths = value.operands.values() if value.op == "phi" else ()
+    return {value.key, *value.origin, *(key for part in paths for key in (part.key, *part.origin))}
 
 
 def _site(rule: Rule, roots: list[Value], places: list[int], found: Match, review: Review) -> Site:
