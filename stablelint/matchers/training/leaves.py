@@ -27,6 +27,7 @@ from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOU
 from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
 from stablelint.syntax.beforehand import is_fresh
 from stablelint.syntax.names import spelled
+from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -36,6 +37,9 @@ _MADE = "Parameter"
 _ASKING = ("Variable", "requires_grad_", "requires_grad")
 _LEAVES = "|".join((*_ASKING, _MADE))
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
+_UNTOUCHED = having(
+    "draw", "blank", "filled", "grid", "size"
+)  # made without the numbers of what they are given
 
 
 def _may_copy(seen: Glance) -> bool:
@@ -153,7 +157,9 @@ def _comes_from(leaf: Value, value: Value, modules: frozenset[str]) -> bool:
     asks, weights = leaf.op == "parameter", value if value.op == "parameter" else None
     source = value if asks else _read_from(value)
     held = elements_of(source) if is_list(source) else [source]
-    reached = (behind(one, lambda v: not asks and v.op in WITHOUT_GRAPH) for one in held)
+    reached = (
+        behind(one, lambda v: v.op in _UNTOUCHED or (not asks and v.op in WITHOUT_GRAPH)) for one in held
+    )
     parts = (part for one in reached for part in one if part is not weights)
     return any(part.op in TRAINED or runs_module(part.node, modules) for part in parts)
 
