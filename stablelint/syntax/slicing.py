@@ -16,15 +16,15 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _Asked = Callable[[ast.stmt], Iterable[ast.expr]]
 
 
-def idle_statements(body: Sequence[ast.stmt], wanted: Set[str], asked: _Asked) -> frozenset[int]:
-    """The ids of statements none of whose calls has influence on the `wanted` names and attributes, or on what is `asked`.
+def idle_statements(body: Sequence[ast.stmt], asked: _Asked) -> frozenset[int]:
+    """The ids of statements none of whose calls has influence on what is `asked`.
 
     Only assignments, returns and expressions can be idle; every test counts as asked. Where calls are made for what is
     asked, it is the others of the statement that are idle, if what they yield has no influence.
     """
     idle = set[int]()
     within = (part for top in body for part in (top, *statements_below(top)) if isinstance(part, SCOPES))
-    _go_back(body, set(wanted).union(*map(_read_by_itself, within)), asked, idle)
+    _go_back(body, set[str]().union(*map(_read_by_itself, within)), asked, idle)
     return frozenset(idle)
 
 

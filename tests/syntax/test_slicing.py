@@ -35,14 +35,9 @@ def _results(statement: ast.stmt) -> Iterable[ast.expr]:
 )
 def test_what_does_not_reach_a_call_that_is_returned(text: str, idle: list[str]) -> None:
     body = ast.parse(text).body
-    found = idle_statements(body, frozenset(), _results)
+    found = idle_statements(body, _results)
     statements = [node for top in body for node in ast.walk(top) if id(node) in found]
     assert [ast.unparse(node) for node in statements] == idle
-
-
-def test_attributes_that_are_wanted() -> None:
-    body = ast.parse("self.a = f(x)\nself.b = g(self.a)\nself.c = h(x)").body
-    assert idle_statements(body, {"b"}, lambda _: []) == {id(body[2])}
 
 
 def test_calls_beside_what_is_asked_for() -> None:
@@ -53,5 +48,5 @@ def test_calls_beside_what_is_asked_for() -> None:
     def passed(statement: ast.stmt) -> Iterable[ast.expr]:
         return [part for node in ast.walk(statement) for part in asked.get(id(node), ())]
 
-    found = idle_statements(body, frozenset(), passed)
+    found = idle_statements(body, passed)
     assert [ast.unparse(node) for node in calls if id(node) in found] == ["f(g(a))", "f(g(a))"]

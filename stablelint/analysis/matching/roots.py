@@ -109,7 +109,7 @@ def _spare(root: Root, names: set[str]) -> None:
     """Marks the statements of a function that have no influence on what it passes to those with these names."""
     body = [] if isinstance(root.function.node, ast.Lambda) else root.function.node.body
     root.ending = next((i for i, one in enumerate(reversed(body)) if any(_calls(one, names))), 0)
-    root.idle = idle_statements(body, frozenset(), lambda statement: _passed(_calls(statement, names)))
+    root.idle = idle_statements(body, lambda statement: _passed(_calls(statement, names)))
 
 
 def _calls(statement: ast.stmt, names: set[str]) -> Iterator[ast.Call]:

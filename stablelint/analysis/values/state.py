@@ -310,9 +310,6 @@ class Session:
     annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(
         default_factory=dict
     )  # by parameter's node id
-    idle: dict[int, frozenset[int]] = field(
-        default_factory=dict
-    )  # statements of constructors in other files, by id
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     default_dtype: str | None = None  # as `torch.set_default_dtype` set it
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
@@ -340,7 +337,6 @@ class Session:
             self.lineage,
             self.effects,
             self.annotated,
-            self.idle,
             self.instances,
         ):
             table.clear()

@@ -30,7 +30,6 @@ from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.signatures import defaults_of, parameters, placed
-from stablelint.syntax.slicing import idle_statements
 from stablelint.syntax.walk import nodes_below
 
 MAX_DEPTH = 6
@@ -286,8 +285,6 @@ def run_function(
     inner = enter(function, arguments, receiver, frame)
     inner.state.gradient = function.records(frame.state.gradient)
     inner.state.take(frame.state)
-    if function.name == "__init__":
-        inner.idle = _idle_in_constructor(function, frame)
     session.running.append(id(function.node))
     reserved = 0 if frame.reporting or session.building else session.budget // _RESERVED
     session.budget -= reserved
@@ -297,24 +294,6 @@ def run_function(
         session.budget += reserved
         session.running.pop()
     return inner
-
-
-def _idle_in_constructor(function: FunctionInfo, frame: Frame) -> frozenset[int]:
-    """The statements of a constructor in another file that set what the file under analysis never speaks of."""
-    session = frame.session
-    if session.home is None or not session.is_elsewhere(function.module):
-        return frozenset()
-    known = session.idle.get(id(function.node))
-    if known is None:
-        body = [] if isinstance(function.node, ast.Lambda) else function.node.body
-        known = idle_statements(body, session.home.sights.names, _done_for_itself)
-        session.idle[id(function.node)] = known
-    return known
-
-
-def _done_for_itself(statement: ast.stmt) -> list[ast.expr]:
-    """What a statement computes that assigns nothing: it may set attributes by what it calls."""
-    return [statement.value] if isinstance(statement, ast.Expr) else []
 
 
 def execute_function(function: FunctionInfo, inner: Frame, ending: int = 0) -> None:
