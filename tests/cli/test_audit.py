@@ -77,7 +77,10 @@ def test_a_crash_is_passed_on_and_what_was_seen_is_told(tmp_path: Path, forked: 
     assert "5 optimizer steps were watched" in done.out
 
 
-HOOK = "import sys\nsys.excepthook = lambda *error: print('in its own words', file=sys.stderr)\n"
+HOOK = """import sys, traceback
+sys.excepthook = lambda *error: print('in its own words', *(
+    one.filename.rpartition("/")[2] for one in traceback.extract_tb(error[2])), file=sys.stderr)
+"""
 
 
 def test_an_error_is_explained_and_what_was_seen_is_told(tmp_path: Path) -> None:
@@ -85,8 +88,8 @@ def test_an_error_is_explained_and_what_was_seen_is_told(tmp_path: Path) -> None
     (tmp_path / "train.py").write_text(HOOK + program)
     done = audit("--", sys.executable, "train.py", folder=tmp_path)
     assert done.code == 1
-    assert done.err.startswith("in its own words\n\nIndexError[target]: ")
-    assert "train.py:10:12" in done.err
+    assert done.err.startswith("in its own words train.py functional.py\n\nIndexError[target]: ")
+    assert "train.py:11:12" in done.err
     assert "4 optimizer steps were watched" in done.out
 
 

@@ -33,6 +33,8 @@ _OPERANDS: dict[str, tuple[str, Callable[[float, float], float]]] = {
     "LogBackward0": ("_saved_self", lambda low, high: low),
     "Log2Backward0": ("_saved_self", lambda low, high: low),
     "SqrtBackward0": ("_saved_result", lambda low, high: low * low),
+    "PowBackward0": ("_saved_self", lambda low, high: low),
+    "StdBackward0": ("_saved_result", lambda low, high: low),
     "RsqrtBackward0": ("_saved_result", lambda low, high: high**-2 if high else math.inf),
     "DivBackward0": ("_saved_other", lambda low, high: low),
     "ReciprocalBackward0": ("_saved_result", lambda low, high: 1 / high if high else math.inf),
@@ -155,7 +157,7 @@ def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
 def _operand(node: Any, name: str) -> OperandFacts | None:
     attribute, distance = _OPERANDS[name]
     kept = saved(node, attribute)
-    if kept is None:
+    if kept is None or getattr(node, "_saved_exponent", 0) >= 1:
         return None
     values = dense(kept)
     values = values[torch.isfinite(values)]

@@ -337,8 +337,7 @@ class Recorder(CallRecorder, hooks.Observer):
         if self._last is not None:
             end, count = self._last
             later = self.run.forwards[count:]
-            evaluated = any(not one.grad for one in later) and later[-1].trained
-            if evaluated or time.perf_counter() >= end:
+            if time.perf_counter() >= end or (any(not one.grad for one in later) and later[-1].trained):
                 self._on_end()
 
     @shielded

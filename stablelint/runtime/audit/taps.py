@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.process.traceback import OWN
+
 LOSSES = (
     "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss "
     "smooth_l1_loss huber_loss kl_div"
 ).split()
 
 # A warning that asks for its caller's place passes over frames of files that are named so.
-_PASSED_OVER = "<stablelint importlib._bootstrap>"
+_PASSED_OVER = f"{OWN}importlib._bootstrap"
 
 DROPOUTS = ("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout").split()
 

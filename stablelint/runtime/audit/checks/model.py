@@ -105,23 +105,24 @@ def weight_scale(run: Run) -> Outcome | None:
 @check(needs="a classification, or a regression")
 def initial_loss(run: Run) -> Outcome | None:
     """The first loss is what chance gives."""
-    calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits", "mse_loss")
+    calls = run.trained_losses("cross_entropy", "binary_cross_entropy_with_logits")
+    calls += [one for one in run.trained_losses("mse_loss") if rows_differ(one.target)]
     if not calls:
         return None
-    call = calls[0]
+    call, chance, usual = calls[0], math.log(2), 2.5
     scores, target = call.input.float(), call.target
     if call.kind == "cross_entropy":
         if target.is_floating_point() or scores.dim() < 2 or scores.shape[1] < 2:
             return None
         chance, ignored = math.log(scores.shape[1]), call.option("ignore_index")
         value = float(nn.functional.cross_entropy(scores, target, ignore_index=ignored))
-    elif call.kind == "mse_loss":  # what outputs of zero give
-        chance, value = float(target.float().square().mean()), float((scores - target).square().mean())
+    elif call.kind == "mse_loss":  # as outputs of zero give, or somewhat larger ones
+        chance, usual = float(target.float().square().mean()), 10.0
+        value = float((scores - target).square().mean())
     else:
-        chance = math.log(2)
         value = float(nn.functional.binary_cross_entropy_with_logits(scores, target.float()))
     text = f"{value:.3g} at the first step; chance is {chance:.3g}"
-    if value > 2.5 * chance + 0.5:
+    if value > usual * chance + 0.5:
         return failed(text, "the last layer starts too large, or its input is", at=call.site)
     return passed(text)
 

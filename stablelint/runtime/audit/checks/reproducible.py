@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 
+import numpy
 import torch
 
 from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
@@ -32,10 +32,9 @@ def seeds(run: Run) -> Outcome | None:
 @check(needs="nothing")
 def environment(run: Run) -> Outcome | None:
     """The environment is known."""
-    numpy = sys.modules.get("numpy")
     parts = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
-    parts += [f"NumPy {numpy.__version__}"] if numpy is not None else []
-    parts += [f"{torch.get_num_threads()} threads", f"hash seed {os.environ.get('PYTHONHASHSEED', 'random')}"]
+    parts += [f"NumPy {numpy.__version__}", f"{torch.get_num_threads()} threads"]
+    parts += [f"hash seed {os.environ.get('PYTHONHASHSEED', 'random')}"]
     parts += ["deterministic algorithms"] if torch.are_deterministic_algorithms_enabled() else []
     parts += ["cuDNN times its algorithms and chooses"] if torch.backends.cudnn.benchmark else []
     return passed(", ".join(parts))
