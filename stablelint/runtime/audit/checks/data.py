@@ -232,19 +232,19 @@ def _sampler(loader: Any) -> object:
 @check(needs="two trained passes from one DataLoader")
 def new_batches(run: Run) -> Outcome | None:
     """Every step has a batch of its own."""
-    seen = 0
-    for facts in _training_loaders(run):
-        calls = [one for one in run.trained if one.fetched_from is facts and one.fingerprint]
-        most = max(Counter((id(one.root), one.fingerprint) for one in calls).values(), default=0)
-        seen += len(calls)
-        if len(calls) > 2 and most * 2 > len(calls) and length_hint(facts.loader) > 1:
-            text = f"{most} of {len(calls)} steps had the same batch, of {length_hint(facts.loader)} in the loader"
-            remedy = "look at what the data set gives for each index"
-            if facts.iterators * 2 > facts.batches:
-                text += "; the loader was started anew for each"
-                remedy = "iterate over the loader: `for batch in loader:`"
-            return failed(text, remedy, at=calls[0].site)
-    return passed(f"different batches in {seen} passes") if seen > 2 else None
+    calls = [one for one in run.trained if one.fetched_from is not None and one.fingerprint]
+    if len(calls) < 3:
+        return None
+    counts = Counter((id(one.root), one.fingerprint) for one in calls)
+    most, facts = max(counts.values()), calls[0].fetched_from
+    if facts is not None and most * 2 > len(calls) and length_hint(facts.loader) > 1:
+        text = f"{most} of {len(calls)} steps had the same batch"
+        remedy = "look at what the data set gives for each index"
+        if facts.iterators * 2 > facts.batches:
+            text += "; the loader was started anew for each"
+            remedy = "iterate over the loader: `for batch in loader:`"
+        return failed(text, remedy, at=calls[0].site)
+    return passed(f"{len(counts)} different batches in {len(calls)} steps")
 
 
 @check(needs="a DataLoader with two workers, trained on")
