@@ -11,7 +11,7 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
-from stablelint.analysis.values.relations.centres import count_of
+from stablelint.analysis.values.relations.centres import count_of, radius_of
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
 from stablelint.analysis.values.views import is_opaque, stripped
@@ -30,7 +30,7 @@ _PASSING = (
 _JOINS = having("join")
 _WHOLLY = (_JOINS - {"stack"}) | {"where"}  # empty where all that they are made of is
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
-_TENSORS = (Kind.TENSOR, Kind.UNKNOWN)
+_TENSORS = (Kind.TENSOR, Kind.UNKNOWN, Kind.ARRAY)
 _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
 _INDEXING = frozenset({"index", "index_select", "masked_select"})
@@ -149,10 +149,12 @@ def positive_if(size: Value) -> tuple[Assumption, ...]:
 
 def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | None:
     """What must hold for a tensor to have elements along the dimensions of which it is not known to have any."""
-    count = count_of(made)
-    given = [v for n, v in made.operands.items() if v is count or n in _EXTENTS or n.startswith("more")]
+    radius = radius_of(made) if made.kind is Kind.ARRAY else None  # torch refuses one below 0
+    count = count_of(made) or radius
+    extents = [v for n, v in made.operands.items() if n in _EXTENTS or n.startswith("more")]
+    given = [count] if count is not None else extents
     sizes = given[0].data if len(given) == 1 and given[0].kind is Kind.SEQUENCE else given
-    numbers = [i for i, size in enumerate(sizes) if size.kind in (Kind.NUMBER, Kind.UNKNOWN)]
+    numbers = [i for i, size in enumerate(sizes) if size.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.ARRAY)]
     places = [i for i in numbers if state.effective(sizes[i]).contains(0.0)]
     on = tuple(dict.fromkeys(one for i in places for one in positive_if(sizes[i])))
     is_one = len(places) == 1 < len(sizes)

@@ -3,14 +3,14 @@
 import pytest
 
 from stablelint.diagnostic import Status
-from tests.analysis.support import report
+from tests.analysis.support import IMPORTS, report
 
 DOMAINS = frozenset({"SL101", "SL102", "SL104"})
 
 
 def statuses(code: str) -> set[Status]:
     """How the obligations of logarithms, divisors and what else has an edge stand."""
-    found = report(code)
+    found = report(code, imports=f"import numpy as np\n{IMPORTS}")
     return {d.status for d in (*found.diagnostics, *found.discharged) if d.code in DOMAINS}
 
 
@@ -26,6 +26,10 @@ PROVED = {
     ),
     "a kernel from one side to the other": (
         "def f(r: int):\n    t = torch.arange(-r, r + 1)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"
+    ),
+    "a kernel over several lengths to each side": (
+        "def f(x, s):\n    t = torch.arange(-3 * s, 3 * s + 1)\n    g = torch.exp(-x**2 * (t / 4) ** 2)\n"
+        "    return g / g.sum()"
     ),
     "a kernel of an odd number of steps": (
         "def f(r: int):\n    t = torch.linspace(-r, r, 2 * r + 1)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"
@@ -129,6 +133,12 @@ ASSUMED = {
     "a union of boxes": (
         "def f(x, a, b):\n    a, b = a.relu(), b.relu()\n    return x / (a + b - torch.minimum(a, b) + 1e-7)"
     ),
+    "a kernel of NumPy, which may be of no element": (
+        "def f(x, r):\n    t = np.arange(-r, r + 1)\n    return x / np.exp(-0.5 * t**2).sum()"
+    ),
+    "numbers of NumPy from 0 on, of which there may be none": (
+        "def f(x, n):\n    t = np.exp(np.arange(n) - 3)\n    return x / t.sum()"
+    ),
     "frequencies": (
         "def f(x, dim, base=10000.0):\n    return x / base ** (torch.arange(0, dim, 2).float() / dim)"
     ),
@@ -154,6 +164,9 @@ NOT_ASSUMED = {
     "two margins": "def f(x, a, b):\n    return torch.log(x.clamp(a, 1 - b))",
     "a margin added": "def f(x, eps):\n    m = 1.0 + eps\n    return x.clamp(-m, m).atanh()",
     "margins that cross": "def f(x, n):\n    return torch.log(x.clamp(n, -n))",
+    "a kernel from one side, not to the other": (
+        "def f(x, s):\n    t = torch.arange(-3 * s, 2 * s + 1)\n    g = torch.exp(-(t**2))\n    return x / g.sum()"
+    ),
     "a product of too many factors": (
         "def f(x, n=100000, low=1e-4, high=0.02):\n"
         "    return x / torch.cumprod(1 - torch.linspace(low, high, n), 0)"

@@ -23,6 +23,9 @@ def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
     if value.op not in _SCALED or not depth:
         return None
     inner = [part for part in parts if part.kind is not Kind.NUMBER]
+    scaled = {"mul": inner, "div": parts[:1]}.get(value.op, [])
+    if any(at_centre(part, depth - 1) == Interval.point(0.0) for part in scaled):
+        return Interval.point(0.0)  # whatever it is multiplied or divided by
     if len({part.key for part in inner}) != 1 or (found := at_centre(inner[0], depth - 1)) is None:
         return None
     ranges = [found if part in inner else part.interval for part in parts]
@@ -34,7 +37,7 @@ def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
 def _is_centred(value: Value) -> bool:
     """`arange(n) - n // 2`, `arange(-r, r + 1)`, `linspace(-r, r, 2 * r + 1)`."""
     if value.op == "arange":
-        return _is_around_zero(value)
+        return radius_of(value) is not None
     if value.op == "linspace":
         return _is_symmetric(value)
     whole, shift = value.operands.get("input"), value.operands.get("other")
@@ -87,16 +90,29 @@ def _is_odd(count: Value) -> bool:
     return False
 
 
-def _is_around_zero(taps: Value) -> bool:
-    bounds = _bounds(taps)
-    return len(bounds) == 2 and bounds[0].op == "neg" and _is_next(bounds[1], bounds[0].operands["input"])
+def radius_of(taps: Value) -> Value | None:
+    """How far whole numbers run from 0 to both sides: `arange(-r, r + 1)`, `arange(-2 * r, 2 * r + 1)`."""
+    bounds = _bounds(taps) if taps.op == "arange" else []
+    parts = list(bounds[1].operands.values()) if len(bounds) == 2 and bounds[1].op == "add" else []
+    sides = [a for a, b in (parts, parts[::-1]) if b.constant() == 1] if parts else []
+    return next((side for side in sides if _are_opposite(bounds[0], side)), None)
 
 
-def _is_next(end: Value, radius: Value) -> bool:
-    if end.op != "add":
-        return False
-    parts = list(end.operands.values())
-    return any(a.key == radius.key and b.constant() == 1 for a, b in (parts, parts[::-1]))
+def _are_opposite(one: Value, other: Value) -> bool:
+    if one.op == "neg":
+        return one.operands["input"].key == other.key
+    factors = list(zip(one.operands.values(), other.operands.values(), strict=False))
+    turned = [_is_negative_of(a, b) for a, b in factors]
+    return (
+        one.op == other.op == "mul"
+        and sum(turned) == 1
+        and all(is_turned or a.key == b.key for is_turned, (a, b) in zip(turned, factors, strict=True))
+    )
+
+
+def _is_negative_of(one: Value, other: Value) -> bool:
+    known = one.constant(), other.constant()
+    return all(type(number) is int for number in known) and known[0] == -known[1] != 0
 
 
 def _bounds(taps: Value) -> list[Value]:
