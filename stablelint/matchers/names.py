@@ -53,6 +53,11 @@ def made_by(node: ast.AST | None, module: ModuleInfo) -> str:
     return qualified(node.func, module) if isinstance(node, ast.Call) else ""
 
 
+def makers_of(name: str, module: ModuleInfo) -> list[str]:
+    """The dotted names of what the assignments of a file call for a name or attribute; empty where they call nothing."""
+    return [made_by(value, module) for value in bound_anywhere(name, module.source.tree)]
+
+
 def operation_of(node: ast.AST | None, module: ModuleInfo | None = None) -> str:
     """The operation that a call stands for, by what it calls or else by its name as a method; empty where it is none."""
     by_name = function(made_by(node, module)) if module is not None else None

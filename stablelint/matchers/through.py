@@ -85,14 +85,16 @@ def _called(text: str, words: Mapping[str, str]) -> str:
     return words.get(text) or words.get(head, head) + dot + rest
 
 
-def given_to(call: ast.Call, helper: Function) -> dict[str, str]:
-    """What the parameters of a function are called where it is called."""
+def passed_to(call: ast.Call, helper: Function) -> dict[str, ast.expr]:
+    """What the parameters of a function are given where it is called."""
     names = [a.arg for a in parameters(helper.args) if a.arg not in ("self", "cls")]
     by_name = {name: given for name in names if (given := argument(call, name)) is not None}
-    return {
-        name: spelled(given)
-        for name, given in {**dict(zip(names, call.args, strict=False)), **by_name}.items()
-    }
+    return {**dict(zip(names, call.args, strict=False)), **by_name}
+
+
+def given_to(call: ast.Call, helper: Function) -> dict[str, str]:
+    """What the parameters of a function are called where it is called."""
+    return {name: spelled(given) for name, given in passed_to(call, helper).items()}
 
 
 def _returned(call: ast.Call, helper: Function, root: ast.AST) -> dict[str, str]:

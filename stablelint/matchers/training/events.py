@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Observed, Review, Value, observed, scope_of
-from stablelint.matchers.names import bound_anywhere, functions_naming, made_by
+from stablelint.matchers.names import functions_naming, makers_of
 from stablelint.matchers.through import Through, made_through
 from stablelint.matchers.tree import (
     arguments,
@@ -92,6 +92,11 @@ class Event:
         """Whether a helper goes backward from the first thing that it is given."""
         given = self.at.args[:1] if isinstance(self.at, ast.Call) else []
         return any(spelled(one) in self.made.words(self.loss) for one in given)
+
+    def tests(self, root: ast.AST) -> list[ast.If]:
+        """What of the function looked at, and of its helper, decides whether it is done, innermost first."""
+        own = around(self.made.node, self.root, ast.If)
+        return own if self.is_own else [*own, *around(self.at, root, ast.If)]
 
     def excludes(self, other: Event, root: ast.AST) -> bool:
         """Whether no pass of the function looked at does both."""
@@ -179,8 +184,7 @@ def _event(made: Through, module: ModuleInfo) -> Event:
     if kind in _BY_SCALER and kind != "step":
         kind = kind * by_scaler
     elif isinstance(made.node, ast.Call) and called(made.node) == "step":
-        bound = (made_by(n, module) for one in of for n in bound_anywhere(one, module.source.tree))
-        words = (*bound, *(name.rpartition(".")[2] for name in of))
+        words = [word for one in of for word in (*makers_of(one, module), one.rpartition(".")[2])]
         schedules = any("sched" in word.lower() for word in words)
         # That of learning rates gives nothing back.
         alone = isinstance(parents(made.root).get(made.node), ast.Expr) and not arguments(made.node)
@@ -226,14 +230,13 @@ def _object_of(node: ast.AST, *, by_scaler: bool) -> ast.expr | None:
 
 def _is_scaler(text: str, module: ModuleInfo) -> bool:
     """Whether an expression stands for the scaler of half precision, by its name or by what the file binds it to."""
-    made = (made_by(n, module) for n in bound_anywhere(text, module.source.tree))
-    return "scaler" in text.lower() or any(name.endswith("GradScaler") for name in made)
+    made = any(name.endswith("GradScaler") for name in makers_of(text, module))
+    return made or "scaler" in text.lower()
 
 
 def is_optimizer(text: str, module: ModuleInfo) -> bool:
     """Whether an expression stands for an optimizer, by what the file binds it to, or else by what it is called."""
-    makers = [made_by(n, module) for n in bound_anywhere(text, module.source.tree)]
-    known = [name for name in makers if name.startswith("torch.") or "sched" in name]
+    known = [name for name in makers_of(text, module) if name.startswith("torch.") or "sched" in name]
     last = text.rpartition(".")[2].lower()
     short = any(word.startswith("opt") for word in last.split("_"))
     named = short or "optim" in last or last in ("o", "adam", "sgd")

@@ -12,10 +12,13 @@ from stablelint.matchers.names import (
     bindings_of,
     bound_to,
     carriers,
+    defined,
     parameters_of,
     turns_of,
 )
+from stablelint.matchers.through import passed_to
 from stablelint.matchers.tree import (
+    arguments,
     assigned,
     called,
     is_given,
@@ -54,10 +57,21 @@ class Kept:
 def kept_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:
     """What each turn of a loop puts into collections."""
     for node in nodes_in(root, ast.Call, ast.AugAssign, ast.Assign):
-        added = list(additions(node))
+        added = list(additions(node)) or list(_added_by(node, module))
         turns = turns_of(node, root, module) if added else []
         made = (Kept(node, collection, held, turns) for collection, held in added if turns)
         yield from (kept for kept in made if kept.outlives(root))
+
+
+def _added_by(call: ast.AST, module: ModuleInfo) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a function of the file puts of what it is given into a collection that it is given, or that `self` has."""
+    for helper in defined(call, module) if isinstance(call, ast.Call) and arguments(call) else ():
+        given = passed_to(call, helper) if isinstance(call, ast.Call) else {}
+        for node in nodes_in(helper, ast.Call):
+            for into, held in additions(node):
+                collection = into if spelled(into).startswith("self.") else given.get(spelled(into))
+                if collection is not None and spelled(held) in given:
+                    yield collection, given[spelled(held)]
 
 
 def totals_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:

@@ -22,11 +22,12 @@ from stablelint.matchers.common import (
     site_at,
 )
 from stablelint.matchers.models import runs_module, trained_in
-from stablelint.matchers.names import assigned_in, is_without_graph, reached_from
+from stablelint.matchers.names import assigned_in, bound_to, is_without_graph, operation_of, reached_from
 from stablelint.matchers.training.events import (
     Event,
     backward_seen,
     differentiated,
+    events_in,
     goes_back_by_hand,
     losses_in,
 )
@@ -55,6 +56,7 @@ WITHOUT_GRAPH = having(
     "whole", "truth", "compare", "logic", "finite-test", "blank", "filled", "draw", "grid", "cut"
 ) | {"const", "item", "numpy", "tolist", "sign", "tensor"}
 LOSSES = having("loss")
+_CUT = having("cut") | {"item"}
 _GIVEN = frozenset("argument unknown item batch part".split())
 TRAINED = ("linear_module", "norm_module", "parameter", "layer_output")
 VARIABLE = "variable"
@@ -198,6 +200,11 @@ def loss_without_graph(review: Review, rule: Rule) -> Sites:
             # What was asked of another tensor, before the name became that of the loss, is none of the loss's.
             for target in [n for n in asked if made <= start(n) <= start(back.at)][-1:]:
                 yield site_at(review, rule, target, shown=False, message=_ASKED)
+    for root, events in events_in(review).items():
+        for back in (one for one in events if one.kind == "backward" and one.is_of_first and not one.is_own):
+            for given in back.at.args[:1] if isinstance(back.at, ast.Call) else ():
+                if operation_of(bound_to(spelled(given), back.at, root) or given) in _CUT:
+                    yield site_at(review, rule, given, message=_BARE)
 
 
 def _missing_graph(back: Event, seen: Value, review: Review) -> str | None:

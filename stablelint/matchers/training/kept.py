@@ -80,14 +80,13 @@ def _to_detach(part: ast.expr, kept: Kept) -> dict[str, ast.expr]:
 def _training(review: Review) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
     """The functions that may train, with their backward passes, or what a `training_step` of Lightning returns for one."""
     of_lightning = review.module.mentions("LightningModule")
-    events = events_in(review) if review.of_body else {}
-    for root in functions_of(review) if of_lightning or events or review.module.mentions("backward") else ():
+    events = events_in(review)
+    for root in functions_of(review) if of_lightning or events else ():
         is_hook = of_lightning and getattr(root, "name", "") == "training_step"
+        backs = (e for e in events.get(root, ()) if e.kind == "backward")
         # A helper that is given the loss first goes backward where it is called.
-        helped = [
-            e.at for e in events.get(root, ()) if e.kind == "backward" and not e.is_own and e.is_of_first
-        ]
-        yield root, [*backs_in(root), *helped, *(nodes_in(root, ast.Return) if is_hook else ())]
+        given = [e.at for e in backs if e.is_own or e.is_of_first]
+        yield root, [*given, *(nodes_in(root, ast.Return) if is_hook else ())]
 
 
 def _is_loss(part: ast.expr, kept: Kept, backs: list[ast.AST], root: ast.AST, review: Review) -> bool:

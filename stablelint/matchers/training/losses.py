@@ -28,6 +28,7 @@ from stablelint.matchers.names import (
     defined,
     functions_naming,
     made_by,
+    makers_of,
     operand_of,
     operation_of,
     parameters_of,
@@ -35,11 +36,10 @@ from stablelint.matchers.names import (
     unpacked_from,
 )
 from stablelint.matchers.through import call_into
-from stablelint.matchers.training.events import losses_in, turns
+from stablelint.matchers.training.events import Event, losses_in, turns
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
-    around,
     assigned,
     called,
     calls_in,
@@ -48,6 +48,7 @@ from stablelint.matchers.tree import (
     mentions,
     receiver,
     start,
+    subject,
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
@@ -217,43 +218,43 @@ def undivided_accumulation(review: Review, rule: Rule) -> Sites:
     for root, step, turn, events in turns(review, "step", "backward"):
         backs = [e for e in events if e.kind == "backward"]
         back = ([e for e in backs if events.index(e) < events.index(step)] or backs)[-1]
-        bound = (
-            made_by(n, review.module)
-            for name in step.of
-            for n in bound_anywhere(name, review.module.source.tree)
-        )
         # Adagrad and its kin divide by the gradient's own size, so that a factor changes nothing.
-        if any("Ada" in maker for maker in bound) or mentions(turn, "grad"):
+        if any("Ada" in m for one in step.of for m in makers_of(one, review.module)) or mentions(
+            turn, "grad"
+        ):
             continue
-        gate, count = _counted(step.at, turn, root) or (None, _parts_of_batch(back.at, turn, root))
+        gate, count = _counted(step, turn, root) or (None, _parts_of_batch(back.at, turn, root))
         if count and back.loss is not None and _is_whole(back.loss, back.made.node, back.root, review):
-            clears = [e.at for e in events if e.kind == "clear"]
-            if _gathers(back.at, clears, gate, turn, root):
+            clears = [e for e in events if e.kind == "clear"]
+            if _is_late(gate, step, clears, back, root) if gate else _is_outside(back.at, clears, turn, root):
                 yield site_at(review, rule, back.made.place(review.module), message=_ADDED.format(count))
 
 
-def _gathers(back: ast.AST, clears: list[ast.AST], gate: ast.If | None, turn: ast.AST, root: ast.AST) -> bool:
-    """Whether gradients add up until a gate opens, or until all parts of a batch are through."""
-    if gate is None:
-        inner = loop_around(back, root)
-        return inner not in (turn, None) and not any(inner in ancestors(n, root) for n in clears)
-    outer = around(gate, root, ast.If)
-    late = all(set(around(n, root, ast.If)) - set(outer) or start(n) > start(gate) for n in clears)
-    return late and gate not in around(back, root, ast.If)
+def _is_outside(back: ast.AST, clears: list[Event], turn: ast.AST, root: ast.AST) -> bool:
+    """Whether gradients add up in a loop within a turn, until all parts of a batch are through."""
+    inner = loop_around(back, root)
+    return inner not in (turn, None) and not any(inner in ancestors(e.at, root) for e in clears)
 
 
-def _counted(step: ast.AST, turn: ast.AST, root: ast.AST) -> tuple[ast.If, str] | None:
+def _is_late(gate: ast.If, step: Event, clears: list[Event], back: Event, root: ast.AST) -> bool:
+    """Whether gradients add up until the gate of a step opens."""
+    outer = {*step.tests(root)} - {gate}
+    late = all({*e.tests(root)} - outer or start(e.at) > start(step.at) for e in clears)
+    return late and gate not in back.tests(root)
+
+
+def _counted(step: Event, turn: ast.AST, root: ast.AST) -> tuple[ast.If, str] | None:
     """The `if` around a step, or before it and on to the next turn, and after how many turns the step is taken: `n` of
     `if (i + 1) % n == 0` and of `if count == n`."""
     skips = (
-        n for n in nodes_in(turn, ast.If) if isinstance(n.body[-1], ast.Continue) and end(n) < start(step)
+        n for n in nodes_in(turn, ast.If) if isinstance(n.body[-1], ast.Continue) and end(n) < start(step.at)
     )
-    gate = next(iter((*around(step, root, ast.If), *skips)), None)
+    gate = next(iter((*step.tests(root), *skips)), None)
     if gate is None:
         return None
     test = gate.test
     if isinstance(test, ast.Name):
-        test = bound_to(test.id, gate, root) or test
+        test = bound_to(test.id, gate, root) or bound_to(test.id, gate, step.root) or test
     counts = [n.right for n in nodes_in(test, ast.BinOp) if isinstance(n.op, ast.Mod)]
     if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
         counts.append(test.right)
@@ -276,23 +277,27 @@ def _parts_of_batch(back: ast.AST, turn: ast.AST, root: ast.AST) -> str:
 def _is_whole(loss: ast.expr, at: ast.AST, root: ast.AST, review: Review, depth: int = 4) -> bool:
     """Whether a loss is that of its batch, as a loss function gives it, and nothing scales it down."""
     text, module, modules = spelled(loss), review.module, modules_in(review)
-    made, operation = bound_to(text, at, root), operation_of(loss, module)
+    made = bound_to(text, at, root)
+    operation = operation_of(made or loss, module)
     within = partial(_is_whole, review=review, depth=depth - 1)
     changed = (n for n in nodes_in(root, ast.AugAssign) if start(made) < start(n) < start(at))
     if depth == 0 or any(spelled(n.target) == text and not isinstance(n.op, ast.Add) for n in changed):
         return False
     match made or loss:
+        case ast.UnaryOp(operand=of):
+            return within(of, at, root)
         case ast.BinOp(op=ast.Add(), left=left, right=right):  # of several, or of one and what regularises it
             return within(left, at, root) or within(right, at, root)
         case ast.Attribute(value=of):  # `model(**batch).loss`, `model(batch).mean()`
             return runs_module(bound_to(spelled(of), at, root) or of, modules)
         case ast.Call(func=ast.Attribute(value=of)) if operation in ("mean", *_MOVED):
-            return runs_module(of, modules) if operation == "mean" else within(of, at, root)
+            likelihood = runs_module(of, modules) or subject(of) in modules  # `model.log_prob(x).mean()`
+            return likelihood if operation == "mean" else within(of, at, root)
         case ast.Call(args=args) as call:
             returned = [
                 (n.value, f) for f in defined(call, module) for n in nodes_in(f, ast.Return) if n.value
             ]
             of_name = not returned and "." not in made_by(call, module).removeprefix("self.")
             whole = any(within(value, value, helper) for value, helper in returned)
-            return whole or operation_of(call, module) in having("loss") or (of_name and len(args) == 2)
+            return whole or operation in having("loss") or (of_name and len(args) == 2)
     return False

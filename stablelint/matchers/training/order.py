@@ -6,7 +6,7 @@ import ast
 
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in
-from stablelint.matchers.names import bound_anywhere, made_by, parameters_of, reached_from, run_by, turns_of
+from stablelint.matchers.names import bound_anywhere, makers_of, parameters_of, reached_from, run_by, turns_of
 from stablelint.matchers.training.events import ENGINES, Event, events_in, is_optimizer, turns
 from stablelint.matchers.tree import (
     Function,
@@ -119,8 +119,8 @@ def _is_of_engine(backward: Event, review: Review) -> bool:
     node, module = backward.made.node, review.module
     if not isinstance(node, ast.Call) or called(node) != "backward" or not node.args:
         return False
-    makers = (made_by(value, module) for value in bound_anywhere(subject(node), module.source.tree))
-    return subject(node) != "torch.autograd" and not any(name.endswith(ENGINES) for name in makers)
+    made = any(name.endswith(ENGINES) for name in makers_of(subject(node), module))
+    return subject(node) != "torch.autograd" and not made
 
 
 def _is_repeated(backward: Event, step: Event, root: ast.AST, review: Review) -> bool:
@@ -137,8 +137,7 @@ def _makers(step: Event, root: ast.AST, review: Review) -> str:
     """What makes an optimizer: an `argument` of the function, torch, or what is not known, under the empty name."""
     if step.of & parameters_of(root).keys():
         return "argument"
-    bound = (value for name in step.of for value in bound_anywhere(name, review.module.source.tree))
-    names = [made_by(value, review.module) for value in bound]
+    names = [maker for name in step.of for maker in makers_of(name, review.module)]
     plain = all(name.startswith("torch.optim.") or name.endswith(".optimizers") for name in names)
     return names[0] if names and plain else ""
 

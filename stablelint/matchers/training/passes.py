@@ -67,7 +67,7 @@ def second_backward(review: Review, rule: Rule) -> Sites:
             elif (carried := _carried(back, review)) is not None:
                 yield make_site(review, rule, seen, message=_CARRIED.format(carried[0]), shown=carried[1])
         done.append((back, [loss, *graph]))
-    for root, events in events_in(review).items() if review.of_body else ():
+    for root, events in events_in(review).items():
         backs = [e for e in events if e.kind == "backward"]
         for before, behind in pairwise(backs):
             if isinstance(behind.at, ast.expr) and _repeats(before, behind, root):
