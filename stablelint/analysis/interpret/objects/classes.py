@@ -157,11 +157,15 @@ def _filled_later(value: Value, name: str, frame: Frame) -> Value:
 
 def forget_touched(instance: Value, method: FunctionInfo, frame: Frame) -> None:
     """Forgets what was assigned to, or tested of, the attributes that a method, or one that it calls, may change."""
-    if instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
-        return
+    if instance.kind is Kind.INSTANCE and _may_forget(instance, frame):
+        _undergo(instance, _effects_of(method, instance.data[0], frame), frame)
+
+
+def _undergo(instance: Value, effects: Effects, frame: Frame) -> None:
+    """Forgets of an object what methods that have run may have changed."""
     own, held = instance.data[0], frame.state.attributes
-    effects = _effects_of(method, own, frame)
-    _forget(instance, effects.alters, frame)
+    if effects.alters:
+        _forget(instance, effects.alters, frame)
     if effects.hands_out:  # whoever has the object can change all of it
         kept = {attr for key, attr in held if key == instance.key}
         _forget(instance, kept | instance.data[1].settled().keys(), frame)
@@ -239,10 +243,14 @@ def _forget(instance: Value, names: Iterable[str], frame: Frame) -> None:
 def let_run(thing: Value, frame: Frame) -> None:
     """Forgets what may have changed where an object is indexed, entered, looped over, compared or called."""
     if thing.kind is Kind.INSTANCE and _may_forget(thing, frame):
-        for info in ancestors(thing.data[0], frame):
-            for name, method in info.methods.items():
-                if name.startswith("__") and name not in CONSTRUCTORS:
-                    forget_touched(thing, method, frame)
+        info: ClassInfo = thing.data[0]
+        known = frame.session.effects.get((id(info), 0))
+        if known is None:
+            methods = (pair for one in ancestors(info, frame) for pair in one.methods.items())
+            special = [m for name, m in methods if name.startswith("__") and name not in CONSTRUCTORS]
+            known = _together(_effects_of(method, info, frame) for method in special)
+            frame.session.effects[id(info), 0] = known
+        _undergo(thing, known, frame)
 
 
 def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
@@ -267,12 +275,18 @@ def _effects_of(method: FunctionInfo, info: ClassInfo, frame: Frame) -> Effects:
     known = frame.session.effects.get((id(info), id(method)))
     if known is None:
         run = _run_by(info, method, frame)
-        known = frame.session.effects[id(info), id(method)] = Effects(
-            frozenset().union(*(one.alters for one in run)),
-            frozenset({method.name}).union(*(one.touches.called for one in run)),
-            any(one.receivers is None for one in run),
-        )
+        each = [Effects(one.alters, one.touches.called, one.receivers is None) for one in run]
+        own = Effects(frozenset(), frozenset({method.name}), hands_out=False)
+        known = frame.session.effects[id(info), id(method)] = _together([own, *each])
     return known
+
+
+def _together(effects: Iterable[Effects]) -> Effects:
+    """What several methods may do to an object, one after another."""
+    each = list(effects)
+    alters = frozenset[str]().union(*(one.alters for one in each))
+    called = frozenset[str]().union(*(one.called for one in each))
+    return Effects(alters, called, any(one.hands_out for one in each))
 
 
 def _run_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> list[FunctionInfo]:

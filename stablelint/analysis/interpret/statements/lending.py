@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from stablelint.analysis.interpret.paths.narrowing import opened
 from stablelint.analysis.interpret.statements.writing import (
     STORED,
+    all_written,
     held_in,
     kept_by_objects,
     unread,
-    written_into,
 )
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Kind, Value
@@ -21,18 +21,21 @@ _CHANGING = (*STORED, Kind.NUMBER)
 
 def let_write(name: str, arguments: Iterable[Value], frame: Frame, in_place: bool = False) -> None:
     """Lets a body that is not seen write into objects and tensors; for sure into these where it works `in_place`."""
+    written: list[tuple[Value, Value]] = []
     for given in _within(arguments, frame):
         known, said = given.kind in STORED and given.interval != TOP, handed(given, name)
         if in_place and given.kind in STORED:
-            written_into(given, unread(given, frame), frame)
+            written.append((given, unread(given, frame)))
         elif known:
-            written_into(given, opened(given, frame.graph.fresh(), said, frame), frame)
+            written.append((given, opened(given, frame.graph.fresh(), said, frame)))
         if (
             given.kind not in (Kind.TENSOR, Kind.ARRAY)
             and not known
             and given.key not in frame.session.building
         ):
             disowned(given, said, frame)
+    if written:
+        all_written(written, frame)
 
 
 def handed(given: Value, name: str) -> str:
