@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Event, Guard  # noqa: E402
-from stablelint.runtime.guard.source.swapped import functions_of, functions_swapped  # noqa: E402
 from stablelint.runtime.program.frames import compile_calmly  # noqa: E402
+from stablelint.runtime.program.swapped import functions_of, functions_swapped  # noqa: E402
 
 STRESS = Path(__file__).parents[3] / "benchmarks" / "guard_threads.py"
 

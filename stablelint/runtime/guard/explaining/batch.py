@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.reporting.event import BatchStats
-from stablelint.runtime.guard.source.region import Region, region_at
 from stablelint.runtime.guard.tensors.batches import compared, numbers_of, parts_of
 from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import step_frames
+from stablelint.runtime.program.region import Region, region_at
 
 _OTHERS = 64
 

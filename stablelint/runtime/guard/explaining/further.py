@@ -10,11 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import select
-import signal
-import sys
-import time
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import torch
@@ -27,6 +22,7 @@ from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.step_state import Follower
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.process.copies import said_by_copy
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
@@ -42,17 +38,11 @@ def further_steps(
     obstacle = _obstacle()
     if obstacle is not None:
         return FurtherSteps(count, 0, None, None, f"No further steps were run: {obstacle}.")
-    reader, writer = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(reader)
-        _run_in_copy(watch, finding, advice, count, writer)
-    os.close(writer)
     limit = _SECONDS_AT_LEAST + _SLOWER * replay_seconds * count
-    report = _report_of(reader, process, limit)
-    if report is None:
+    said = said_by_copy(lambda: _run_in_copy(watch, finding, advice, count), limit)
+    if not said:
         return FurtherSteps(count, 0, None, None, "The further steps did not end in time, or the copy died.")
-    return _result(count, report)
+    return _result(count, json.loads(said))
 
 
 def _obstacle() -> str | None:
@@ -63,27 +53,6 @@ def _obstacle() -> str | None:
     if ranks.are_several():
         return "a copy of one rank cannot train without the others"
     return None
-
-
-def _report_of(reader: int, process: int, limit: float) -> dict[str, Any] | None:
-    until = time.monotonic() + limit
-    data = b""
-    try:
-        while (left := until - time.monotonic()) > 0 and select.select([reader], [], [], left)[0]:
-            part = os.read(reader, 1 << 16)
-            if not part:
-                break
-            data += part
-    finally:
-        os.close(reader)
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-    try:
-        report: dict[str, Any] = json.loads(data)
-    except ValueError:
-        return None
-    return report
 
 
 def _result(count: int, report: dict[str, Any]) -> FurtherSteps:
@@ -102,31 +71,19 @@ def _result(count: int, report: dict[str, Any]) -> FurtherSteps:
     return FurtherSteps(count, taken, True if taken else None, number, note)
 
 
-def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int, writer: int) -> NoReturn:
-    """The forked copy: never returns, whatever happens in it."""
+def _run_in_copy(watch: Watch, finding: Finding, advice: Advice, count: int) -> bytes:
+    """In the forked copy: what came of the steps, whatever happens in them."""
     counter = _Counter(finding.target.alarm.optimizer, count)
     report: dict[str, Any] = {"error": None, "same_batch": False}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        _discard_output()
         torch.set_num_threads(1)  # the threads of the original are not in the copy
         _continue(watch, finding, advice, counter, report)
     except ReplayDone:
         pass
     except BaseException as error:
         report["error"] = f"{type(error).__name__}: {error}"
-    with suppress(BaseException):
-        report.update(taken=max(counter.steps - 1, 0), bad=counter.bad, loss=counter.last)
-        os.write(writer, json.dumps(report).encode())
-    os._exit(0)
-
-
-def _discard_output() -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open till the copy ends
+    report.update(taken=max(counter.steps - 1, 0), bad=counter.bad, loss=counter.last)
+    return json.dumps(report).encode()
 
 
 def _continue(

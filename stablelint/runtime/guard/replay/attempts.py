@@ -20,15 +20,15 @@ from torch.utils.data.dataloader import _DatasetKind
 from stablelint.runtime.guard.replay.confined import iterators_frozen, waits_skipped
 from stablelint.runtime.guard.replay.kept import contents_kept, within_reach
 from stablelint.runtime.guard.replay.replay import Outcome, Replay, Target
-from stablelint.runtime.guard.source.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.guard.source.outer import OuterNames
-from stablelint.runtime.guard.source.region import Region, place_of, region_at, replacement_tree
 from stablelint.runtime.guard.source.slices import is_bad, slices_at, slices_of_cells
 from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
+from stablelint.runtime.program.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.program.frames import is_library, step_frames
+from stablelint.runtime.program.region import Region, place_of, region_at, replacement_tree
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks

@@ -11,11 +11,11 @@ from types import FrameType, FunctionType, ModuleType
 
 import torch
 
-from stablelint.runtime.guard.source.region import FieldPath, Region
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import compile_calmly, parse_file, raw_position
 from stablelint.runtime.program.location import cells_before
 from stablelint.runtime.program.nodes import SCOPES, blocks_around, is_top_level, owner_of
+from stablelint.runtime.program.region import FieldPath, Region
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
 from stablelint.syntax.names import called_name
 

@@ -14,11 +14,11 @@ from typing import Any
 import torch
 
 from stablelint.runtime.guard.source.outer import OuterNames
-from stablelint.runtime.guard.source.region import Region, place_of, region_at
 from stablelint.runtime.guard.tensors.batches import BatchRecorder
 from stablelint.runtime.guard.watching.history import History, Meter
 from stablelint.runtime.program.frames import Site, is_library
 from stablelint.runtime.program.nodes import is_top_level
+from stablelint.runtime.program.region import Region, place_of, region_at
 from stablelint.runtime.tensors.state import BufferRecorder, RandomRecorder, RandomState
 from stablelint.runtime.tracing import hooks
 

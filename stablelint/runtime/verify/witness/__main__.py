@@ -20,10 +20,10 @@ from types import ModuleType
 
 import torch
 
+from stablelint.runtime.process.confined import confine, in_child
 from stablelint.runtime.verify.probe.plan import REGISTRY, Plan, Target
 from stablelint.runtime.verify.probe.recorder import RECORDER
 from stablelint.runtime.verify.witness import stand_in
-from stablelint.runtime.verify.witness.confined import confine, in_child
 from stablelint.runtime.verify.witness.objects import Maker
 from stablelint.runtime.verify.witness.project import Project, read_project
 from stablelint.runtime.verify.witness.stand_in import OnCpu

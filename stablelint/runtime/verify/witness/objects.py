@@ -19,6 +19,7 @@ from itertools import chain, islice
 
 import torch
 
+from stablelint.runtime.process.confined import limited
 from stablelint.runtime.verify.witness.arguments import (
     Arguments,
     Known,
@@ -28,7 +29,6 @@ from stablelint.runtime.verify.witness.arguments import (
     with_argument,
     written,
 )
-from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.part import names_read
 from stablelint.runtime.verify.witness.project import Example, Project
 from stablelint.runtime.verify.witness.search import Failure, accepted, failure_of

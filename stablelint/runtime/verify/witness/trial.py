@@ -16,6 +16,7 @@ from types import CodeType, FunctionType, ModuleType
 
 import torch
 
+from stablelint.runtime.process.confined import limited
 from stablelint.runtime.verify.outcome import FunctionShown
 from stablelint.runtime.verify.probe.install import resolved
 from stablelint.runtime.verify.probe.plan import REGISTRY, Target
@@ -23,7 +24,6 @@ from stablelint.runtime.verify.probe.recorder import RECORDER, Watched
 from stablelint.runtime.verify.replay.evaluate import SEED, flatten
 from stablelint.runtime.verify.replay.function import judged, rebuilt
 from stablelint.runtime.verify.witness.arguments import Arguments, options, with_argument, written
-from stablelint.runtime.verify.witness.confined import limited
 from stablelint.runtime.verify.witness.objects import Maker, namespace
 from stablelint.runtime.verify.witness.part import part_around
 from stablelint.runtime.verify.witness.search import NO_GRADIENT, Failure, accepted, failure_of

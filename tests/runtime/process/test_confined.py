@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from stablelint.runtime.verify.witness.confined import in_child, limited
+from stablelint.runtime.process.confined import in_child, limited
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a child is forked")

@@ -16,9 +16,9 @@ from typing import Any
 
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
-from stablelint.runtime.guard.source.region import Region, by_itself
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import codes_in, compile_calmly, step_frames
+from stablelint.runtime.program.region import Region, by_itself
 from stablelint.runtime.tensors.state import RandomState
 
 _NAME = "__stablelint_region__"

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from stablelint.runtime.guard.source.region import Region, region_at, replacement_tree
 from stablelint.runtime.program import frames
+from stablelint.runtime.program.region import Region, region_at, replacement_tree
 
 SOURCE = "for step in range(1):\n    here(step / 2)\n"
 FILENAME = "<a step>"
