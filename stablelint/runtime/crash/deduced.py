@@ -21,7 +21,7 @@ from torch.utils.data import TensorDataset
 
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.pure import is_builtin, only_computes
+from stablelint.runtime.crash.pure import is_builtin
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -141,7 +141,7 @@ def _called(function: ast.expr, given: list[Any], named: dict[str, Any], scope: 
             if isinstance(owner, torch.Tensor):
                 return getattr(owner, function.attr)(*given, **named)
     called = value_of(function, scope)
-    if isinstance(called, nn.Module) or only_computes(called):
+    if isinstance(called, nn.Module):
         return _on_meta(called, given, named)
     if called is TensorDataset:
         return called(*given)

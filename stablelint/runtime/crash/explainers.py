@@ -17,7 +17,6 @@ from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.batches import with_short_batch
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import advised, general, operands_of_call
-from stablelint.runtime.crash.repairs.failing import alike
 from stablelint.runtime.crash.rows import with_rows
 from stablelint.runtime.crash.scene import Scene
 
@@ -108,10 +107,12 @@ def explanation_of(scene: Scene) -> Explanation | None:
     if found is None:
         return None
     odd = [f"{one.name} holds {one.odd}" for one in found.operands if one.odd]
-    found = replace(found, because=(*found.because, *odd, *alike(scene)))
+    found = replace(found, because=(*found.because, *odd))
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
     found = with_short_batch(scene, with_rows(scene, found))
     if not found.advice:
         found = advised(scene).onto(found)
-    return found if found.location is not None else replace(found, location=scene.location)
+    because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
+    other, at = dict.fromkeys(found.other), found.location or scene.location
+    return replace(found, because=(*because,), advice=(*advice,), other=(*other,), location=at)

@@ -23,23 +23,30 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
-from stablelint.runtime.crash.provenance.agreement import brought, holders, speaks_against
+from stablelint.runtime.crash.provenance.agreement import brought, speaks_against
+from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.failing import Call, failing
-from stablelint.runtime.crash.repairs.layers import misplaced
-from stablelint.runtime.crash.repairs.outer import rearranged
-from stablelint.runtime.crash.repairs.paddings import padded
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.outer import padded, rearranged
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
-_NAMED = 3  # of those that have a size
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b")
 
 
 def tried(scene: Scene) -> list[Repair]:
-    """The changes that make the failed call pass, as the program would write them."""
+    """The changes with which the step goes on from the failed call, as the program would write them."""
+    if "tried" not in scene.known:
+        scene.known["tried"] = Onward(scene, passing).confirmed(passing(scene))
+    found: list[Repair] = scene.known["tried"]
+    return found
+
+
+def passing(scene: Scene) -> list[Repair]:
+    """The changes that make the failed call pass."""
     try:
         call = failing(scene)
         if call is None or call.function is TensorDataset:  # samples are neither cut nor turned
@@ -63,6 +70,10 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         cache(lambda place: named(scene, call, place).owner),
         lambda before, after: speaks_against(scene.frames, before, after, operands),
     )
+    path = scene.module_path() if scene.module is call.function else ""
+    found = [
+        replace(one, text=f"{one.text} of {path}") if one.kind == "setting" and path else one for one in found
+    ]
     if called is call.function and isinstance(node, ast.Call) and isinstance(called, nn.Module):
         found = [_as_in(one, ast.unparse(node.func), called) for one in found]
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
@@ -90,29 +101,39 @@ def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
         return Advice(())
-    if outer := tuple(rearranged(scene)):
-        return Advice(outer)
+    onward = Onward(scene, lambda _: [])
+    if outer := onward.through(rearranged(scene)):
+        return Advice(tuple(one.told for one in outer))
     call, found = failing(scene), tried(scene)
     if call is not None and (picked := tuple(_picked(scene, call))):
         return Advice(picked)
-    if call is not None and (not found or found[0].kind == "setting"):
-        moved = misplaced(call, lambda place: named(scene, call, place).owner)
-        if moved is not None:
-            return moved
-    if (not found or found[0].kind == "setting") and (sizes := fitting(scene)) is not None:
+    if (not found or found[0].kind == "setting") and scene.module is not None:
+        if shared := next(changed_in_place(scene.frames), None):
+            return _of_shared(*shared)
+    if (not found or found[0].kind == "setting") and (sizes := fitting(scene, *found[:1])) is not None:
         others = (one.told for one in found if one.kind != "setting")
         return sizes._replace(texts=(*sizes.texts, *others))
     if not found or found[0].resized is not None:
         differs = call is not None and is_elementwise(call)
         meets = found and (found[0].kind == "shape" or differs)
-        if meets and (outer := tuple(padded(scene))):
-            return Advice(outer)
+        if meets and (outer := onward.through(padded(scene))):
+            return Advice((outer[0].told,))
         if found and found[0].kind == "layer":
             return _projected(scene, found)
         if found:
             return _of_size(scene, found)
-    texts = tuple(one.told for one in found) or tuple(padded(scene))
+    texts = tuple(one.told for one in found or onward.through(padded(scene))[:1])
     return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _of_shared(text: str, anew: str, at: Location) -> Advice:
+    """That sizes are made of a list which a function has changed for its callers."""
+    because = (
+        f"`{at.expression}` changes the list of the caller: what is made of it later gets it in that order"
+    )
+    return Advice(
+        (f"{text} = {anew} in its place, a list of its own",), (because,), (("it is changed here", at),)
+    )
 
 
 def _picked(scene: Scene, call: Call) -> Iterator[str]:
@@ -157,18 +178,13 @@ def _of_size(scene: Scene, found: list[Repair]) -> Advice:
     if call is None or resized is None or scene.user is None:
         return Advice(texts)
     place, before, after = resized
-    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
-    because = []
-    for size in brought(before, after):
-        if names := holders(scene.frames, size, operands)[:_NAMED]:
-            because.append(f"{size} is a size of {', '.join(names)} as well")
     name = named(scene, call, place).name
     try:
         at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body, brought(after, before))
     except SyntaxError:  # in words
         at = None
     places = ((f"the size of {name} comes from here", at),) if at is not None else ()
-    return Advice(texts, tuple(because), places)
+    return Advice(texts, (), places)
 
 
 def facts(scene: Scene) -> list[str]:

@@ -28,7 +28,6 @@ class _Rows:
     result: tuple[int, ...]
     operation: str
     kept: tuple[int, ...]  # the shape that keeps the samples
-    taker: str  # the linear layer that takes what was made
 
     @property
     def only_moves(self) -> bool:
@@ -43,21 +42,7 @@ def with_rows(scene: Scene, found: Explanation) -> Explanation:
             watched = _watched(scene, one, other.shape[0])
             if watched is not None and watched.result[:1] == one.shape[:1] and not watched.only_moves:
                 return _told(found, watched)
-    return _in_forward(scene, found) or found
-
-
-def _in_forward(scene: Scene, found: Explanation) -> Explanation | None:
-    """The same of the pass that failed: where what its linear layer takes stands in rows that are no samples."""
-    layer, calls = scene.module, [one for one in scene.frames if one.site.code.co_name == "_call_impl"]
-    model, given = (calls[0].frame.f_locals.get(name) for name in ("self", "args")) if calls else (None, ())
-    first = next(iter(tensors_in(given)), None)
-    given_layer = next((one for one in found.operands if not one.held), None)
-    if layer is None or not isinstance(model, nn.Module) or first is None or given_layer is None:
-        return None
-    rows = _again(model, given, first.shape[0]) if given_layer.shape[:1] != first.shape[:1] else None
-    if rows is None or rows.result[:1] != given_layer.shape[:1]:
-        return None
-    return _told(found, rows) if rows.kept[-1:] == (getattr(layer, "in_features", None),) else None
+    return found
 
 
 def _told(found: Explanation, rows: _Rows) -> Explanation:
@@ -79,7 +64,6 @@ def _told(found: Explanation, rows: _Rows) -> Explanation:
         other = (*found.other, ("samples become rows here", rows.at))
         return replace(found, because=(*found.because, because), advice=(advice,), other=other)
     advice = f"{owner}flatten(1) keeps the {rows.samples} samples: ({rows.samples}, {rest})"
-    advice += f", and {rows.taker} takes {rest} features then" if rows.taker else ""
     kept = math.prod(rows.given) == math.prod(rows.result)
     other = (*found.other, ("the samples become other rows here", rows.at))
     return replace(
@@ -115,17 +99,7 @@ def _again(model: nn.Module, given: Any, samples: int) -> _Rows | None:
         kept = (samples, math.prod(shape[1:]))
         if len(one.given) > 1:
             kept = tuple(one.function(one.given, 1).shape) if len(shape) > 1 else ()
-        linear = [
-            (path, layer)
-            for path, layer, taken in made.called
-            if taken[0] is one.result and isinstance(layer, nn.Linear)
-        ]
-        takers = (path for path, layer in linear if layer.in_features != math.prod(shape[1:]))
-        return (
-            _Rows(samples, one.at, shape, result, name, kept, next(takers, ""))
-            if one.at is not None
-            else None
-        )
+        return _Rows(samples, one.at, shape, result, name, kept) if one.at is not None else None
     return None
 
 

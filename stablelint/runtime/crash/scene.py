@@ -18,6 +18,7 @@ from stablelint.runtime.crash.expression import member, node_at, operands, value
 from stablelint.runtime.crash.frame import Frame, frames_of
 from stablelint.runtime.crash.provenance.origins import Origins
 from stablelint.runtime.crash.provenance.statements import located
+from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import parse_file, resolve
 from stablelint.runtime.program.location import Location
@@ -62,11 +63,7 @@ class Scene:
     @property
     def statement(self) -> ast.stmt | None:
         """The statement of the program that failed."""
-        at = self.location
-        tree = parse_file(at.filename) if at is not None else None
-        found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
-        within = [one for one in found if at is not None and one.lineno <= at.row <= (one.end_lineno or 0)]
-        return max(within, key=lambda one: one.lineno, default=None)
+        return statement_at(self.location) if self.location is not None else None
 
     @property
     def module(self) -> nn.Module | None:

@@ -59,6 +59,14 @@ def attribute_at(at: Location) -> str | None:
     return None
 
 
+def statement_at(at: Location) -> ast.stmt | None:
+    """The innermost statement in a line."""
+    tree = parse_file(at.filename) or ast.Module([], [])
+    found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt))
+    within = [one for one in found if one.lineno <= at.row <= (one.end_lineno or 0)]
+    return max(within, key=lambda one: one.lineno, default=None)
+
+
 def function_at(at: Location) -> ast.AST | None:
     """The innermost function around a line; None outside of all."""
     tree = parse_file(at.filename)

@@ -10,6 +10,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+import torch
+
+
+def can_copy() -> bool:
+    """Whether this process can be forked: not one that uses CUDA."""
+    return hasattr(os, "fork") and not torch.cuda.is_initialized()
+
 
 def said_by_copy(work: Callable[[], bytes], seconds: float) -> bytes:
     """What `work` returns in a copy of the process that prints nothing; empty where it does not end in time, or dies."""

@@ -21,19 +21,26 @@ _PLACEHOLDER = "stablelint calls here"
 @contextmanager
 def functions_swapped(functions: Iterable[FunctionType], module: CodeType) -> Iterator[None]:
     """Until the end of the context the functions run their namesakes of `module` in this thread."""
-    fixed = _codes_by_name(module)
-    held: list[tuple[FunctionType, CodeType]] = []
-    for function in functions:
-        code = fixed.get(function.__code__.co_qualname)
-        if code is not None and code.co_freevars == function.__code__.co_freevars:
-            held.append((function, function.__code__))
-    for function, old in held:
-        function.__code__ = _parting(function, fixed[old.co_qualname])
+    pairs = list(counterparts(functions, module))
+    held = [(function, function.__code__) for function, _ in pairs]
+    for function, code in pairs:
+        function.__code__ = _parting(function, code)
     try:
         yield
     finally:
         for function, old in held:
             function.__code__ = old
+
+
+def counterparts(
+    functions: Iterable[FunctionType], module: CodeType
+) -> Iterator[tuple[FunctionType, CodeType]]:
+    """The functions that have one namesake in `module`, and its code."""
+    fixed = _codes_by_name(module)
+    for function in functions:
+        code = fixed.get(function.__code__.co_qualname)
+        if code is not None and code.co_freevars == function.__code__.co_freevars:
+            yield function, code
 
 
 def functions_of(filename: str, scopes: Iterable[object]) -> list[FunctionType]:

@@ -64,11 +64,6 @@ CASES += (
     (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
     (SHORT, "drop_last=True", ()),
     (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),
-    (
-        HEAD + "queue, at, n = torch.zeros(3, 128), 114, 32\nqueue[:, at : at + n] = torch.ones(32, 3).T",
-        "queue[:, torch.arange(at, at + n) % 128] goes on at the beginning",
-        (),
-    ),
     (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "", ("passes",)),  # other numbers would only fit
     (
         TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",

@@ -27,7 +27,7 @@ OF_TENSORS = (
     (
         HEAD + "x = torch.randn(6, 16, 12, 12)\nnorm = nn.LayerNorm(16)\nnorm(x).mean()",
         "is given (6, 16, 12, 12)",
-        "x.movedim(1, 3) passes, and gives (6, 12, 12, 16)",
+        "x.permute(0, 2, 3, 1) passes, and gives (6, 12, 12, 16)",
     ),
     (X + "y = x[0]\ntorch.cat([x, y], 1)", "torch.cat fails on x (4, 3) float32 and y (3,) float32", ""),
     (X + "x.topk(5)", "topk fails on x (4, 3) float32", ""),
@@ -161,12 +161,6 @@ CASES = (
         "model.state_dict()",
     ),
     (
-        TRAIN + "model[2].weight = nn.Parameter(torch.ones(3, 16))\nmodel[0].tied = model[2].weight\n"
-        "torch.optim.SGD([{'params': [model[2].weight]}, {'params': model[0].parameters()}], 0.1)",
-        "model[0].tied stands in two groups",
-        "leave it out of the later group",
-    ),
-    (
         HEAD + "layer = nn.Linear\nlayer(torch.ones(2, 3), torch.ones(3))",
         "layer is a class: this builds a module",
         "first, of its sizes",
@@ -259,7 +253,7 @@ def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
         tmp_path,
     )
     assert found.because == ("`x.view(-1, 8)` makes (8, 8) of (4, 1, 4, 4): 4 samples become 8 rows",)
-    assert found.advice == ("x.flatten(1) keeps the 4 samples: (4, 16), and head takes 16 features then",)
+    assert found.advice == ("x.flatten(1) keeps the 4 samples: (4, 16)",)
 
 
 def test_asks_for_another_order_where_the_operands_agree_on_theirs(tmp_path: Path) -> None:
@@ -314,7 +308,7 @@ def test_a_comparison_cuts_a_graph(tmp_path: Path) -> None:
 def test_names_what_a_module_of_the_program_gave(tmp_path: Path) -> None:
     found = explanation_of(
         "class Net(nn.Module):\n    def forward(self, x):\n        return x[:, 2:]\n"
-        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean().backward()\n",
+        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean()\n",
         tmp_path,
     )
     assert [(one.name, one.shape) for one in found.operands] == [("net(x)", (2, 6)), ("y", (2, 8))]
@@ -331,7 +325,7 @@ def test_a_changed_operand_is_meant_wherever_its_name_stands(tmp_path: Path) -> 
         "w, x = torch.ones(6), torch.ones(6, 3, 4, 4)\nmixed = w * x + (1 - w) * x[torch.arange(6)]\n",
         tmp_path,
     )
-    assert found.advice[0] == "w[:, None, None, None] passes, and gives (6, 3, 4, 4)"
+    assert found.advice[0].startswith("w[:, None, None, None] and (1 - w)[:, None, None, None] pass")
 
 
 def test_what_is_done_for_its_effects_judges_no_change(tmp_path: Path) -> None:
@@ -354,7 +348,7 @@ def test_calls_that_are_tried_warn_of_nothing(tmp_path: Path, recwarn: pytest.Wa
 def test_what_a_module_prints_is_printed_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = explanation_of(
         "class Net(nn.Module):\n    def forward(self, x):\n        print('here')\n        return x[:, 2:]\n"
-        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean().backward()\n",
+        "net, x, y = Net(), torch.ones(2, 8), torch.ones(2, 8)\n(net(x) - y).abs().mean()\n",
         tmp_path,
     )
     assert found.operands[0].name == "net(x)"

@@ -26,12 +26,6 @@ CASES = {
         "seen",
         ("x, seen = made()", "kept = torch.ones(n, n)"),
     ),
-    "what a function of a function returned": (
-        HEAD + "def inner(n):\n    return torch.ones(n)\ndef outer(n):\n    return inner(n + 1)\n"
-        "x = torch.ones(3)\nx + outer(4)",
-        "outer(4)",
-        ("inner(n + 1)", "torch.ones(n)"),
-    ),
     "an item of a data set": (
         DATA + "class Rows(Dataset):\n    def __len__(self):\n        return 4\n"
         "    def __getitem__(self, i):\n        row = torch.ones(3)\n        return row, i\n"

@@ -53,7 +53,7 @@ CASES = {
     "features and steps of a recurrent layer": (
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (
-            "nn.GRU(…, input_size=5) of GRU passes",
+            "nn.GRU(…, input_size=5) of rnn passes",
             "if the last dimension of x counts no features: x.transpose(1, 2) passes, and gives (3, 5, 4)",
         ),
         "",
@@ -70,7 +70,7 @@ CASES = {
         "x, y, pairs = torch.ones(7, 3), torch.ones(7), torch.tensor([[0, 1], [4, 2]])\n"
         "adjacent = near(pairs)\nadjacent @ (x * 2)\n",
         ("adjacent of shape (7, 7) passes, and gives (7, 3)",),
-        "7 is a size of x, y as well | the size of adjacent comes from here n = int(pairs.max()) + 1",
+        "the size of adjacent comes from here n = int(pairs.max()) + 1",
     ),
     "a size that is half of a default, beside other numbers": (
         "RATE = 16000\ndef bank(rows, bins=8, rate=RATE):\n    edges = torch.linspace(0, rate / 2, rows)\n"
@@ -164,21 +164,16 @@ MORE = {
         "table = nn.Parameter(torch.ones(3, 2))\ntable[0] = 0.0\n",
         ("with torch.no_grad(): around the write, if it sets the parameter",),
     ),
-    "items of a data set that reads ahead": (
-        "class Ahead(torch.utils.data.Dataset):\n    def __len__(self):\n        return 5\n"
-        "    def __getitem__(self, i):\n        return max(torch.ones(4)[i + j] for j in range(2))\nAhead()[3]\n",
-        ("return 5 - 2 in Ahead.__len__: 3 samples can be given",),
-    ),
     "features of two layers behind each other": (
         NET + "        self.a, self.b = nn.Conv1d(2, 3, 1), nn.Conv1d(3, 4, 1)\n"
         "    def forward(self, x):\n        y = self.a(torch.cat([x, x], 1))\n"
-        "        return self.b(torch.cat([y, x], 1))\nNet()(torch.ones(5, 2, 7))\n",
+        "        return self.b(torch.cat([y, x], 1))\nnet = Net()\nnet(torch.ones(5, 2, 7))\n",
         ("nn.Conv1d(…, in_channels=4) of a and nn.Conv1d(…, in_channels=5) of b pass",),
     ),
     "keys of another size": (
         "x, y, attend = torch.ones(2, 3, 8), torch.ones(2, 5, 6), nn.MultiheadAttention(8, 2, batch_first=True)\n"
         "attend(x, y, y)\n",
-        ("nn.MultiheadAttention(…, kdim=6, vdim=6) of MultiheadAttention passes",),
+        ("nn.MultiheadAttention(…, kdim=6, vdim=6) of attend passes",),
     ),
     "heads that do not divide": (
         NET.replace("n=6", "heads") + "        self.heads = heads\n    def forward(self, x):\n"
@@ -271,22 +266,12 @@ def test_advises_one_change_of_what_was_meant(source: str, advice: tuple[str, ..
     assert found.advice == advice
 
 
-def test_a_call_behind_that_fails_alike_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(
-        "import torch\na, b = [[1, 2], [3]], [[1], [2, 3]]\npair = torch.tensor(a), torch.tensor(b)\n"
-    )
-    found, _ = explained(path)
-    assert found is not None
-    assert "`torch.tensor(b)` fails alike" in found.because
-
-
 def test_a_product_that_fails_alike_is_told(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(HEAD + "a, b, x = torch.ones(3), torch.ones(3), torch.ones(3, 2)\na * x + b * x\n")
     found, _ = explained(path)
     assert found is not None
-    assert "`b * x` fails alike" in found.because
+    assert found.advice[0].startswith("a.unsqueeze(1) and b.unsqueeze(1) pass")
 
 
 def test_a_list_is_named_whose_graphs_were_freed(tmp_path: Path) -> None:

@@ -44,13 +44,12 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     because += [f"{name} keeps {one.graphs} tensors with their graphs" for name, one in graphs.items()]
     other = []
     of_sizes = "CPUAllocator" in scene.message and not operands
-    numbered = list(_numbered(scene))
-    advice = numbered or (["see the sizes that are given"] if of_sizes else ["a smaller batch"])
+    advice = ["see the sizes that are given"] if of_sizes else ["a smaller batch"]
     if isinstance(made, torch.nn.Module) and result is not None:
         because.insert(0, f"a parameter of it would be {tuple(result.shape)}: {', '.join(facts(scene))}")
         advice = ["smaller sizes: stride, pooling or fewer features before a layer leave it less to take"]
     elif result is not None and asked is not None:
-        parts = numbered or list(_parts(result, operands, _capacity(scene.message)))
+        parts = list(_parts(result, operands, _capacity(scene.message)))
         advice = parts or advice
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
     for name in graphs:
@@ -77,23 +76,6 @@ def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...
         if size not in sizes and names:
             number = "" if names[0] == str(size) else f", which is {size}"
             yield f"dimension {place} of the result {shape} is {names[0]}{number}"
-
-
-def _numbered(scene: Scene) -> Iterator[str]:
-    """Numbers from 0 on for what occurs, where a size is one more than the largest of fewer values."""
-    node, names = (node_at(scene.user.site), scene.user.names) if scene.user is not None else (None, {})
-    seen = set[str]()
-    for operand in operands_of(node):
-        size, at = value_of(operand, names), scene.made(operand)
-        for one in ast.walk(at.parsed()) if at is not None else ():
-            match one:
-                case ast.Call(ast.Attribute(owner, "max"), []) if ast.unparse(owner) not in seen:
-                    values, text = value_of(owner, names), ast.unparse(owner)
-                    whole = isinstance(values, torch.Tensor) and values.dtype == torch.int64
-                    if whole and int(values.max()) + 1 == size and (count := values.unique().numel()) < size:
-                        seen.add(text)
-                        told = f"{count} of them, in place of {size}"
-                        yield f"torch.unique({text}, return_inverse=True) numbers from 0 what occurs: {told}"
 
 
 def _largest(module: torch.nn.Module | None) -> torch.Tensor | None:

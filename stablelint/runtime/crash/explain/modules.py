@@ -63,7 +63,7 @@ def _is_made_of_nothing(made: type) -> bool:
     return True
 
 
-@explains(r"(?:must be Tensor, not |^')(tuple|list|NoneType)(?:$|' object has no attribute 'size')")
+@explains(r"(?:must be Tensor, not |^')(tuple|list|NoneType)(?:$|' object has no attribute '\w+')")
 def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """The result of a recurrent layer, or of a `forward` that returns nothing, where a tensor is wanted."""
     if scene.user is scene.frames[-1]:
@@ -81,6 +81,8 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if match[1] == "tuple":
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"
+        if any(isinstance(one.frame.f_locals.get("self"), nn.Sequential) for one in scene.frames):
+            advice = f"in place of {source} a module whose forward calls it and returns the first part, [0]"
         return Explanation("module", summary, advice=(advice,), layers=layers)
     return Explanation("module", f"{source} is None", advice=("is `return` missing in a forward?",))
 
@@ -94,26 +96,6 @@ def _source(scene: Scene) -> str | None:
             return ast.unparse(one)
     missing = scene.frames[-1].frame.f_locals.get("input", ...) is None  # of a function of torch
     return ast.unparse(call.args[0]) if missing and call is not None and call.args else None
-
-
-@explains(r"Parameter indices which did not receive grad for rank \d+: ([\d ]+)")
-def unused(scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """Parameters of a distributed model that its output does not depend on."""
-    models = [one.frame.f_locals.get("self") for one in scene.frames]
-    whole = next((one for one in models if isinstance(one, nn.parallel.DistributedDataParallel)), None)
-    if whole is None:
-        return None
-    held = [name for name, one in whole.module.named_parameters() if one.requires_grad]
-    names = ", ".join(held[place] for place in map(int, match[1].split()) if place < len(held))
-    kind = type(whole.module).__name__
-    return Explanation(
-        "module",
-        f"no gradient reached {names} in the last step: the loss does not depend on them",
-        advice=(
-            f"use them in what {kind}.forward gives, or requires_grad_(False) for them",
-            "DistributedDataParallel(…, find_unused_parameters=True), if they are left out now and then",
-        ),
-    )
 
 
 @explains(r"optimizer got an empty parameter list")
@@ -168,23 +150,3 @@ def _bare(model: nn.Module, name: str) -> Explanation:
     summary = f"{name} ({type(model).__name__}) has no parameters"
     told, fixes = tuple(one.told for one in hidden), tuple(one.advice for one in hidden)
     return Explanation("module", summary, told, fixes)
-
-
-@explains(r"appear in more than one parameter group|parameters? group with duplicate parameters")
-def twice(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """A parameter that an optimizer is given twice: one that two layers share, or one of two groups."""
-    user, frame = scene.user, scene.called("add_param_group")
-    if user is None or frame is None:
-        return None
-    optimizer, group = frame.frame.f_locals["self"], frame.frame.f_locals["param_group"]
-    held = [one for other in optimizer.param_groups for one in other["params"]]
-    seen, names = set(map(id, held)), []
-    for one in group["params"]:
-        if id(one) in seen:
-            names.append(scene.parameter_name(one) or scene.operand(one, "a parameter").name)
-        seen.add(id(one))
-    summary = f"{', '.join(names[:3])} stands in two groups, or twice in one"
-    advice = (
-        "give each parameter once: leave it out of the later group, by identity (`is`), where layers share it"
-    )
-    return Explanation("module", summary, advice=(advice,)) if names else None

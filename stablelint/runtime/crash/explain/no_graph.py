@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import nn
@@ -20,14 +18,14 @@ from stablelint.runtime.crash.provenance.cuts import cut_in
 from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import (
-    is_without_gradients,
-)
+from stablelint.runtime.crash.source import is_without_gradients, statement_at
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of
 
 _Why = tuple[str, str]  # what cut a value off its graph, and what to do
+_SWITCHED = "with torch.no_grad(): around what is not trained on, in place of that call"
+_SWITCHES_OFF = re.compile(r"^torch(\.autograd)?\.set_grad_enabled\((?!True)")
 _TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
 
 
@@ -43,14 +41,20 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     other = [("the loss was made here", made)] if made is not None else []
     summary = f"{name or 'what went backward'} has no graph that leads back to what asks for gradients"
     why: _Why | None = None
-    if (found := _frozen(made, user)) is not None:
+    if not torch.is_grad_enabled():
+        summary = f"{name or 'what went backward'} has no graph: gradients are switched off"
+        why = "gradients are switched off, and were not switched on again", _SWITCHED
+        other += [("they are switched off here", one) for one in scene.calls(_SWITCHES_OFF)]
+    elif (found := _frozen(made, user)) is not None:
         why = found.told, found.advice
         other += found.places(user.site.code.co_filename)
     elif is_without_gradients(user.site.code.co_filename, (made or at).row):
         because = "gradients are disabled where it is made: it stands under no_grad, or something like it"
         why = because, "leave that block before the loss is computed"
     for one in _behind(made, user) if why is None else ():
-        why = _cut_off(one, user, other) or _cut_in_text(one, user)
+        silent = one is not made and is_without_gradients(one.filename, one.row)
+        told = f"gradients are disabled where `{one.expression}` stands", "move that line out of no_grad"
+        why = told if silent else _cut_off(one, user, other)
         if why is not None:
             break
     because, advice = why or ("", _TORCH_ALONE)
@@ -89,11 +93,11 @@ def _is_trained(model: nn.Module) -> bool | None:
 
 def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> _Why | None:
     """The operation that gave no graph where a statement is computed once more."""
-    match made.parsed().body:
-        case [ast.Expr(ast.Call(ast.Attribute(value, "backward")))]:
-            cut = cut_in(value, user.names)
-        case [ast.Assign(value=value) | ast.Return(ast.expr() as value)]:
-            cut = cut_in(value, user.names)
+    match statement_at(made):
+        case ast.Expr(ast.Call(ast.Attribute(value, "backward"))):
+            cut = cut_in(user, value)
+        case ast.Assign(value=value) | ast.Return(ast.expr() as value):
+            cut = cut_in(user, value)
         case _:
             return None
     if cut is None:
@@ -102,31 +106,15 @@ def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> 
     if cut.at is not None:
         other.append(("the graph ends here", at))
     if cut.disabled:
-        return f"gradients are disabled where `{at.expression}` stands", "move that line out of no_grad"
+        inner = at.function if at.function != user.site.code.co_qualname else ""
+        silent = f"gradients are disabled in {inner}, where" if inner else "gradients are disabled where"
+        advice = f"{inner} without no_grad, where its result is trained on"
+        return f"{silent} `{at.expression}` stands", advice if inner else "move that line out of no_grad"
     because = f"`{at.expression}` cuts it off: {cut.operation} gives a value without a graph"
     joined = [one.args[0] for one in ast.walk(at.parsed()) if isinstance(one, ast.Call) and one.args]
     if cut.operation == "tensor" and joined:
         return because, f"torch.stack({ast.unparse(joined[-1])}), which keeps the graphs of what it joins"
     return because, f"compute the loss of what stands before {cut.operation}"
-
-
-def _cut_in_text(made: Location, user: Frame) -> _Why | None:
-    """What a statement calls or says that cuts a value off its graph."""
-    if is_without_gradients(made.filename, made.row):
-        return f"gradients are disabled where `{made.expression}` stands", "move that line out of no_grad"
-    if silent := next(_without_gradients_in(made, user), None):
-        because = f"gradients are disabled in {silent}, which `{made.expression}` calls"
-        return because, f"{silent} without no_grad, where its result is trained on"
-    return None
-
-
-def _without_gradients_in(made: Location, user: Frame) -> Iterator[str]:
-    """The functions of the program that a statement calls and that are decorated by `no_grad`."""
-    for one in ast.walk(made.parsed()):
-        called: Any = value_of(one.func, user.names) if isinstance(one, ast.Call) else None
-        code = getattr(inspect.unwrap(called), "__code__", None) if callable(called) else None
-        if code is not None and is_without_gradients(code.co_filename, code.co_firstlineno + 1):
-            yield called.__name__
 
 
 def _behind(made: Location | None, user: Frame) -> Iterator[Location]:

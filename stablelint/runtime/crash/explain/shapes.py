@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-import torch
-
-from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
-from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
@@ -33,47 +28,6 @@ def _explained(scene: Scene, summary: str, *advice: str, operands: tuple[Operand
 
 def _numbers(text: str) -> Shape:
     return tuple(int(one) for one in re.findall(r"-?\d+", text))
-
-
-@explains(r"The expanded size of the tensor \(\d+\) must match|shape mismatch: value tensor of shape")
-def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """Values for a slice that ends behind the tensor, and is shorter than it says."""
-    user, statement = scene.user, scene.statement
-    if user is None or not isinstance(statement, ast.Assign):
-        return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Subscript):
-        return None
-    whole, parts = value_of(target.value, user.names), target.slice
-    indices = parts.elts if isinstance(parts, ast.Tuple) else [parts]
-    slices = [one for one in indices if isinstance(one, ast.Slice)]
-    if not isinstance(whole, torch.Tensor) or len(slices) < len(indices):
-        return None
-    for place, one in enumerate(slices):
-        edges = [edge for edge in (one.lower, one.upper) if edge is not None]
-        bounds = [deduced(edge, user.names) for edge in edges]
-        size, text = whole.shape[place], ast.unparse(target.value)
-        if (
-            len(bounds) == 2
-            and all(type(edge) is int for edge in bounds)
-            and 0 <= bounds[0] < size < bounds[1]
-        ):
-            summary = (
-                f"{ast.unparse(target)} ends at {bounds[1]}, and dimension {place} of {text} has {size} entries: "
-                f"{size - bounds[0]} of {bounds[1] - bounds[0]} are left"
-            )
-            index = [
-                *map(ast.unparse, slices[:place]),
-                f"torch.arange({', '.join(map(ast.unparse, edges))}) % {size}",
-            ]
-            advice = (
-                f"{text}[{', '.join(index)}] goes on at the beginning",
-                f"or steps of a size that divides {size}: drop_last=True, where a last batch is shorter",
-            )
-            known = (whole, text), (value_of(statement.value, user.names), ast.unparse(statement.value))
-            operands = tuple(scene.operand(*one) for one in known if isinstance(one[0], torch.Tensor))
-            return Explanation("shape", summary, advice=advice, operands=operands)
-    return None
 
 
 @explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")

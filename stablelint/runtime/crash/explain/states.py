@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -43,6 +44,14 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         )
     if not missing and not unexpected:
         return None
+    held = frame.names["self"].state_dict() if frame is not None else {}
+    pairs = [*zip(unexpected, missing, strict=False)]
+    alike = all(getattr(given.get(a), "shape", None) == getattr(held.get(b), "shape", ...) for a, b in pairs)
+    if renamed := _renamed(missing, unexpected) if alike else []:
+        names = ", ".join(f"{old} is {new}" for old, new in renamed)
+        summary = f"{len(missing)} keys of the state have other names in {match[1]}: {names}"
+        told = f"{unexpected[0]} is {missing[0]}, and so on, in their order"
+        return Explanation("state", summary, (told,), tuple(_substituted(*one) for one in renamed))
     inner = next((key for key in unexpected if set(missing) <= set(_keys_of(given.get(key)))), None)
     if inner is not None and missing:
         summary = f"the state of {match[1]} stands under {inner!r} of what is loaded"
@@ -123,6 +132,26 @@ def _keys(pattern: re.Pattern[str], message: str) -> list[str]:
     """The keys that a message lists."""
     found = pattern.search(message)
     return re.findall(r'"([^"]+)"', found[1]) if found is not None else []
+
+
+def _renamed(missing: list[str], unexpected: list[str]) -> list[tuple[str, str]]:
+    """What unexpected keys begin with, where N is any number, and what the missing ones do in their place."""
+    found = dict[tuple[str, str], None]()
+    for old, new in zip(unexpected, missing, strict=False):
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(old[::-1], new[::-1], strict=False))
+        rest = "".join(one for one, _ in alike)[::-1]
+        ends = rest[rest.find(".") :] if "." in rest else ""
+        before, after = (re.sub(r"\b\d+\b", "N", one.removesuffix(ends)) for one in (old, new))
+        found[before, after] = None
+    several = len(missing) != len(unexpected) or len(found) > min(_SHOWN, len(missing) // 2)
+    return [] if several else list(found)
+
+
+def _substituted(old: str, new: str) -> str:
+    """The state with other names."""
+    wanted, numbers = re.escape(old).replace("N", r"(\d+)"), iter(range(1, 9))
+    anew = re.sub("N", lambda _: f"\\{next(numbers)}", new)
+    return f"{{re.sub(r'^{wanted}\\b', r'{anew}', key): value for key, value in state.items()}}"
 
 
 def _prefix(missing: list[str], unexpected: list[str]) -> str | None:

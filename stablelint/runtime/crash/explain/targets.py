@@ -10,7 +10,6 @@ import torch
 from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.repairs.lengths import shorter
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 4
@@ -143,10 +142,6 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             advice = _begin_at_one(name, tensor, size) or [
                 f"see how {name} is made: {size} entries are there"
             ]
-    item = next((one for one in scene.frames if one.mine and one.site.code.co_name == "__getitem__"), None)
-    if not advice and item is not None:
-        names = item.frame.f_locals
-        advice = list(shorter(names.get("self"), names.get(item.site.code.co_varnames[1])))
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
 
 

@@ -286,6 +286,12 @@ class Origins:
         names = getattr(defined, "__globals__", {})
         return Scope(code, {**names, "self": owner}, END, argument)
 
+    def passed(self, frame: Frame, name: str) -> tuple[ast.expr, CodeType] | None:
+        """What the caller of a frame wrote for an argument that still has the value which it was given."""
+        found = self._passed(frame, name) if assignment(frame.site.code, name) is None else None
+        written = found is not None and hasattr(found[0], "lineno")
+        return (found[0], found[1].code) if found is not None and written else None
+
     def _passed(self, frame: Frame, name: str) -> tuple[ast.expr, Scope] | None:
         """What a caller of a frame passed as its argument `name`, or what the frame around it has under a free name."""
         outer = next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)

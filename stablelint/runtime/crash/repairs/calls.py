@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.repairs.edits import Edit, Revision
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.layers import other_order, other_settings, through_a_layer
 from stablelint.runtime.crash.repairs.tensors import PRODUCTS, Change, Name, applied, changes_of_tensors
@@ -25,12 +26,19 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     yield from other_settings(call)
     yield from through_a_layer(call, name)
     for function in _KIN.get(call.function, ()):
-        yield "function", f"torch.{function.__name__}", replace(call, function=function)
+        name_of = f"torch.{function.__name__}"
+        yield "function", name_of, replace(call, function=function, revisions=_called(call, name_of))
     for (place, one), (beside, two) in combinations(tensors, 2):
         if one.dim() and one.numel() and two.numel():
             flat = f"reshape(-1, {one.shape[-1]})"
-            changed = call.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
+            changed = call.revised(place, f"x.{flat}").revised(beside, "x.reshape(-1)")
+            changed = changed.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
             yield "both", f"{name(place)}.{flat} and {name(beside)}.reshape(-1)", changed
+
+
+def _called(call: Call, name: str) -> tuple[Revision, ...] | None:
+    """The call of another function, as it is written."""
+    return None if call.whole is None else (Edit.of(call.whole[1].func, call.whole[0], name),)
 
 
 _JOINS = (torch.stack, torch.cat)

@@ -8,7 +8,7 @@ import inspect
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,9 +22,11 @@ from stablelint.runtime.crash.deduced import deduced, is_plain
 from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
+from stablelint.runtime.crash.repairs.edits import Edit, Revision
 from stablelint.runtime.crash.scene import Scene
 
 _MOST = 1 << 22  # elements that are copied
+X = re.compile(r"\bx\b")  # in a template: the value that is changed
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.MatMult: operator.matmul, ast.Mod: operator.mod, ast.FloorDiv: operator.floordiv,
@@ -49,7 +51,11 @@ class Call:
     texts: dict[int, str] = field(
         default_factory=dict
     )  # what the program writes for the tensors, by identity
-    written: tuple[str, ...] = ()  # the arguments by position
+    spots: dict[int, Edit] = field(default_factory=dict)  # where they are written, by identity
+    whole: tuple[str, ast.Call] | None = None  # the call as it is written, and its file
+    revisions: tuple[Revision, ...] | None = (
+        None  # with which the program makes this call; None where it cannot
+    )
     hollow: bool = False  # on tensors without elements
     small: bool = False  # whether its tensors may be copied
     channels_first: bool = False  # in what a convolution gave: the last dimension counts no features
@@ -64,11 +70,25 @@ class Call:
         """The call with another value at a place."""
         return replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
 
+    def revised(self, place: int, template: str) -> Call:
+        """The call, as the program makes it with `x` in a template being the operand at a place."""
+        spot = self.spots.get(id(self.values[place]))
+        if spot is None or self.is_written or (self.is_in_place and place == 0):
+            return self
+        text = X.sub(lambda _: f"({spot.text})", template)
+        return replace(self, revisions=(*(self.revisions or ()), replace(spot, text=text)))
+
     def naming(self, name: str, value: Any) -> Call:
         """The call with a further argument."""
         given, named = self.arguments
         values, spec = _flat(given, {**named, name: value})
-        return replace(self, values=values, spec=spec)
+        found = replace(self, values=values, spec=spec)
+        if self.whole is None:
+            return found
+        filename, node = self.whole
+        kept = [one for one in node.keywords if one.arg != name]
+        anew = ast.Call(node.func, node.args, [*kept, ast.keyword(name, ast.Constant(value))])
+        return replace(found, revisions=(Edit.of(node, filename, ast.unparse(anew)),))
 
     @property
     def is_in_place(self) -> bool:
@@ -155,53 +175,6 @@ def _failing(scene: Scene) -> Call | None:
     return None
 
 
-def alike(scene: Scene) -> Iterator[str]:
-    """The further calls of the same function, or products of the same sort, in the statement that fail as it does."""
-    user, node, statement = scene.user, node_at(scene.user.site) if scene.user else None, scene.statement
-    if user is None or node is None or statement is None:
-        return
-    kin = (one for one in ast.walk(statement) if one is not node and _sort(one) == _sort(node) != "")
-    for one in kin:
-        try:
-            call = _Reader(user, []).call(one)
-        except LookupError:
-            continue
-        if call is not None and _fails_as(call, scene.error):
-            yield f"`{ast.unparse(one)}` fails alike"
-
-
-def _fails_as(call: Call, error: BaseException) -> bool:
-    """Whether a call fails with the same message but for its numbers; with elements only where it fails without them."""
-    tensors = [one for one in call.values if isinstance(one, torch.Tensor)]
-    small = sum(one.numel() for one in tensors) <= _MOST
-    for hollow in (True,) * bool(tensors) + (False,) * small:
-        try:
-            replace(call, hollow=hollow).result()
-        except Exception as other:  # whatever torch says
-            if worded(other) == worded(error):
-                return True
-        else:
-            return False
-    return False
-
-
-def worded(error: BaseException) -> str:
-    """The kind of an error and its message without numbers."""
-    return type(error).__name__ + re.sub(r"[\d\W]+", " ", str(error))
-
-
-def _sort(node: ast.AST) -> str:
-    """What is called, or the operator; nothing for other syntax."""
-    match node:
-        case ast.Call(ast.Attribute(_, name)):
-            return name
-        case ast.Call(function):
-            return ast.unparse(function)
-        case ast.BinOp(_, operator):
-            return type(operator).__name__
-    return ""
-
-
 def result_of(scene: Scene) -> torch.Tensor | nn.Module | None:
     """What the call would have given, without its elements; None where that cannot be told."""
     try:
@@ -230,8 +203,9 @@ def called(scene: Scene) -> Call | None:
             if not isinstance(owner, nn.Sequential | nn.ModuleList):
                 plain = all(map(is_plain, owner.modules()))
                 names = one.frame.f_locals
-                texts = _texts(user, names["args"]) if one is first else {}
-                made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, tuple(texts.values()))
+                spots = _spots(user, names["args"]) if one is first else {}
+                texts = {key: one.text for key, one in spots.items()}
+                made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, spots)
                 return made if plain else None
     try:
         node = node_at(user.site)
@@ -241,11 +215,12 @@ def called(scene: Scene) -> Call | None:
         return None
 
 
-def _texts(user: Frame, given: tuple[Any, ...]) -> dict[int, str]:
+def _spots(user: Frame, given: tuple[Any, ...]) -> dict[int, Edit]:
     """What the program writes for the arguments of the module that it calls, by identity."""
-    node = node_at(user.site)
+    node, filename = node_at(user.site), user.site.code.co_filename
     written = node.args if isinstance(node, ast.Call) and len(node.args) == len(given) else []
-    return {id(value): ast.unparse(one) for one, value in zip(written, given, strict=False)}
+    pairs = zip(written, given, strict=False)
+    return {id(value): Edit.of(one, filename, ast.unparse(one)) for one, value in pairs}
 
 
 def _flat(given: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
@@ -260,6 +235,7 @@ class _Reader:
     user: Frame
     below: list[Frame]
     texts: dict[int, str] = field(default_factory=dict)
+    spots: dict[int, Edit] = field(default_factory=dict)
 
     def call(self, node: ast.AST | None) -> Call | None:
         """The call of an expression or a statement."""
@@ -279,7 +255,9 @@ class _Reader:
             case ast.Assign(_, value) | ast.Expr(value) | ast.Return(value) if value is not None:
                 return self.call(value)
             case ast.Call(function, arguments, keywords):
-                return self._of_call(function, arguments, keywords)
+                made = self._of_call(function, arguments, keywords)
+                whole = self.user.site.code.co_filename, node
+                return replace(made, whole=whole) if made is not None else None
         return None
 
     def _of_call(
@@ -298,7 +276,7 @@ class _Reader:
 
     def _made(self, function: Callable[..., Any], *given: ast.expr, **named: ast.expr) -> Call:
         parts = [self.value(one) for one in given], {key: self.value(one) for key, one in named.items()}
-        return Call(function, *_flat(*parts), self.texts, tuple(map(ast.unparse, given)))
+        return Call(function, *_flat(*parts), self.texts, self.spots)
 
     def value(self, node: ast.expr) -> Any:
         """The value of an operand, or a tensor like it."""
@@ -317,6 +295,7 @@ class _Reader:
             if found is None:
                 raise LookupError
         self.texts[id(found)] = text
+        self.spots[id(found)] = Edit.of(node, self.user.site.code.co_filename, text)
         if isinstance(found, list | tuple):
             self.texts.update({id(one): f"{text}[{place}]" for place, one in enumerate(found)})
         return found

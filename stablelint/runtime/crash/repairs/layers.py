@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.explanation import Advice
+from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.remade import is_optional, remade, settings_of, sizes_of
 from stablelint.runtime.crash.repairs.tensors import SUMS, Change, Name
-from stablelint.runtime.tensors.measure import tensors_in
 
 
 def through_a_layer(call: Call, name: Name) -> Iterator[Change]:
@@ -53,87 +53,21 @@ def other_settings(call: Call) -> Iterator[Change]:
         sizes |= {int(one.max()) + 1: None for one in whole if one.numel()}
     kind, given = f"nn.{type(layer).__name__}", settings_of(layer)
     switch = given.get("batch_first")
-    changes: list[tuple[str, Any]] = [("batch_first", not switch)] if isinstance(switch, bool) else []
+    changes: list[dict[str, Any]] = [{"batch_first": not switch}] if isinstance(switch, bool) else []
     for name, value in sizes_of(layer).items():
-        there = type(value) is int and any(value in one.shape[1:] for one in tensors)
+        taken = value if isinstance(value, tuple) else (value,)
+        there = any({*taken} <= {*one.shape[1:]} for one in tensors)
         if not there or isinstance(layer, nn.RNNBase):  # else the size is there, in another place
-            changes += [(name, one) for one in sizes if one != value]
-    for name, other in changes:
-        made = remade(layer, {name: other})
+            changes += [{name: one} for one in sizes if one != value]
+    left_out = [name for name in sizes_of(layer) if is_optional(layer, name)]
+    changes += [dict.fromkeys(left_out, one) for one in sizes if len(left_out) > 1]
+    for changed in changes:
+        made = remade(layer, changed)
         if made is not None:
-            sort = "switch" if name == "batch_first" else "setting"
-            yield sort, f"{kind}(…, {name}={other})", replace(call, function=made)
-
-
-def settings_of(layer: nn.Module) -> dict[str, Any]:
-    """What a layer of torch was made with, by name, as far as it keeps it."""
-    given = {name: _setting(layer, name) for name in _taken(layer)}
-    return {name: value for name, value in given.items() if value is not inspect.Parameter.empty}
-
-
-def _taken(layer: nn.Module) -> dict[str, inspect.Parameter]:
-    """The parameters of a layer's class, and those that it hands on to the class it is of."""
-    own = dict(inspect.signature(type(layer)).parameters)
-    handed_on = inspect.signature(type(layer).__mro__[1]).parameters if "kwargs" in own else {}
-    return {**own, **{name: one for name, one in handed_on.items() if one.annotation not in (str, "str")}}
-
-
-def sizes_of(layer: nn.Module) -> dict[str, Any]:
-    """The settings of a layer of torch that are sizes of its parameters."""
-    if not type(layer).__module__.startswith("torch.nn."):
-        return {}
-    made_of = {size for one in layer.state_dict().values() for size in one.shape}
-    return {
-        name: value
-        for name, value in settings_of(layer).items()
-        if (type(value) is int and (value in made_of or not made_of))
-        or (isinstance(value, tuple) and name == "normalized_shape")
-    }
-
-
-def misplaced(call: Call, name: Name) -> Advice | None:
-    """The one dimension, beside the samples', that has the size which a layer takes, and where the layer looks for it."""
-    place, value = next(
-        ((i, one) for i, one in enumerate(call.values) if isinstance(one, torch.Tensor)), (0, None)
-    )
-    recurrent = isinstance(call.function, nn.RNNBase)  # whose order is the program's choice
-    if value is None or recurrent or not isinstance(call.function, nn.Module):
-        return None
-    sizes = (one if isinstance(one, tuple) else (one,) for one in sizes_of(call.function).values())
-    taken = {size for each in sizes for size in each}
-    match [dim for dim in range(1, value.dim()) if value.shape[dim] in taken]:
-        case [dim]:
-            others = [one for one in range(value.dim() - 1, 0, -1) if one != dim]
-        case _:
-            return None
-    for other in others:
-        try:
-            result = call.given(place, value.movedim(dim, other)).result()
-        except Exception:  # whatever torch says: then it belongs elsewhere
-            continue
-        text, shape = name(place), tuple(next(iter(tensors_in(result))).shape)
-        because = (
-            f"the {value.shape[dim]} that are taken in dimension {other} stand in dimension {dim} of {text}"
-        )
-        return Advice((f"{text}.movedim({dim}, {other}) passes, and gives {shape}",), (because,))
-    return None
-
-
-def is_optional(layer: nn.Module, name: str) -> bool:
-    """Whether a setting is taken from others where a program gives none."""
-    return _taken(layer)[name].default is None
-
-
-def remade(layer: nn.Module, changed: dict[str, Any]) -> nn.Module | None:
-    """The layer made with other settings; None where there is none such."""
-    try:
-        taken = _taken(layer)
-        given = {key: one for key, one in settings_of(layer).items() if one != taken[key].default}
-        with torch.random.fork_rng(devices=[]):
-            made = type(layer)(**{**given, **changed}).train(layer.training)
-            return made.to(next(layer.parameters(), torch.empty(0)))
-    except Exception:  # whatever it says of such a setting
-        return None
+            sort = "switch" if "batch_first" in changed else "setting"
+            text = ", ".join(f"{name}={other}" for name, other in changed.items())
+            revised = (Setting(id(layer), tuple(changed.items())),)
+            yield sort, f"{kind}(…, {text})", replace(call, function=made, revisions=revised)
 
 
 def other_order(call: Call) -> Iterator[Change]:
@@ -154,11 +88,3 @@ def other_order(call: Call) -> Iterator[Change]:
         f"nn.{next(takers, nn.Module).__name__}(…, batch_first={first})",
         replace(call, function=turned),
     )
-
-
-def _setting(layer: nn.Module, name: str) -> Any:
-    """What a layer was made with under a name; empty where it does not keep it."""
-    value = getattr(layer, name, inspect.Parameter.empty)
-    if name == "bias":
-        return value is not None and value is not False
-    return inspect.Parameter.empty if isinstance(value, torch.Tensor | nn.Module) else value

@@ -1,9 +1,9 @@
-"""A call of the program further out, whose arguments stand in the wrong places or are only a part of what is taken."""
+"""Changes of what stands further out or before: arguments in the wrong places, a part in place of a whole, upsampling."""
 
 from __future__ import annotations
 
 import ast
-import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
@@ -11,91 +11,74 @@ from typing import Any
 import torch
 from torch import nn
 
-from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
-from stablelint.runtime.crash.deduced import deduced, silenced, without_hooks
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.pure import only_computes
+from stablelint.runtime.crash.pure import is_known
+from stablelint.runtime.crash.repairs.edits import Edit, Setting
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import resolve
-from stablelint.runtime.tensors.measure import tensors_in
 
-_Changed = tuple[ast.Call, list[Any], str]  # a call, what it is given, and what is written behind it
 _MOST_ARGUMENTS = 6
-_MOST = 1 << 24  # elements that are copied
-_FAILED = object()
 
 
-def rearranged(scene: Scene) -> Iterator[str]:
-    """Calls of modules and of functions that only compute, around what failed, that pass with their arguments changed so."""
+def rearranged(scene: Scene) -> Iterator[Repair]:
+    """Calls of the program's modules and functions, and of losses, around what failed, with other arguments."""
     for frame in reversed(scene.frames):
         node = node_at(frame.site) if frame.mine else None
         if not isinstance(node, ast.Call) or node.keywords or not 1 < len(node.args) <= _MOST_ARGUMENTS:
             continue
-        called, given = value_of(node.func, frame.names), [_value(one, frame) for one in node.args]
-        if any(one is UNKNOWN for one in given) or not _may_be_called(called):
-            continue
-        if _result(called, given) is not _FAILED:
-            continue
-        for changed, values, behind in (*_exchanged(node, given, frame), *_whole(node, given, frame)):
-            if _result(called, values) is not _FAILED:
-                yield f"{ast.unparse(changed)}{behind} passes, in line {resolve(frame.site).row}"
+        called, where = value_of(node.func, frame.names), f" in line {resolve(frame.site).row}"
+        of_torch = is_known(called) or type(called).__module__.startswith("torch.")
+        if callable(called) and (not of_torch or hasattr(called, "reduction")):
+            for text in (*_exchanged(node, frame), *_whole(node, frame)):
+                edit = Edit.of(node, frame.site.code.co_filename, text)
+                yield Repair(text, None, revisions=(edit,), where=where)
 
 
-def _value(node: ast.expr, frame: Frame) -> Any:
-    found = value_of(node, frame.names)
-    if found is UNKNOWN:
-        found = deduced(node, frame.names)
-    return UNKNOWN if found is None and not isinstance(node, ast.Constant) else found
-
-
-def _may_be_called(called: Any) -> bool:
-    """Whether it is a module of the program, or a function that only computes."""
-    if not isinstance(called, nn.Module):
-        return only_computes(called)
-    held = sum(one.numel() for one in called.parameters())
-    return not type(called).__module__.startswith("torch.") and held <= _MOST
-
-
-def _result(called: Any, given: list[Any]) -> Any:
-    """What a call of a copy, on copies, gives; a mark where it fails."""
-    if sum(one.numel() for one in tensors_in(given)) > _MOST:
-        return _FAILED
-    copied: Any = without_hooks(copy_of(called)) if isinstance(called, nn.Module) else called
-    try:
-        with undisturbed(), torch.no_grad(), silenced(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return copied(*detached(given))
-    except Exception:  # whatever it says of them
-        return _FAILED
-
-
-def _exchanged(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]:
+def _exchanged(node: ast.Call, frame: Frame) -> Iterator[str]:
     """The call with two tensors of different kinds in each other's place, unless one is called as it is taken."""
     taken = given_by_name(node, frame.names)
-    named = [
-        any(text is one and name == ast.unparse(one) for name, text in taken.items()) for one in node.args
+    free = [
+        place
+        for place, one in enumerate(node.args)
+        if not any(given is one and name == ast.unparse(one) for name, given in taken.items())
     ]
-    for one, other in (
-        pair for pair in combinations(range(len(given)), 2) if not any(named[i] for i in pair)
-    ):
-        if _kind(given[one]) != _kind(given[other]) and None not in (_kind(given[one]), _kind(given[other])):
-            order = list(range(len(given)))
-            order[one], order[other] = other, one
-            yield ast.Call(node.func, [node.args[i] for i in order], []), [given[i] for i in order], ""
+    kinds = {place: _kind(node.args[place], frame) for place in free}
+    for one, other in combinations(free, 2):
+        if kinds[one] != kinds[other] and None not in (kinds[one], kinds[other]):
+            arguments = list(node.args)
+            arguments[one], arguments[other] = arguments[other], arguments[one]
+            yield ast.unparse(ast.Call(node.func, arguments, []))
 
 
-def _kind(value: Any) -> tuple[Any, ...] | None:
-    return (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor) else None
+def _kind(node: ast.expr, frame: Frame) -> Any:
+    value = value_of(node, frame.names)
+    value = deduced(node, frame.names) if value is UNKNOWN else value
+    return (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
 
 
-def _whole(node: ast.Call, given: list[Any], frame: Frame) -> Iterator[_Changed]:
+def _whole(node: ast.Call, frame: Frame) -> Iterator[str]:
     """The call with the whole of a tensor of which an index took a part; the index comes behind the call."""
     for place, one in enumerate(node.args):
         match one:
-            case ast.Subscript(value, index) if isinstance(
-                whole := value_of(value, frame.names), torch.Tensor
-            ):
+            case ast.Subscript(value, index) if isinstance(value_of(value, frame.names), torch.Tensor):
                 arguments = [*node.args[:place], value, *node.args[place + 1 :]]
-                values = [*given[:place], whole, *given[place + 1 :]]
-                yield ast.Call(node.func, arguments, []), values, f"[{ast.unparse(index)}]"
+                yield f"{ast.unparse(ast.Call(node.func, arguments, []))}[{ast.unparse(index)}]"
+
+
+def padded(scene: Scene) -> Iterator[Repair]:
+    """Transposed convolutions that give one element more, all that are alike or one of them."""
+    alike: dict[Any, list[tuple[str, nn.Module]]] = defaultdict(list)
+    models = [one for frame in scene.frames if frame.mine for one in frame.names.values()]
+    held = {id(one): one for one in models if isinstance(one, nn.Module)}
+    for path, layer in (pair for one in held.values() for pair in one.named_modules()):
+        if isinstance(layer, nn.modules.conv._ConvTransposeNd):
+            alike[(type(layer), layer.kernel_size, layer.stride)].append((path, layer))
+    for layers in (*alike.values(), *([one] for several in alike.values() for one in several)):
+        changed = tuple(Setting(id(layer), (("output_padding", 1),)) for _, layer in layers)
+        names = ", ".join(path for path, _ in layers)
+        yield Repair(
+            f"nn.{type(layers[0][1]).__name__}(…, output_padding=1) of {names}", None, revisions=changed
+        )

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.repairs.calls import changes
+from stablelint.runtime.crash.repairs.edits import Revision
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.tensors import Change, Name
 from stablelint.runtime.tensors.measure import tensors_in
@@ -37,16 +38,22 @@ class Repair:
     text: str
     shape: tuple[int, ...] | None
     kind: str = ""
-    resized: tuple[int, tuple[int, ...], tuple[int, ...]] | None = (
-        None  # a place, and its shape before and after
-    )
+    resized: tuple[int, tuple[int, ...], tuple[int, ...]] | None = None  # a place, its shape before and after
+    revisions: tuple[Revision, ...] = ()  # with which the program makes the call so
+    where: str = ""  # it is made, if not in the expression that failed
+    until: str = ""  # what fails then
 
     @property
     def told(self) -> str:
         """That it passes, and what comes of it."""
-        several = " and " in self.text
-        gives = f", and {'give' if several else 'gives'} {self.shape}" if self.shape else ""
-        return f"{self.text} {'pass' if several else 'passes'}{gives}"
+        several, text = " and " in self.text, self.text + self.where
+        gives = (
+            f", and {'give' if several else 'gives'} {self.shape}"
+            if self.shape and self.kind != "setting"
+            else ""
+        )
+        passes = "pass" if several else "passes"
+        return f"{text} {passes} this call{self.until}" if self.until else f"{text} {passes}{gives}"
 
 
 def repairs(call: Call, name: Name, is_odd: IsOdd) -> list[Repair]:
@@ -105,7 +112,7 @@ class _Search:
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
-            self._add(rank, kind, Repair(text, told, kind, resized))
+            self._add(rank, kind, Repair(text, told, kind, resized, changed.revisions or ()))
 
     def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
         """The first operand that a change gives more or fewer elements of its kind."""

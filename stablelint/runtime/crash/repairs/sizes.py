@@ -16,13 +16,14 @@ from torch import nn
 
 from stablelint.runtime.crash.explanation import Advice
 from stablelint.runtime.crash.layers import Pass, again, ends_well, outermost
+from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import failing
-from stablelint.runtime.crash.repairs.layers import is_optional, remade, sizes_of
+from stablelint.runtime.crash.repairs.remade import remade, settings_of, sizes_of
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
-_MOST_LAYERS = 6
 _SECONDS = 3.0  # after which no further pass is begun
 _PARTS = (2, 3, 4)  # into which the output of a layer is cut
 _NEAREST = 3  # layers before a view
@@ -37,13 +38,11 @@ class Resized:
     setting: str
     before: Any
     after: Any
-    beside: tuple[str, ...] = ()  # further settings that get the same value
 
     @property
     def told(self) -> str:
         """The change, as it would be written."""
-        given = ", ".join(f"{one}={self.after}" for one in (self.setting, *self.beside))
-        return f"nn.{type(self.layer).__name__}(…, {given}) of {self.name}"
+        return f"nn.{type(self.layer).__name__}(…, {self.setting}={self.after}) of {self.name}"
 
     @property
     def name(self) -> str:
@@ -51,60 +50,31 @@ class Resized:
         return self.path or type(self.layer).__name__
 
 
-def fitting(scene: Scene) -> Advice | None:
-    """The sizes with which the pass goes on; None where the layer that failed is not one of another size."""
-    first = again(scene)
-    if first is None or first.error is None or not first.called:
+def fitting(scene: Scene, found: Repair | None = None) -> Advice | None:
+    """What is to be told of layers of other sizes: of those of a repair, or of a layer before what failed."""
+    made = again(scene)
+    made = made if made is not None and made.error is not None and made.called else None
+    changes = list(_resized(scene, found)) if found is not None else []
+    before: list[Resized] = []
+    if made is not None:
+        before = _upstream(scene, made, changes[0]) if changes else _of_elements(scene, made)
+    if not changes and not before:
         return None
-    fitted = next(_fitted(first), None) if first.rows[-1][-1] == "fails" else None
-    if fitted is not None:
-        changes = _upstream(scene, first, fitted) or carried(scene, fitted)
-    else:
-        changes = _of_elements(scene, first)
-    if not changes:
-        return None
-    told = " and ".join(one.told for one in changes)
-    advice = f"{told} {'pass' if len(changes) > 1 else 'passes'}"
-    because = tuple(_because(first, fitted, changes[0])) if fitted is not None else ()
-    return Advice((advice,), because, tuple(_places(scene, changes)))
+    advice = found.told if found is not None and not before else f"{before[0].told} passes"
+    because = (
+        tuple(_because(made, changes[0], (before or changes)[0])) if made is not None and changes else ()
+    )
+    return Advice((advice,), because, tuple(_places(scene, before or changes)))
 
 
-def _fitted(made: Pass) -> Iterator[Resized]:
-    """The layer that failed, made with a size with which it takes what it was given."""
-    path, layer, given = made.called[-1]
-    sizes = {size for one in tensors_in(given) for size in one.shape}
-    settings = sizes_of(layer)
-    left_out = tuple(name for name in settings if is_optional(layer, name))
-    for names in (*((name,) for name in settings), left_out):
-        before = settings[names[0]] if names else None
-        for size in sorted(sizes - {before}, reverse=True) if names else ():
-            other = remade(layer, dict.fromkeys(names, size))
-            if other is not None and _takes(other, given):
-                yield Resized(path, other, names[0], before, size, names[1:])
-
-
-def _takes(layer: nn.Module, given: Any) -> bool:
-    try:
-        with torch.no_grad():
-            layer(*given)
-    except Exception:  # whatever torch says
-        return False
-    return True
-
-
-def carried(scene: Scene, first: Resized) -> list[Resized] | None:
-    """The layers made anew, the first and those behind it that fail then, until the pass ends well; else None."""
-    changes, until = {first.path: first}, monotonic() + _SECONDS
-    while monotonic() < until and len(changes) < _MOST_LAYERS:
-        made = again(scene, {path: one.layer for path, one in changes.items()})
-        if made is None or not made.called or made.error is None:
-            return list(changes.values()) if ends_well(made) else None
-        following = (one for one in _fitted(made) if one.path not in changes)
-        found = next(following, None) if made.rows[-1][-1] == "fails" else None
-        if found is None:
-            return None
-        changes[found.path] = found
-    return None
+def _resized(scene: Scene, found: Repair) -> Iterator[Resized]:
+    """The layers that a repair makes with another size."""
+    model = (outermost(scene) or (nn.Identity(),))[0]
+    layers = {id(layer): (path, layer) for path, layer in model.named_modules()}
+    for one in found.revisions:
+        if isinstance(one, Setting) and one.layer in layers:
+            (path, layer), (name, after) = layers[one.layer], one.changed[0]
+            yield Resized(path, layer, name, settings_of(layer).get(name), after)
 
 
 def _upstream(scene: Scene, made: Pass, failed: Resized) -> list[Resized]:
@@ -135,13 +105,13 @@ def _of_elements(scene: Scene, made: Pass) -> list[Resized]:
 def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fraction) -> list[Resized]:
     """The last of some layers that gives so many times what it gave, with which the pass ends well."""
     until = monotonic() + _SECONDS
-    for path, layer, given in reversed(layers):
+    for path, layer, _ in reversed(layers):
         if monotonic() > until:
             return []
         for name, size in sizes_of(layer).items():
             wider = size * factor if type(size) is int else Fraction(1, 2)
             other = remade(layer, {name: int(wider)}) if wider.denominator == 1 and wider != size else None
-            if other is not None and _takes(other, given) and ends_well(again(scene, {path: other})):
+            if other is not None and ends_well(again(scene, {path: other})):
                 return [Resized(path, other, name, size, int(wider))]
     return []
 

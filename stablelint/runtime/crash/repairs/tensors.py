@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.failing import Call, X
 from stablelint.runtime.tensors.measure import dtype_name
 from stablelint.syntax.operations import having
 
@@ -22,7 +22,6 @@ Change = tuple[str, str, Call]  # its kind, how it is written, and the changed c
 Name = Callable[[int], str]  # what the value at a place is called
 
 _TWICE = re.compile(r"(\.transpose\(\d, \d\))\1")  # there and back
-_X = re.compile(r"\bx\b")  # in a template: the value that is changed
 SUMS = (operator.add, operator.iadd, torch.add, torch.Tensor.add)
 PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
 _ELEMENTWISE = (
@@ -66,15 +65,16 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
         like = [i for i, one in enumerate(call.values) if getattr(one, "shape", None) == value.shape]
         for places in ([place], like) if len(like) > 1 and place == like[0] else ([place],):
             names = " and ".join(dict.fromkeys(map(name, places)))
-            changed = functools.reduce(lambda one, at: one.given(at, made), places, call)
+            anew = f"{'x.sum() * 0 + ' * value.is_floating_point()}x.new_zeros({tuple(made.shape)})"
+            changed = functools.reduce(lambda one, at: one.revised(at, anew).given(at, made), places, call)
             yield kind, f"{names} of shape {tuple(made.shape)}", changed
     elif kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
         yield kind, f"{text} of dtype {dtype_name(made.dtype)}", call.given(place, made)
     elif " of " in text and template.startswith("x."):  # in words
-        yield kind, f"{template[2:]} of {text}", call.given(place, made)
+        yield kind, f"{template[2:]} of {text}", call.revised(place, template).given(place, made)
     else:
-        written = _TWICE.sub("", _X.sub(lambda _: text, template))
-        yield kind, written, call.given(place, made)
+        written = _TWICE.sub("", X.sub(lambda _: text, template))
+        yield kind, written, call.revised(place, template).given(place, made)
 
 
 def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -117,13 +117,15 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     count = value.dim()
     if not value.is_contiguous():
         yield "x.contiguous()"
-    for start in range(1, count - 1):
+    kernel = getattr(call.function, "kernel_size", None)
+    has_all = isinstance(kernel, tuple) and count == len(kernel) + 2  # samples, channels and places
+    for start in range(1, count - 1) if not has_all else ():
         yield f"x.flatten({start})"
-    for place, size in enumerate(value.shape):
+    for place, size in enumerate(value.shape) if not has_all else ():
         if size == 1 and count > 1:
             yield f"x.squeeze({place})"
     if count == 4:
-        yield "x.permute(0, 3, 1, 2)"
+        yield from ("x.permute(0, 3, 1, 2)", "x.permute(0, 2, 3, 1)")
     if count == 2:
         yield "x.T"
     pairs = list(combinations(range(count > 3, count), 2)) if count > 2 else []
@@ -231,7 +233,8 @@ def _resized(call: Call, name: Name) -> Iterator[Change]:
         if fits and one.shape[2:] != two.shape[-2:] and one.shape[2:].numel() < two.shape[-2:].numel():
             text = f"F.interpolate({name(place)}, size={name(beside)}.shape[-2:])"
             kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
-            yield kind, text, call.given(place, functional.interpolate(one, size=two.shape[-2:]))
+            changed = call.revised(place, f"F.interpolate(x, size={tuple(two.shape[-2:])})")
+            yield kind, text, changed.given(place, functional.interpolate(one, size=two.shape[-2:]))
 
 
 def _other_dimensions(call: Call) -> Iterator[Change]:

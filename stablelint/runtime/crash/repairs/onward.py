@@ -1,0 +1,165 @@
+"""The rest of a step that failed, run on with repairs in a forked copy of the process, to see how far it goes.
+
+The copy writes no file, reaches no network, prints nothing, and hands back only what it met.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import pickle
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from time import monotonic
+from typing import NamedTuple
+
+import torch
+
+from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.provenance.rest import rest_of_step
+from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
+from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import function_at
+from stablelint.runtime.process.confined import EffectError, confine
+from stablelint.runtime.process.copies import can_copy, said_by_copy
+
+_SECONDS = 8.0  # for all copies
+_MOST_CHAINED = 4  # repairs of errors that follow upon each other
+_LONGEST = 160  # characters of an error
+_MOST_FOLLOWED = 3  # repairs of each error that follows
+
+Repairs = Callable[[Scene], list[Repair]]
+
+
+class Met(NamedTuple):
+    """What the rest of a step met."""
+
+    error: str = ""  # nothing where it went through backward, or to its end
+    row: int = 0
+    repairs: tuple[Repair, ...] = ()  # of that error
+
+
+@dataclass
+class Onward:
+    """Tries repairs on the rest of a step, each in a copy of the process."""
+
+    scene: Scene
+    repairs: Repairs  # those of an error
+    until: float = field(default_factory=lambda: monotonic() + _SECONDS)
+
+    def through(self, found: Iterable[Repair]) -> list[Repair]:
+        """Those of some repairs with which the step goes on."""
+        return [met for one in found if can_copy() and isinstance(met := self._tried((one,)), Repair)]
+
+    def confirmed(self, found: list[Repair]) -> list[Repair]:
+        """The repairs with which the step may go on, and what it takes further; else all, with what fails then."""
+        if not can_copy():
+            return found
+        likely, short = list[Repair](), list[Repair]()
+        for one in found:
+            met = self._tried((one,))
+            for other in _outward(self.scene, one) if isinstance(met, Met) else ():
+                further = self._tried((other,))
+                met = further if isinstance(further, Repair) else met
+            if isinstance(met, Met):
+                short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
+            else:
+                likely.append(met or one)
+        return likely or short
+
+    def _tried(self, chain: tuple[Repair, ...]) -> Repair | Met | None:
+        """All repairs of a chain as one, where the step goes on with them; None where that cannot be told."""
+        revisions = [one for repair in chain for one in repair.revisions]
+        left = self.until - monotonic()
+        if left <= 0 or not all(one.revisions for one in chain):
+            return None
+        said = said_by_copy(lambda: pickle.dumps(_run_on(self.scene, revisions, self.repairs)), left)
+        met: Met | None = pickle.loads(said) if said else None
+        if met is None or not met.error:
+            return _joined(chain) if met is not None else None
+        for one in met.repairs if len(chain) < _MOST_CHAINED else ():
+            again = {each.place for each in one.revisions} & {each.place for each in revisions}
+            further = self._tried((*chain, one)) if not again else None
+            if isinstance(further, Repair):
+                return further
+        return met
+
+
+def _joined(chain: tuple[Repair, ...]) -> Repair:
+    """Several repairs as one."""
+    text = " and ".join(dict.fromkeys(one.text + one.where for one in chain))
+    revisions = tuple(each for one in chain for each in one.revisions)
+    return replace(chain[0], text=text, revisions=revisions, where="")
+
+
+def _outward(scene: Scene, repair: Repair) -> Iterator[Repair]:
+    """The same of what the caller gives, where a repair changes an argument of the function that failed."""
+    match repair.revisions, scene.user:
+        case [Edit() as edit], Frame() as user:
+            name = edit.original
+        case _:
+            return
+    if (
+        name in inspect.getargs(user.site.code).args
+        and (given := scene.origins.passed(user, name)) is not None
+    ):
+        node, code = given
+        text = re.sub(rf"\b{name}\b", lambda _: f"({ast.unparse(node)})", edit.text)
+        told = re.sub(rf"\b{name}\b", lambda _: ast.unparse(node), repair.text)
+        outer = Edit.of(node, code.co_filename, text)
+        yield replace(repair, text=told, revisions=(outer,), where=f" in line {node.lineno}")
+
+
+def _run_on(scene: Scene, revisions: list[Revision], repairs: Repairs) -> Met | None:
+    """In the copy: make the revisions and run the rest of the step."""
+    torch.set_num_threads(1)  # the threads of the original are not in the copy
+    confine(os.devnull)
+    before = [*scene.trail.backwards][-1:]
+    try:
+        make(revisions, scene.frames)
+    except (LookupError, SyntaxError, ValueError):
+        return None
+    resized = any(isinstance(one, Setting) for one in revisions)
+    parts = list(rest_of_step(scene.frames, resized=resized))
+    for again, run in enumerate(parts):
+        then = _error_of(run, scene)
+        if then is not None and (again or [*scene.trail.backwards][-1:] != before):
+            then = then if _is_revised(then, revisions) else None
+        if then is not None:
+            return _met(scene, then, repairs) if then.user is not None else None
+    return Met() if parts else None
+
+
+def _error_of(run: Callable[[], object], scene: Scene) -> Scene | None:
+    """What a part of the step raises, unless it was about to do more than compute."""
+    try:
+        run()
+    except EffectError:
+        return None
+    except Exception as error:  # whatever the program raises
+        return Scene(error, scene.trail)
+    return None
+
+
+def _is_revised(scene: Scene, revisions: list[Revision]) -> bool:
+    """Whether an error comes from a function that was revised."""
+    at = scene.location
+    rows = [one.span[0] for one in revisions if isinstance(one, Edit) and at and one.filename == at.filename]
+    return at is not None and any(function_at(replace(at, row=row)) is function_at(at) for row in rows)
+
+
+def _met(scene: Scene, then: Scene, repairs: Repairs) -> Met:
+    """What the rest of the step met, and the repairs of that."""
+    row = then.location.row if then.location is not None else 0
+    told = " ".join(f"{type(then.error).__name__}: {then.message}".split())[:_LONGEST]
+    here = scene.location is not None and row == scene.location.row
+    found = repairs(then)
+    if not here:
+        there = f" in line {row}"
+        found = [replace(one, where="" if one.kind == "setting" else there) for one in found]
+    spread = (each for one in found for each in (one, *_outward(then, one)) if each.revisions)
+    return Met(told, row, tuple(islice(spread, _MOST_FOLLOWED)))

@@ -1,0 +1,87 @@
+"""Repairs are made in a copy of the process, in which the step runs on."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.runtime.crash.crashes import HEAD
+from tests.runtime.crash.running import explained
+
+NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+SCALED = (
+    HEAD
+    + NET
+    + "        self.mean, self.std = torch.ones(3), torch.ones(3)\n        self.conv = nn.Conv2d(3, 2, 1)\n"
+    "    def forward(self, x):\n        return self.conv((x - self.mean) / self.std)\nnet = Net()\n"
+    "for step in range(2):\n    net(torch.ones(2, 3, 5, 5)).sum().backward()\n"
+)
+CRITIC = (
+    HEAD + NET + "        self.fc = nn.Linear(4, 1)\n    def forward(self, state, action):\n"
+    "        return self.fc(torch.cat([state, action], 1))\ncritic, actor = Net(), nn.Linear(3, 1)\n"
+    "def update(state, action):\n    better = critic(state, actor(state)).mean()\n"
+    "    loss = critic(state, action).mean() - better\n    loss.backward()\n"
+    "for _ in range(2):\n    update(torch.ones(8, 3), torch.ones(8))\n"
+)
+SPREAD = (
+    HEAD + "weight = torch.ones(6, 3, requires_grad=True)\nindex = torch.arange(6) % 4\n"
+    "for _ in range(2):\n    out = torch.zeros(4, 3).scatter_add(0, index, weight * 2)\n    out.sum().backward()\n"
+)
+ORDER = (
+    HEAD
+    + "def decoder(widths):\n    widths.reverse()\n    return nn.Linear(widths[0], widths[-1])\n"
+    + NET
+    + "        widths = [2, 8]\n        self.up, self.head = decoder(widths), nn.Linear(widths[-1], 1)\n"
+    "    def forward(self, x):\n        return self.head(x)\nnet = Net()\nnet(torch.ones(5, 8)).sum().backward()\n"
+)
+RENAMED = (
+    HEAD
+    + "old = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\nclass Net(nn.Module):\n    def __init__(self):\n"
+    "        super().__init__()\n        self.blocks = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\n"
+    "Net().load_state_dict({f'layers.{key}': value for key, value in old.state_dict().items()})\n"
+)
+CASES = {
+    "an operand beside it that fails alike": (
+        SCALED,
+        "self.mean[None, :, None, None] and self.std[None, :, None, None] pass",
+    ),
+    "an argument, where another call of the function has another": (
+        CRITIC,
+        "action.unsqueeze(1) in line 14 passes",
+    ),
+    "an index that fits forward and not backward": (SPREAD, "passes this call; then line 9 fails"),
+    "a list of the caller": (ORDER, "widths = widths[::-1]"),
+    "other names": (RENAMED, r"re.sub(r'^layers\b', r'blocks', key)"),
+}
+
+
+@pytest.mark.parametrize(("source", "advice"), CASES.values(), ids=CASES)
+def test_advises_what_takes_the_step_to_its_end(source: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    found, error = explained(path)
+    assert found is not None, error
+    assert advice in found.advice[0]
+
+
+def test_the_copy_writes_no_file(tmp_path: Path) -> None:
+    path, written = tmp_path / "train.py", tmp_path / "written"
+    path.write_text(SCALED.replace("    net(", f"    open({str(written)!r}, 'a').write('x')\n    net("))
+    explained(path)
+    assert written.read_text() == "x"
+
+
+def test_names_the_line_that_switched_gradients_off(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + "model = nn.Linear(2, 1)\ndef score(x):\n    torch.set_grad_enabled(False)\n    return model(x)\n"
+        "score(torch.ones(3, 2))\nloss = model(torch.ones(3, 2)).sum()\nloss.backward()\n"
+    )
+    try:
+        found, _ = explained(path)
+    finally:
+        torch.set_grad_enabled(True)
+    assert found is not None
+    assert found.summary == "loss has no graph: gradients are switched off"
+    assert "torch.set_grad_enabled(False)" in [at.expression for _, at in found.other]
