@@ -7,11 +7,11 @@ import copy
 from collections.abc import Iterator
 
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.program.bound import BoundRegion, bind
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import parse_file, raw_position
 from stablelint.runtime.program.nodes import blocks_around, owner_of
 from stablelint.runtime.program.region import Region
+from stablelint.runtime.tracing.bound import BoundRegion, bind
 
 _LOOPS = ast.For | ast.While
 _ENDS = (".backward(", ".step(")

@@ -34,10 +34,10 @@ from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, buffers_in, modules_in
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.bound import Attempt
 from stablelint.runtime.program.frames import resolve, step_frames
 from stablelint.runtime.program.location import unsaved
 from stablelint.runtime.tensors.measure import OperandStats, badness_of, largest, statistics_of
+from stablelint.runtime.tracing.bound import Attempt
 
 _PARAMETERS_SHOWN = 64
 

@@ -14,9 +14,9 @@ from stablelint.runtime.guard.replay.attempts import attempt_with, run_attempt
 from stablelint.runtime.guard.replay.replay import Outcome
 from stablelint.runtime.guard.reporting.cause import Advice, Rewrite, Together, Verification
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.bound import Attempt
 from stablelint.runtime.program.frames import compile_calmly, parse_file
 from stablelint.runtime.program.swapped import functions_of, functions_swapped
+from stablelint.runtime.tracing.bound import Attempt
 
 
 def prove(watch: Watch, finding: Finding, advice: Advice) -> Verification | None:

@@ -26,12 +26,12 @@ from stablelint.runtime.guard.tensors.rewind import rewound
 from stablelint.runtime.guard.watching.checks import is_written_by_program
 from stablelint.runtime.guard.watching.step_state import Alarm, Boundary
 from stablelint.runtime.guard.watching.watch import Watch
-from stablelint.runtime.program.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.program.frames import is_library, step_frames
 from stablelint.runtime.program.region import Region, place_of, region_at, replacement_tree
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
+from stablelint.runtime.tracing.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
 
 _ATTEMPTS = 4

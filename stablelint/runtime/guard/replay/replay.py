@@ -21,11 +21,11 @@ from stablelint.runtime.guard.replay.trace import Fault, Trace
 from stablelint.runtime.guard.replay.writes import Writes
 from stablelint.runtime.guard.watching.step_state import Alarm, Follower
 from stablelint.runtime.process.traceback import frames_from
-from stablelint.runtime.program.bound import Attempt
 from stablelint.runtime.program.threads import others_run_the_program
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, state_preserved
+from stablelint.runtime.tracing.bound import Attempt
 from stablelint.runtime.tracing.graph import leaves_behind
 
 Parameters = Mapping[str, torch.Tensor]
