@@ -28,7 +28,6 @@ class ModuleBook:
         self._on_forward = on_forward
         self.stack: list[nn.Module] = []  # that are being called
         self._paths: dict[int, str] = {}
-        self._known = False
         self._first: str | None = None  # the model that is called first, while its name is left out
 
     @shielded
@@ -71,8 +70,8 @@ class ModuleBook:
             return
         if self._first is not None and not self._run.steps:
             self._rename(f"{self._first}.")  # it is one of several
-        lead = "" if not self._known and not isinstance(root, nn.Sequential) else f"{called}."
-        self._first, self._known = (None if lead else called), True
+        lead = "" if not self._paths and not isinstance(root, nn.Sequential) else f"{called}."
+        self._first = None if lead else called
         for path, module in root.named_modules():
             path = path.removeprefix("module.").replace("_orig_mod.", "")
             self._paths.setdefault(id(module), f"{lead}{path}".rstrip(".") or type(module).__name__)

@@ -201,7 +201,8 @@ class Recorder(CallRecorder, hooks.Observer):
     def _clip(self, norm: float) -> None:
         site = here()
         if self.run.steps and not self.run.backwards[self._stepping[self.run.steps[-1].optimizer].since :]:
-            self.run.steps[-1].clipped_after = site
+            if self._last is None:
+                self.run.steps[-1].clipped_after = site
             return
         self._clips.append((norm, site))
         if self._scaled:

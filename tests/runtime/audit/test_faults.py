@@ -96,6 +96,14 @@ def test_what_comes_behind_the_first_epoch_is_seen(batches: int | None, tmp_path
     assert named(found, LATE)
 
 
+def test_what_is_clipped_while_an_evaluation_is_waited_for_is_not_late(tmp_path: Path) -> None:
+    path = planted(LATE, tmp_path)
+    text = path.read_text().replace("200", "900").replace("[:160]", "[:860]").replace("160:", "860:")
+    clipped = "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"
+    path.write_text(text.replace("optimizer.step()", clipped))
+    assert "clipping-order" not in {one.check.name for one in audited(path).failed}
+
+
 def test_no_evaluation_is_waited_for_where_no_loader_waits(tmp_path: Path) -> None:
     path = planted(LATE, tmp_path)
     text = path.read_text().replace("200", "900").replace("[:160]", "[:860]")

@@ -14,7 +14,6 @@ from stablelint.runtime.audit.record import Forward, Run, Step
 from stablelint.runtime.audit.values import summary_of
 
 ORDER = 4
-_DROPOUT = (nn.modules.dropout._DropoutNd,)
 _RISE = 5  # of a loss, where a weight moves by more than its size in one step
 _LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-6  # of a weight, in one step
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
@@ -158,7 +157,7 @@ def _switchable(root: nn.Module) -> list[nn.Module]:
     return [
         one
         for one in root.modules()
-        if (isinstance(one, _DROPOUT) and one.p > 0)
+        if (isinstance(one, nn.modules.dropout._DropoutNd) and one.p > 0)
         or (isinstance(one, NORMALISING) and one.track_running_stats)
         or (isinstance(one, (nn.RNNBase, nn.MultiheadAttention)) and one.dropout > 0)
     ]

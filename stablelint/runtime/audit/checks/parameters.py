@@ -22,12 +22,10 @@ def held_parameters(run: Run) -> Outcome | None:
     if not run.steps:
         return None
     held = run.held()
-    missing = [
-        one.name
-        for key, one in run.parameters.items()
-        if key not in held and one.tensor.requires_grad and one.called and one.tensor.grad is not None
-    ]
-    if missing:
+    reached = set().union(*(facts.reached for facts in run.facts()))
+    loose = {key: one for key, one in run.parameters.items() if key not in held and one.called}
+    loose = {key: one for key, one in loose.items() if key in reached or one.tensor.grad is not None}
+    if missing := [one.name for one in loose.values() if one.tensor.requires_grad]:
         text = "{names} get gradients, and no optimizer that stepped holds them"
         remedy = (
             "make the optimizer of all parameters, after they are replaced or moved (layers in a plain list: "
