@@ -76,17 +76,7 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
                 new = _substitute(new, name, part.value)
         return new
 
-    class Replace(ast.NodeTransformer):
-        def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-            if (name := metavariable(node.target)) and name == fix.target:
-                return _substitute(new, name, node.value)
-            return ast.NamedExpr(node.target, self.visit(node.value))
-
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return copy.deepcopy(new) if metavariable(node) == fix.target else node
-
-    result: ast.AST = Replace().visit(copy.deepcopy(tree))
-    assert isinstance(result, ast.expr)
+    result = _substitute(copy.deepcopy(tree), fix.target, new)
     if fix.constructor is not None:
         made = operations.module(fix.constructor)
         assert isinstance(result, ast.Call)
@@ -97,11 +87,18 @@ def rewritten(tree: ast.expr, fix: FixTemplate, present: frozenset[str]) -> ast.
 
 
 def _substitute(tree: ast.expr, name: str, value: ast.expr) -> ast.expr:
+    """The tree, changed in place, with the value for a metavariable, and for a part of that name what it has there."""
+
     class Substitute(ast.NodeTransformer):
+        def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+            if metavariable(node.target) == name:
+                return _substitute(copy.deepcopy(value), name, node.value)
+            return ast.NamedExpr(node.target, self.visit(node.value))
+
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return copy.deepcopy(value) if metavariable(node) == name else node
 
-    result: ast.AST = Substitute().visit(copy.deepcopy(tree))
+    result: ast.AST = Substitute().visit(tree)
     assert isinstance(result, ast.expr)
     return result
 
