@@ -126,7 +126,7 @@ class Rewriter:
     def _others_changed(self, part: Proposal, inside: Sequence[Span]) -> str | None:
         """What changes for others than the places `inside`; raises Withheld where they must not be changed."""
         if part.kind == "delete":
-            return callers_of_chain(self._file.tree, part.span)
+            return callers_of_chain(self._file.tree, part.span, inside)
         if part.kind == "replace":
             return check_unshared(self._file.tree, part.span, inside, part.template)
         return None

@@ -81,16 +81,15 @@ def _for_callers(tree: Tree, statement: ast.stmt, inside: Sequence[Span]) -> str
     owner = _owner(tree, statement)
     method = function.name if function is not None else "it"
     name = owner.name if owner is not None else method
-    called = set(_calls_of(tree.module, {name} if owner is None else set()))
+    calls = _calls_of(tree.module, {name} if owner is None else set())
     if owner is not None:
-        called |= set(
-            _calls_of(owner, {"self", "self.forward"} if method == "forward" else {f"self.{method}"})
-        )
+        calls += _calls_of(owner, {"self", "self.forward"} if method == "forward" else {f"self.{method}"})
     for scope in ast.walk(tree.module):
         if isinstance(scope, Function | ast.ClassDef):
-            called |= set(_calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef))))
+            calls += _calls_of(scope, _instances(scope, name, isinstance(scope, ast.ClassDef)))
+    _check_computed(tree, calls, inside)
     known = {row for one in inside for row in range(one.start.row, one.end.row + 1)}
-    others = ", ".join(map(str, sorted(called - known)))
+    others = ", ".join(map(str, sorted({one.lineno for one in calls} - known)))
     seen = f", as on line {others}," if others else ""
     return f"all who call `{name}`{seen} then get what it has computed before this step"
 
@@ -118,6 +117,9 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
     for call in calls:
         taken = viewed(call.args[0])
         given = definition(tree, taken) if isinstance(taken, ast.Name) else None
+        model = taken if given is None else given.value
+        if isinstance(model, ast.Call):
+            _check_computed(tree, _calls_of(tree.module, {ast.unparse(model.func)}), takers)
         if not isinstance(taken, ast.Name) or given is None or not isinstance(given.value, ast.Call):
             continue
         unmoved = order_readers(tree.module, taken.id)
@@ -128,10 +130,11 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
                 raise Withheld(f"`{taken.id}`, which would change, is used on line {other.lineno} too")
 
 
-def callers_of_chain(tree: Tree, span: Span) -> str | None:
+def callers_of_chain(tree: Tree, span: Span, inside: Sequence[Span]) -> str | None:
     """Who else gets another result where a layer of an `nn.Sequential` goes; None where nobody is in sight.
 
-    Raises Withheld where its layers are looked for by their places.
+    Raises Withheld where its layers are looked for by their places, and where other places than those `inside` compute with
+    what it gives.
     """
     node = tree.find(span)
     if node is None:
@@ -143,11 +146,32 @@ def callers_of_chain(tree: Tree, span: Span) -> str | None:
     scope = owner or scope_of(tree, statement)
     for row in _looked_into(tree, scope, name):
         raise Withheld(f"the layers of `{name}` are looked for by their places on line {row}")
-    called = sorted(set(_calls_of(scope, {name})))
+    calls = list(_calls_of(scope, {name}))
+    _check_computed(tree, calls, inside)
+    called = sorted({one.lineno for one in calls})
     if owner is None and len(called) < 2:
         return None
     lines = f", as on line {', '.join(map(str, called))}," if called else ""
     return f"all who call `{name if owner is None else owner.name}`{lines} then get what enters the layer"
+
+
+def _check_computed(tree: Tree, calls: Sequence[ast.Call], inside: Sequence[Span]) -> None:
+    """Raise Withheld where a call elsewhere than `inside`, or what has its result, stands in arithmetic or is compared."""
+    for one in (one for call in calls for one in (call, *_named_readers(tree, call))):
+        row, above = one.lineno, (link.parent for link in tree.ancestors(one))
+        parts = (each for each in above if not isinstance(each, ast.Attribute))
+        taker = next(each for each in parts if not isinstance(each, ast.expr) or viewed(each) is not one)
+        is_known = any(span.start.row <= row <= span.end.row for span in inside)
+        if isinstance(taker, ast.Compare | ast.BinOp | ast.UnaryOp) and not is_known:
+            raise Withheld(f"`{ast.unparse(one)}`, which would change, is used on line {row} too")
+
+
+def _named_readers(tree: Tree, call: ast.Call) -> Iterator[ast.expr]:
+    """The readers of the one name that a statement gives a call's result to."""
+    statement = tree.statement(call)
+    if isinstance(statement, ast.Assign) and viewed(statement.value) is call:
+        if isinstance(statement.targets[0], ast.Name):
+            yield from _readers(tree, statement, statement.targets[0])
 
 
 def _looked_into(tree: Tree, scope: ast.AST, name: str) -> Iterator[int]:
@@ -175,11 +199,9 @@ def _instances(scope: ast.AST, name: str, of_self: bool) -> set[str]:
     return found
 
 
-def _calls_of(scope: ast.AST, names: set[str]) -> Iterator[int]:
-    """The lines on which one of the names is called."""
-    for one in ast.walk(scope):
-        if isinstance(one, ast.Call) and ast.unparse(one.func) in names:
-            yield one.lineno
+def _calls_of(scope: ast.AST, names: set[str]) -> list[ast.Call]:
+    """The calls of one of the names."""
+    return [one for one in ast.walk(scope) if isinstance(one, ast.Call) and ast.unparse(one.func) in names]
 
 
 def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.Name | ast.Attribute]:

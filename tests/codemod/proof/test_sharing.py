@@ -1,6 +1,6 @@
 import pytest
 
-from stablelint.codemod.proof.sharing import check_taken_alone
+from stablelint.codemod.proof.sharing import callers_of_chain, check_taken_alone
 from stablelint.codemod.propose import propose
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import SourceText
@@ -117,3 +117,25 @@ def test_a_name_that_is_looked_up_by_its_text_is_shared() -> None:
     source = "def f(z, t):\n    p = softmax(z)\n    return loss(p, t), locals()['p']\n"
     expected = "what the value that would change is bound to may be looked up by its name"
     assert reason(source, "softmax(z)", "loss(p, t)") == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "is_made"),
+    [
+        ("best = net(x).argmax(1)", True),
+        ("n = net(x).shape[0] - 1", True),
+        ("hits = net(x) > 0.5", False),
+        ("hits = (net(x).view(-1) > 0.5).sum()", False),
+        ("out = net(x)\n    hits = 1 - out", False),
+    ],
+)
+def test_a_layer_stays_where_others_compute_with_its_results(other: str, is_made: bool) -> None:
+    chain = "nn.Sequential(nn.Linear(2, 1), nn.Sigmoid())"
+    source = f"def step(x, y):\n    net = {chain}\n    loss = bce(net(x), y)\n    {other}\n    return loss\n"
+    tree = Tree(SourceText.of_text(source))
+    span, takers = span_of(source, chain), [span_of(source, "bce(net(x), y)")]
+    if is_made:
+        assert "as on line 3, 4," in (callers_of_chain(tree, span, takers) or "")
+    else:
+        with pytest.raises(Withheld, match="which would change, is used on line"):
+            callers_of_chain(tree, span, takers)
