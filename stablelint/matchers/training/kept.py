@@ -182,5 +182,15 @@ def graph_kept(review: Review, rule: Rule) -> Sites:
                 continue
             if graph_is_off(kept.at, root):
                 continue
+            is_choice = _may_be_trained_on(kept, backs, root)
             for part in (p for p in kept.parts if _is_loss(p, kept, backs, root, review)):
-                yield site_at(review, rule, part, {"loss": part}, kind=Kind.TENSOR)
+                fixed = {} if is_choice else {"loss": part}
+                yield site_at(review, rule, part, fixed, kind=Kind.TENSOR)
+
+
+def _may_be_trained_on(kept: Kept, backs: list[ast.AST], root: ast.AST) -> bool:
+    """Whether a total is returned that also grows where no backward has run: a caller may go backward from it."""
+    around = set(ancestors(kept.at, root))
+    branches = ({n for n in ancestors(b, root) if isinstance(n, ast.If)} for b in backs)
+    is_returned = any(mentions(n, kept.base) for n in nodes_in(root, ast.Return))
+    return is_returned and all(not each <= around for each in branches)

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.analysis.support import fixes
+from tests.codemod.differential.tried import fixed
 from tests.matchers.support import findings
 
 TRAIN = """
@@ -179,3 +180,10 @@ class Plan(pl.LightningModule):
 """
     told = fixes(source)["SL614"]
     assert isinstance(told, str) if mended is None else told == (mended.replace("loss", "out"),)
+
+
+@pytest.mark.parametrize(("test", "is_offered"), [("if train:", False), ("with x:", True)])
+def test_what_a_caller_may_go_backward_from_is_not_cut_off(test: str, is_offered: bool) -> None:
+    body = f"        total += loss\n        {test}\n            loss.backward()\n    return total\n"
+    source = f"import torch\ndef f(model, xs, train):\n    total = 0.0\n    for x in xs:\n        loss = model(x).mean()\n{body}"
+    assert ("loss.detach()" in fixed(source, unsafe=True)[0]) is is_offered
