@@ -54,9 +54,8 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
     calls = module.sights.calls
     if not review.of_body or (module.mentions("cuda") and not module.mentions("is_available")):
         return  # it needs a GPU
-    modules = (
-        modules_in(review).union(map(subject, calls("to", "cuda"))) if calls("load") else frozenset[str]()
-    )
+    placed = set(map(subject, calls("to", "cuda")))
+    modules = modules_in(review) | placed if calls("load") else frozenset[str]()
     written = {_given(c, 1) for c in calls("save") if made_by(c, module) == "torch.save"}
     known = (written | {_given(c, 0) for c in calls("load") if is_given(c, "map_location")}) - {""}
     restored = {called(part) for n in calls("load_state_dict") for part in calls_below(n)}
@@ -80,7 +79,9 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
                 own or called(holder)[:1].isupper()
             )  # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
             if not own and (helps or moved or any(text in modules for text in bound)):
-                yield site_at(review, rule, node, shown=False)
+                # A model that is loaded as a whole runs where it lies.
+                is_run = any(text in modules - placed for text in bound)
+                yield site_at(review, rule, node, {} if is_run else {"states": node}, shown=False)
 
 
 def _given(call: ast.Call, place: int) -> str:

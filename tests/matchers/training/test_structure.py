@@ -67,3 +67,12 @@ def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
 )
 def test_a_load_that_names_no_device(call: str, found: bool) -> None:
     assert bool(findings("SL613", f"def restore(m, f, o):\n    m.load_state_dict({call})\n")) is found
+
+
+@pytest.mark.parametrize(
+    ("then", "is_offered"),
+    [("net.eval()", False), ("net.eval(); net.to(d)", True), ("m.load_state_dict(net)", True)],
+)
+def test_a_model_that_is_loaded_as_a_whole_stays_where_it_is_run(then: str, is_offered: bool) -> None:
+    source = f"import torch\ndef restore(m, f, d):\n    net = torch.load(f)\n    {then}\n    return net\n"
+    assert ("map_location" in fixed(source, unsafe=True)[0]) is is_offered
