@@ -7,9 +7,11 @@ import math
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
+from stablelint.numerics.interval import Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 DRAWN = having("draw")
+_TRIANGLES = ("tril", "triu")
 _CASTS, _PICKED = VIEWS | {"bool"}, VIEWS | SELECTIONS
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
@@ -27,8 +29,11 @@ def truth_of(value: Value) -> Value:
 
 def holds_truth(value: Value) -> bool:
     """Whether a value holds truth values, or numbers made of them, or some of either."""
-    value = stripped(value, _PICKED)
-    return value.op in CONDITIONS or value.dtype == "bool"
+    value = inner = stripped(value, _PICKED)
+    while inner.op in _TRIANGLES and inner.first is not None:
+        inner = stripped(inner.first, _PICKED)
+    is_triangle = value is not inner and inner.interval == Interval.point(1.0)
+    return value.op in CONDITIONS or value.dtype == "bool" or is_triangle
 
 
 def unnegated(value: Value) -> Value:

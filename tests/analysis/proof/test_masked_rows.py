@@ -83,3 +83,16 @@ def test_what_is_called_a_mask_selects() -> None:
         return s
     """
     assert [rule for _, rule in open_(code.format(index="mask"))] == ["SL403"]
+
+
+@pytest.mark.parametrize(
+    ("mask", "is_left"),
+    [
+        ("torch.full((4, 4), fill_value=1).tril(diagonal=0).triu(diagonal=-2)", True),
+        ("torch.ones(4, 4).tril()", True),
+        ("e.tril()", False),
+        ("torch.full((4, 4), 0)", False),
+    ],
+)
+def test_the_logarithm_of_a_triangle_of_ones_is_a_mask(mask: str, is_left: bool) -> None:
+    assert ("SL101" not in reported(f"return torch.log({mask})")) is is_left

@@ -71,10 +71,9 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         return None
     source = operands.get("dtype") or operands.get("input")
     dtype = source.dtype if source is not None else None
-    if source is None and is_complex(fill):
-        dtype = fill.dtype
-    elif source is None and type(fill.constant()) not in (int, bool):
-        dtype = frame.session.default_dtype
+    if source is None:
+        whole = {int: "int64", bool: "bool"}.get(type(fill.constant()))
+        dtype = fill.dtype if is_complex(fill) else whole or frame.session.default_dtype
     kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
     if dtype is None and held_in("float32", held).contains(0.0):
