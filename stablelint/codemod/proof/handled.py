@@ -71,6 +71,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         test = link.parent.test if isinstance(link.parent, ast.If) and link.field == "orelse" else None
         if test is not None and any(_asks(test, one.id) for one in loads(node)):
             raise Withheld(f"`{ast.unparse(test)}` on line {test.lineno} has seen to what is not finite")
+        test = link.parent.test if isinstance(link.parent, ast.If) and link.field == "body" else None
+        if test is not None and any(_says_nan(one) for one in descendants(test)):
+            raise Withheld(f"NaN is meant where `{ast.unparse(test)}`")
     targets = _targets(statement)
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
     for name in (one.id for one in targets if isinstance(one, ast.Name)):
@@ -82,6 +85,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             )
         if any(_replaces_infinite(one, names, tests) for one in later):
             raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
+    picked = next(_picked_behind(tree, [one.id for one in targets if isinstance(one, ast.Name)], later), None)
+    if picked is not None:
+        raise Withheld(f"`{ast.unparse(picked)}` on line {picked.lineno} picks what is not finite")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))
     operand, zeros = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
@@ -93,6 +99,23 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         read = {each.id for each in loads(one)}
         if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _picked_behind(tree: Tree, names: list[str], later: list[ast.AST]) -> Iterator[ast.Call]:
+    """The calls that tell elements which are not finite from the others, by what is computed of some names on later lines.
+
+    A test that branches, or refuses, is no such call: it is to find what the rewrite mends.
+    """
+    made = set(names)
+    for one in sorted((one for one in later if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
+        if any(each.id in made for each in loads(one.value)):
+            made |= {
+                each.id for target in one.targets for each in ast.walk(target) if isinstance(each, ast.Name)
+            }
+    for call in (one for one in later if isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS):
+        is_kept = isinstance(tree.statement(call), ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return)
+        if is_kept and any(each.id in made for each in loads(call)):
+            yield call
 
 
 def _receivers(node: ast.expr) -> Iterator[ast.expr]:
@@ -158,13 +181,28 @@ def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         return
     keeper = next(dropwhile(lambda one: isinstance(one, ast.Call), above[at:]))
     targets = keeper.targets if isinstance(keeper, ast.Assign) else []
-    if isinstance(keeper, ast.Expr) or any(isinstance(one, ast.Attribute) for one in targets):
+    names = {root_name(one.value if isinstance(one, ast.Subscript) else one) for one in targets}
+    if isinstance(keeper, ast.Expr) or _is_kept(tree, node, names, targets):
         raise Withheld("an object keeps this logarithm as it is, and -inf may be meant")
     sums = (one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add))
     for name in (one for each in sums for one in (each.left, each.right) if isinstance(one, ast.Name)):
         given = definition(tree, name)
         if given is not None and any(_calls(one, "max", "amax") for one in descendants(given.value)):
             raise Withheld(f"`{name.id}`, the largest of the exponents, is added again: -inf is meant")
+
+
+def _is_kept(tree: Tree, node: ast.expr, names: set[str], targets: list[ast.expr]) -> bool:
+    """Whether an attribute gets what one of the targets holds, or a call that is made for nothing else is given both."""
+    function = function_of(tree, node)
+    for one in descendants(function) if function is not None else ():
+        given: list[ast.expr] = []
+        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) and one.value.id in names:
+            targets = [*targets, *one.targets]
+        elif isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
+            given = one.value.args
+        if any(isinstance(each, ast.Name) and each.id in names for each in given):
+            targets = [*targets, *given]
+    return any(isinstance(one, ast.Attribute) for one in targets)
 
 
 def _calls(node: ast.AST, *names: str) -> bool:
@@ -289,6 +327,10 @@ def _asks(test: ast.AST, name: str) -> bool:
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
+
+
+def _says_nan(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and str(node.value).lower() in ("nan", "inf", "-inf")
 
 
 def _sees_to(choice: ast.If, name: str) -> bool:

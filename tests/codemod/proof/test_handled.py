@@ -213,6 +213,10 @@ def test_no_bound_stands_where_a_test_has_let_through_what_is_finite(test: str, 
         ("self.loss = torch.log(d).mean()", True),
         ("self.loss = -torch.log(d)", True),
         ("loss = torch.log(d)", True),
+        ("edges = torch.log(d); self.edges = edges", False),
+        ("edges = torch.log(d); update(self.edges, edges, inertia=0.1)", False),
+        ("edges[0] = torch.log(d); self.edges = edges", False),
+        ("edges = torch.log(d); show(edges)", True),
     ],
 )
 def test_a_table_of_logarithms_keeps_what_is_impossible(line: str, is_made: bool) -> None:
@@ -227,3 +231,28 @@ def test_a_table_of_logarithms_keeps_what_is_impossible(line: str, is_made: bool
         assert "d.clamp_min(1e-30)" in rewritten(source, change)
     else:
         assert "-inf may be meant" in withheld(source, change)
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_made"),
+    [
+        ("z = (y * x).sum(); kept = z.isnan() | (z > 1)", False),
+        ("z = y / x; z = z.mean(); return torch.nan_to_num(z)", False),
+        ("z = (y * x).sum()\n    if z.isnan():\n        raise ValueError", True),
+        ("z = (y * x).sum(); assert torch.isfinite(z)", True),
+        ("kept = x.isnan()", True),
+    ],
+)
+def test_no_bound_takes_away_the_nan_that_is_looked_for_in_what_is_computed_of_it(
+    behind: str, is_made: bool
+) -> None:
+    source = f"import torch\ndef f(d, x):\n    y = d.rsqrt()\n    {behind}\n    return y\n"
+    if is_made:
+        assert "y = d.clamp_min(1e-30).rsqrt()" in rewritten(source, bounded(source))
+    else:
+        assert "picks what is not finite" in withheld(source, bounded(source))
+
+
+def test_a_branch_that_is_called_nan_gives_it() -> None:
+    source = "import torch\ndef f(d, beyond):\n    if beyond == 'nan':\n        y = d.sqrt()\n    return y\n"
+    assert "NaN is meant where" in withheld(source, bounded(source))
