@@ -49,6 +49,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         return None
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
+        given = definition(tree, inner) if isinstance(inner, ast.Name) else None
+        if given is not None and called_name(given.value) == "log":
+            raise Withheld(f"`{given.name}` is a logarithm, whose exponential is what it was taken of")
         is_shown = makes_scale(tree, node)
         if is_shown or _is_called_log_scale(node):
             limits = _OF_RATIO if _is_bounded_below(tree, inner) else limits_of(node)

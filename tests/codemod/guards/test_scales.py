@@ -519,3 +519,8 @@ def test_a_sum_with_a_scale_in_it_is_no_logarithm_of_one(exponent: str, bound: s
     at = Binding(exponent, span_of(source, exponent, last))
     fixed = rewritten(source, proposal(source, exponent, EXP, occurrence=last, x=at))
     assert f".clamp({bound}))" in fixed
+
+
+def test_what_is_a_logarithm_gets_no_bound_of_its_exponential() -> None:
+    source = f"{HEAD}def f(var):\n    logvar = torch.log(var)\n    return torch.exp(0.5 * logvar)\n"
+    assert "is a logarithm" in withheld(source, proposal(source, "0.5 * logvar", EXP, x="0.5 * logvar"))
