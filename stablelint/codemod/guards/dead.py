@@ -18,8 +18,9 @@ from stablelint.syntax.walk import descendants
 def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[draft.Change]:
     """The changes that delete local assignments which only `replaced` read, and `written` does not.
 
-    An assignment stays where evaluating it may do something, where it shares its lines, or where a comment
-    speaks of it: a needless assignment is harmless, a lost comment is not. Raises Withheld where the docstring names it.
+    An assignment stays where evaluating it may do something, or where it shares its lines. Raises Withheld where the
+    docstring names it, or a comment speaks of it that would be lost: one above it stands above `replaced` from then on,
+    where that comes next.
     """
     function = function_of(tree, replaced)
     if function is None or looks_names_up(function):
@@ -38,7 +39,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
         statement = statement or _read_here_alone(tree, function, gone, name)
         if statement is None or statement in gone or name in still_read:
             continue
-        change = _removal(tree, statement)
+        change = _removal(tree, statement, tree.statement(replaced))
         if change is not None:
             if len(name) > 1 and re.search(rf"\b{name}\b", ast.get_docstring(function) or ""):
                 raise Withheld(f"`{name}`, of which the docstring speaks, would be gone")
@@ -146,8 +147,9 @@ def _is_read(function: Function, name: str, gone: list[ast.AST]) -> bool:
     return any(node.id == name and node not in ignored for node in loads(function))
 
 
-def _removal(tree: Tree, statement: ast.Assign) -> draft.Change | None:
-    if effect(statement.value) is Effect.ACTS or len(tree.siblings(statement)) == 1:
+def _removal(tree: Tree, statement: ast.Assign, reader: ast.stmt) -> draft.Change | None:
+    siblings = tree.siblings(statement)
+    if effect(statement.value) is Effect.ACTS or len(siblings) == 1:
         return None
     if not is_local(tree, statement):
         return None
@@ -158,6 +160,7 @@ def _removal(tree: Tree, statement: ast.Assign) -> draft.Change | None:
     source = tree.source
     row = source.position(region.start).row
     above = source.line(row - 1).strip() if row > 1 else ""
-    if above.startswith("#") or "#" in source.text[region.start : region.end]:
-        return None
+    is_next = reader in siblings[siblings.index(statement) + 1 :][:1]
+    if (above.startswith("#") and not is_next) or "#" in source.text[region.start : region.end]:
+        raise Withheld(f"`{ast.unparse(statement.targets[0])}`, of which a comment speaks, would be gone")
     return draft.removal(tree, region)

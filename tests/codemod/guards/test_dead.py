@@ -27,8 +27,6 @@ def test_a_chain_of_assignments_goes() -> None:
     "kept",
     [
         "    p = torch.softmax(z, dim=1)\n    show(p)\n",
-        "    p = torch.softmax(z, dim=1)  # probabilities\n",
-        "    # probabilities\n    p = torch.softmax(z, dim=1)\n",
         "    p = self.net(z)\n",
         "    p = torch.softmax(z, dim=1); q = 1\n",
         "    p = torch.softmax(z, dim=1)\n    if t:\n        p = 1\n    show(p)\n",
@@ -42,6 +40,23 @@ def test_a_chain_of_assignments_goes() -> None:
 )
 def test_what_may_matter_stays(kept: str) -> None:
     assert fixed(f"{kept}    return torch.log(p)\n") == f"{kept}    return torch.log_softmax(z, dim=1)\n"
+
+
+def test_a_comment_above_stands_above_what_comes_next() -> None:
+    body = "    # probabilities\n    p = torch.softmax(z, dim=1)\n    return torch.log(p)\n"
+    assert fixed(body) == "    # probabilities\n    return torch.log_softmax(z, dim=1)\n"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "    p = torch.softmax(z, dim=1)  # probabilities\n",
+        "    # probabilities\n    p = torch.softmax(z, dim=1)\n    n = 1\n",
+    ],
+)
+def test_what_a_comment_speaks_of_is_no_fix_to_lose(given: str) -> None:
+    with pytest.raises(AssertionError, match="of which a comment speaks"):
+        fixed(f"{given}    return torch.log(p)\n")
 
 
 def test_an_assignment_that_the_fix_itself_reads_stays() -> None:
