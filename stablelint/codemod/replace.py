@@ -79,8 +79,30 @@ def _replaced(
     writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
         raise Withheld(f"`{writer}` writes into its operand")
+    joined = _in_choice(file.tree, node, expression, operands)
+    if joined is not None:
+        return draft.edits(file.tree, joined)
     whole, expression = without_signs(file.tree, node, expression, operands)
     return _finish(file, node, whole, expression, operands, inline, moved)
+
+
+def _in_choice(
+    tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]
+) -> list[draft.Change] | None:
+    """The changes for a choice within another that gives the same instead: ``x.mean() if mean and n > 0 else x.sum()``."""
+    choice = tree.link(node).parent
+    if not isinstance(expression, ast.IfExp) or not isinstance(choice, ast.IfExp) or choice.body is not node:
+        return None
+    if not all(is_cheap(one.tree) for one in operands.values()) or isinstance(
+        choice.test, ast.BoolOp | ast.IfExp
+    ):
+        return None
+    body, test, other = (instantiate(ast.unparse(one), operands)[0] for one in
+                         (expression.body, expression.test, expression.orelse))  # fmt: skip
+    if other != tree.text(choice.orelse) or body != tree.text(node):
+        return None
+    end = tree.end(choice.test)
+    return [(end, end, f" and {test}")]
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:

@@ -105,3 +105,22 @@ def test_a_value_that_cannot_be_written_any_more() -> None:
     source = HEAD + "y = torch.log(p)\n"
     change = proposal(source, "torch.log(p)", "torch.log_softmax($z, 1)", z=Binding(None))
     assert "can no longer be written" in withheld(source, change)
+
+
+def test_a_name_that_is_given_anew_names_what_it_is_made_of() -> None:
+    source = HEAD + "def f(x, n):\n    x = torch.log(x.div(n + 1))\n    return x\n"
+    after = rewritten(source, proposal(source, "torch.log(x.div(n + 1))", CLAMPED_LOG, x="x.div(n + 1)"))
+    assert "    x = x.div(n + 1)\n    x = torch.log(x.clamp_min(" in after
+    source = source.replace("n + 1))", "n + 1)) + x")
+    after = rewritten(source, proposal(source, "torch.log(x.div(n + 1))", CLAMPED_LOG, x="x.div(n + 1)"))
+    assert "    x_div = x.div(n + 1)\n" in after
+
+
+def test_a_choice_within_another_is_made_by_both_tests() -> None:
+    mean = "$s.mean() if $s.numel() > 0 else $s.sum()"
+    source = HEAD + "def f(s, kind):\n    return s.mean() if kind == 'mean' else s.sum()\n"
+    after = rewritten(source, proposal(source, "s.mean()", mean, s="s"))
+    assert "    return s.mean() if kind == 'mean' and s.numel() > 0 else s.sum()\n" in after
+    source = source.replace("else s.sum()", "else s")
+    after = rewritten(source, proposal(source, "s.mean()", mean, s="s"))
+    assert "(s.mean() if s.numel() > 0 else s.sum()) if kind == 'mean' else s\n" in after

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before
-from stablelint.codemod.flow.nodes import VIEWS, root_name
+from stablelint.codemod.flow.nodes import VIEWS, loads, root_name
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
@@ -65,8 +66,22 @@ def hoist(
         own is Effect.ACTS and strongest is not Effect.NONE
     ):
         raise Withheld(refusal)
-    name = scope.fresh(wish or name_for(operand.tree), site)
+    name = _given_anew(statement, operand) or scope.fresh(wish or name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
+
+
+def _given_anew(statement: ast.stmt, operand: Operand) -> str | None:
+    """The name that a statement gives another value, where the operand, made of the old one, alone reads it.
+
+    ``x = x.div(n).sqrt()``
+    """
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if operand.node is None or not isinstance(target, ast.Name):
+        return None
+    within = set(ast.walk(operand.node))
+    read = [one in within for one in loads(statement) if one.id == target.id]
+    is_begun = re.match(rf"\(*{target.id}\b(?!\()", operand.text)
+    return target.id if is_begun and read and all(read) else None
 
 
 def _hung(text: str, indent: str) -> str:
@@ -170,6 +185,7 @@ def _name_of_call(call: ast.Call) -> str:
         subject = ""
     if not subject:
         return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
+    function = "cast" if function in ("to", "type") else function
     is_square = function == "square" or [ast.unparse(one) for one in call.args] == ["2"]
     return f"{subject}_{'squared' if is_square and function in ('pow', 'square') else function}".lower()
 

@@ -51,10 +51,10 @@ def test_a_clamp_is_tightened_of_which_a_part_is_read(part: str, after: str) -> 
 def test_a_clamp_that_two_roots_read_is_tightened_and_gets_no_second_one() -> None:
     read = "return torch.sqrt(d), 1 / torch.sqrt(d)"
     fixed = _fixed("d = (d * e - e.square()).clamp(min=0.0)", read=read)
-    bound = "difference.clamp(min=torch.finfo(difference.dtype).tiny)"
-    assert f"    difference = d * e - e.square()\n    d = {bound}\n    {read}" in fixed
-    bound = "d = torch.clamp(product, min=torch.finfo(product.dtype).tiny)"
-    assert f"    product = d * e\n    {bound}\n" in _fixed("d = torch.clamp(d * e, min=0)", read=read)
+    bound = "d.clamp(min=torch.finfo(d.dtype).tiny)"
+    assert f"    d = d * e - e.square()\n    d = {bound}\n    {read}" in fixed
+    bound = "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"
+    assert f"    d = d * e\n    {bound}\n" in _fixed("d = torch.clamp(d * e, min=0)", read=read)
 
 
 @pytest.mark.parametrize(

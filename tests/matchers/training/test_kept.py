@@ -184,6 +184,7 @@ class Plan(pl.LightningModule):
 
 @pytest.mark.parametrize(("test", "is_offered"), [("if train:", False), ("with x:", True)])
 def test_what_a_caller_may_go_backward_from_is_not_cut_off(test: str, is_offered: bool) -> None:
-    body = f"        total += loss\n        {test}\n            loss.backward()\n    return total\n"
-    source = f"import torch\ndef f(model, xs, train):\n    total = 0.0\n    for x in xs:\n        loss = model(x).mean()\n{body}"
+    lines = ["loss = model(x).mean()", "total += loss", test, "    loss.backward()"]
+    body = "\n        ".join(["    total = 0.0\n    for x in xs:", *lines])
+    source = f"import torch\ndef f(model, xs, train):\n{body}\n    return total\n"
     assert ("loss.detach()" in fixed(source, unsafe=True)[0]) is is_offered
