@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stablelint.codemod.flow.definition import Definition, binds, definition, is_local, scope_of
 from stablelint.codemod.flow.effects import BUILTINS, is_pure_call
@@ -18,6 +18,7 @@ _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|
 _HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 _CHANGES_NOTHING = BUILTINS | {"print", "str", "repr"}
 _REGIONS = ("torch.no_grad", "torch.inference_mode")  # `region_left` tells what they make of gradients
+_PARTS = ast.Subscript | ast.Attribute
 _LIBRARIES = ("torch.", "math.", "numpy.")
 
 
@@ -41,23 +42,43 @@ def _contexts(block: ast.AST) -> str:
     return ", ".join(ast.unparse(item.context_expr) for item in block.items)
 
 
-def change_between(file: File, given: Definition) -> Iterator[str]:
+def change_between(file: File, given: Definition, operands: Sequence[ast.expr]) -> Iterator[str]:
     """Doubts about what may change an operand between a definition and its use, and is not seen to.
 
-    What is seen to has another value at the use, for the analysis, which has no name for the former one there.
+    What is seen to has another value at the use, for the analysis, which has no name for the former one there. Raises
+    Withheld for what gives another value to a part of one of the `operands`, as the rewrite writes them.
     """
+    read = {ast.unparse(one) for operand in operands for one in ast.walk(operand) if isinstance(one, _PARTS)}
     for node in (one for part in given.between for one in ast.walk(part)):
         row = getattr(node, "lineno", 0)
-        if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        if isinstance(node, _PARTS) and not isinstance(node.ctx, ast.Load):
+            _check_unread(read, node, row)
             yield f"`{ast.unparse(node)}` is written on line {row}, and may share memory with an operand"
         elif isinstance(node, ast.AugAssign) and not _is_counter(file, node.target):
             yield f"`{ast.unparse(node.target)}` is written on line {row}, and may share memory with an operand"
         elif isinstance(node, ast.Call) and _may_change(file, node, given.value):
             if last_name(node.func) == "set_grad_enabled":
                 raise Withheld(f"gradients are switched on line {row}")
+            for one in _stored_by(file, node):
+                _check_unread(read, one, row)
             yield f"`{ast.unparse(node.func)}` on line {node.lineno} may change an operand"
         elif isinstance(node, _HANDS_OVER):
             yield f"other code runs while the function waits on line {row}, and may change an operand"
+
+
+def _check_unread(read: set[str], stored: ast.expr, row: int) -> None:
+    if ast.unparse(stored) in read:
+        raise Withheld(f"`{ast.unparse(stored)}` is given another value on line {row}")
+
+
+def _stored_by(file: File, call: ast.Call) -> Iterator[ast.expr]:
+    """The attributes that the methods of the file give values to that a call of `self` may be one of."""
+    named = (one for one in ast.walk(file.tree.module) if isinstance(one, ast.FunctionDef))
+    for function in named if root_name(call.func) == "self" else ():
+        if function.name == last_name(call.func):
+            for one in ast.walk(function):
+                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store):
+                    yield one
 
 
 def _is_counter(file: File, target: ast.expr) -> bool:
@@ -116,7 +137,10 @@ def _is_dropped(file: File, node: ast.AST) -> bool:
 
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
-    """Doubts about a name that the match goes through and that others read: its gradient would no longer be used."""
+    """Doubts about a name that the match goes through and that others read: its gradient would no longer be used.
+
+    Raises Withheld where that gradient is asked for.
+    """
     if not is_local(file.tree, given.statement):
         yield f"others can read `{given.name}`, which would leave the gradient's path"
     function = scope_of(file.tree, given.statement)
@@ -138,11 +162,14 @@ def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[
             continue
         if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Name) and whole.func.id == "print":
             continue
-        acts = _is_dropped(file, whole) or _backward(whole)
+        if _asks_for_gradient(whole):
+            raise Withheld(f"the gradient of `{given.name}` is asked for on line {reader.lineno}")
+        acts = _is_dropped(file, whole)
         if isinstance(whole, ast.expr) and is_new(whole, imported) and not acts:
             continue
         yield f"`{given.name}` is also handed on, on line {reader.lineno}, and would leave the gradient's path"
 
 
-def _backward(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("grad", "hook", "backward"))
+def _asks_for_gradient(node: ast.AST) -> bool:
+    called = last_name(node.func) if isinstance(node, ast.Call) else getattr(node, "attr", "")
+    return called.endswith(("grad", "hook"))

@@ -69,7 +69,7 @@ class _Match:
             yield from self._other(function)
         for given in self._through:
             yield from region_left(given)
-            yield from change_between(self._file, given)
+            yield from change_between(self._file, given, self._texts())
         for given in self._through:
             yield from kept_alive(self._file, given, self._met)
         if any(

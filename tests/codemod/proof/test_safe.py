@@ -194,3 +194,20 @@ def test_a_softmax_that_is_mapped_stays_as_autocast_computes_it(call: str, is_sa
         f"def f(z):\n    return {call}\n"
     )
     assert ("log_softmax" in fixed(source)[0]) is is_safe
+
+
+@pytest.mark.parametrize(
+    ("made", "behind"),
+    [
+        ("torch.softmax(z, -1)", "p.retain_grad()"),
+        ("torch.softmax(z, -1)", "p.register_hook(print)"),
+        ("torch.softmax(z, -1)", "g = torch.autograd.grad(z.sum(), p)"),
+        ("torch.softmax(z[0], -1)", "z[0] = 1"),
+        ("torch.softmax(self.z, -1)", "self.step()"),
+    ],
+)
+def test_what_is_refuted_is_no_unsafe_fix_either(made: str, behind: str) -> None:
+    step = "    def step(self):\n        self.z = self.z * 2\n\n"
+    body = f"        p = {made}\n        {behind}\n        return torch.log(p)\n"
+    source = f"import torch\n\n\nclass Model:\n{step}    def f(self, z):\n{body}"
+    assert fixed(source, unsafe=True)[0] == source
