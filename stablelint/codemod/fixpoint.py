@@ -77,7 +77,7 @@ def fix_source(
         trial = _Trial(source, current, diagnose, unshown)
         kept, failed = trial.largest(without_waiting(source, [wanted[index] for index in taken]))
         for item, reason in failed:
-            refused[_site(source, item)] = reason
+            refused[_sites(source, [item])[0]] = reason
         source, current = trial.source, trial.after
         applied += kept
     left = tuple(_left(source, current, refused, accept))
@@ -109,11 +109,6 @@ _Site = tuple[str, str, str]
 def key(diagnostic: Diagnostic) -> _Key:
     """What identifies a finding wherever it stands: rule and expression, white space aside."""
     return diagnostic.code, "".join(diagnostic.expression.split())
-
-
-def _site(source: bytes, diagnostic: Diagnostic) -> _Site:
-    """As `key`, with the line it stands on: equal expressions elsewhere are other sites."""
-    return _sites(source, [diagnostic])[0]
 
 
 def _sites(source: bytes, diagnostics: Sequence[Diagnostic]) -> list[_Site]:

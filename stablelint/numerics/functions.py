@@ -97,12 +97,8 @@ def restrict(
     lost = inside is None or inside != x.without_nan() or any(x.contains(each) for each in undefined)
     for each in undefined:
         if inside is not None and inside.contains(each):
-            inside = inside.meet(_all_but(each))
+            inside = inside.meet(Interval(-math.inf, math.inf, lo_open=each < 0, hi_open=each > 0))
     return inside, x.nan or lost
-
-
-def _all_but(infinity: float) -> Interval:
-    return Interval(-math.inf, math.inf, lo_open=infinity < 0, hi_open=infinity > 0)
 
 
 def end_image(function: Function, end: End, attains: tuple[float, ...]) -> End:

@@ -175,7 +175,7 @@ def _collect(nodes: Iterable[ast.AST]) -> _Bindings:
     pending = list(nodes)
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.If) and _is_type_checking(node.test):
+        if isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING":
             pending.extend(node.orelse)
             continue
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -206,7 +206,3 @@ def _same_scope(node: ast.AST) -> Iterator[ast.AST]:
                 yield inner.target
         return
     yield from ast.iter_child_nodes(node)
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    return last_name(test) == "TYPE_CHECKING"

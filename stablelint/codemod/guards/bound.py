@@ -17,7 +17,7 @@ from stablelint.codemod.flow.nodes import is_name, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
-from stablelint.diagnostic import Binding, Proposal
+from stablelint.diagnostic import Proposal
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import SELECTIONS, having
@@ -60,7 +60,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     What a sigmoid or softmax makes, or is called soft, may add up to less than 1.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
-    operand = None if _is_of_number(proposal) else operand_of_clamp(bounded, node)
+    operand = None if proposal.template.startswith("max(") else operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
@@ -82,11 +82,6 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     if is_mask:
         return _counted(bounded, operand, node)
     return bounded if named is not None and _is_masked_share(named.value) else proposal
-
-
-def _is_of_number(proposal: Proposal) -> bool:
-    """Whether a template bounds a number of Python's, which has no methods of a tensor."""
-    return proposal.template.startswith("max(")
 
 
 def _counted(proposal: Proposal, operand: str, node: ast.expr) -> Proposal:
@@ -265,7 +260,7 @@ def moved(tree: Tree, proposal: Proposal, operand: str, value: ast.expr) -> Prop
     """The proposal for `value` in place of the operand's name."""
     span = tree.source.span(tree.start(value), tree.end(value))
     binding = proposal.bindings[operand]._replace(text=tree.text(value), span=span)
-    others = {name: _anywhere(given) for name, given in proposal.bindings.items()}
+    others = {name: given._replace(span=None) for name, given in proposal.bindings.items()}
     return replace(proposal, span=span, bindings={**others, operand: binding})
 
 
@@ -290,10 +285,6 @@ def _sides(template: str) -> frozenset[str]:
         return frozenset(("min",))
     method = template.partition(".")[2].partition("(")[0]
     return frozenset(("min", "max")) if method == "clamp" else frozenset((method.removeprefix("clamp_"),))
-
-
-def _anywhere(binding: Binding) -> Binding:
-    return binding._replace(span=None)
 
 
 def _clamp_of(tree: Tree, node: ast.Name) -> ast.Call | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
@@ -190,13 +189,8 @@ def _is_log_ratio(node: ast.expr) -> bool:
 
     The ratio of two other densities has no such limit.
     """
-    sides = [node.left, node.right] if _is_difference(node) else []
+    sides = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
     return bool(sides) and words.tells_new_from_old(*(called_name(one) for one in map(_reduced, sides)))
-
-
-def _is_difference(node: ast.expr) -> TypeGuard[ast.BinOp]:
-    """Whether a node is a difference: that of two logarithms of scales is of their ratio, which may come to 0."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
 
 
 def _reduced(node: ast.expr) -> ast.expr:

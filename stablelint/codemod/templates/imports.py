@@ -61,7 +61,7 @@ def insertion(tree: Tree, statement: str) -> Edit:
 def _block_for(tree: Tree, root: str) -> list[_Import]:
     blocks = _blocks(tree)
     for block in blocks:
-        if any(_imports_from(statement, root) for statement in block):
+        if any(root in _roots(statement) for statement in block):
             return block
     # The standard library's block, where there is one, comes first.
     if root in sys.stdlib_module_names and blocks and any(_is_standard(statement) for statement in blocks[0]):
@@ -93,10 +93,6 @@ def _head(tree: Tree) -> list[ast.stmt]:
             break
         head.append(statement)
     return head
-
-
-def _imports_from(statement: _Import, root: str) -> bool:
-    return root in _roots(statement)
 
 
 def _is_standard(statement: _Import) -> bool:
