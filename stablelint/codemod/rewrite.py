@@ -184,9 +184,7 @@ class Rewriter:
             everywhere = beside.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
-            apart = beside.attribute_beside(self._file, proposal, node)
-            if apart is not None:
-                return draft.edits(self._file.tree, apart)
+            beside.check_attribute(self._file.tree, proposal, node)
             scaled = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
             self._believe(proposal, scaled[0])
             proposal, node = scaled

@@ -12,7 +12,6 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
 from stablelint.codemod.flow.nodes import OF_SHAPE, VIEWS, loads, readers, stores, unsigned
 from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
-from stablelint.codemod.guards.recurring import renamed, suite_around
 from stablelint.codemod.guards.scales import (
     exponent_of,
     is_product,
@@ -21,10 +20,9 @@ from stablelint.codemod.guards.scales import (
     of_logarithm,
 )
 from stablelint.codemod.templates.limits import widest
-from stablelint.codemod.templates.spelling import File
-from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import last_name
 
@@ -115,25 +113,14 @@ def _exponent(tree: Tree, proposal: Proposal, node: ast.expr) -> ast.expr | None
     return node if proposal.template == widest(operand) else exponent_of(tree, node)
 
 
-def attribute_beside(file: File, proposal: Proposal, node: ast.expr) -> list[draft.Change] | None:
-    """As `beside_exponential` for an attribute: it is bounded under a name, which its readers take instead."""
-    tree, function = file.tree, function_of(file.tree, node)
-    exponent = _exponent(tree, proposal, node)
-    if exponent is None or function is None:
-        return None
-    node = of_logarithm(exponent)
-    if not isinstance(node, ast.Attribute):
-        return None
-    reads = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, node)]
-    if any(not isinstance(one.ctx, ast.Load) for one in reads) or not any(
-        _is_beside(tree, one, exponent) for one in reads
-    ):
-        return None
-    suite = suite_around(tree, reads)
-    reading = next(one for one in suite if set(ast.walk(one)) & set(reads))
-    name = file.scope.fresh(node.attr.strip("_"), node)
-    line = f"{name} = {tree.text(node)}{limits_of(exponent)}"
-    return renamed(tree, suite, (node, reads), name, [(reading, line)])
+def check_attribute(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where an attribute is read beside its exponential: other methods would go on without the bound."""
+    exponent, function = _exponent(tree, proposal, node), function_of(tree, node)
+    read = None if exponent is None or function is None else of_logarithm(exponent)
+    if isinstance(read, ast.Attribute) and exponent is not None and function is not None:
+        alike = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read))
+        if any(_is_beside(tree, one, exponent) for one in alike):
+            raise Withheld(f"`{ast.unparse(read)}` would have to be bounded where the object gets it")
 
 
 def _logarithms(node: ast.expr) -> list[str]:

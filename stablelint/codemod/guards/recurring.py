@@ -71,7 +71,7 @@ def guarded_once(
     bindings = {**proposal.bindings, "made": binding._replace(text=text, span=None), "given": given}
     anchor = tree.source.span(tree.start(reading[0]), tree.end(reading[0]))
     statement = replace(proposal, template=lines, kind="insert-before", anchor=anchor, bindings=bindings)
-    return statement, renamed(tree, suite, (node, alike), name, [])
+    return statement, _renamed(tree, suite, node, alike, name)
 
 
 def suite_around(tree: Tree, nodes: Sequence[ast.expr]) -> list[ast.stmt]:
@@ -85,26 +85,16 @@ def suite_around(tree: Tree, nodes: Sequence[ast.expr]) -> list[ast.stmt]:
         statement = tree.statement(tree.link(statement).parent)
 
 
-def renamed(
-    tree: Tree,
-    suite: Sequence[ast.stmt],
-    found: tuple[ast.expr, Sequence[ast.expr]],
-    name: str,
-    lines: Sequence[tuple[ast.stmt, str]],
+def _renamed(
+    tree: Tree, suite: Sequence[ast.stmt], node: ast.expr, alike: Sequence[ast.expr], name: str
 ) -> list[draft.Change]:
-    """The changes that put a name in place of expressions equal to one, and lines before statements of the suite."""
-    node, alike = found
-    changes: list[draft.Change] = []
-    for statement, line in lines:
-        region = draft.whole_lines(tree, statement)
-        changes.append((region.start, region.start, f"{region.indent}{line}{tree.source.newline}"))
-    changes += [(*_alone(tree, *draft.bracketed(tree, one)), name) for one in alike]
+    """The changes that put a name in place of expressions equal to one."""
+    changes = [(*_alone(tree, *draft.bracketed(tree, one)), name) for one in alike]
     for statement in suite:
         region = tree.region(statement)
         own = [one for one in changes if region.start <= one[0] < region.end]
-        before = [one for at, line in lines if at is statement for one in ast.parse(line).body]
         expected = [_Named(node, name).visit(copy.deepcopy(one)) for one in region.statements]
-        if own and not draft.lawful(tree, region, own, [*before, *expected]):
+        if own and not draft.lawful(tree, region, own, expected):
             raise Withheld("the bounded value cannot be given a name here")
     return changes
 
