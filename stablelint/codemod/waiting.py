@@ -6,10 +6,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import Function
-from stablelint.codemod.text.draft import limit
 from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Applicability, Diagnostic
@@ -23,8 +21,8 @@ _ASSIGNMENT = re.compile(r"[^\W\d]\w* = \S")
 def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The findings whose fixes can be made in one pass.
 
-    Of equal assignments in a function the first alone is, and of edits that make a line too long together, which each would
-    break by itself. What reads a name waits for a change of the value that the name is given; what bounds a value in a
+    Of equal assignments in a function the first alone is, and of edits of one line, which is broken when it gets too long.
+    What reads a name waits for a change of the value that the name is given; what bounds a value in a
     function for what bounds one in a function that calls it, and may hand it over bounded. And of those that do without a
     local name the last waits, which finds it without another reader.
     """
@@ -44,7 +42,7 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
     shared = Counter(one for each in spared for one in each)
     called = {function: _called(function) for function in around if function is not None}
     seen: set[tuple[str, Function | None]] = set()
-    grown: Counter[int] = Counter()  # lines, by how much longer they get
+    changed: set[int] = set()
     kept: list[Diagnostic] = []
     for index, (item, own) in enumerate(places):
         callers = [
@@ -56,13 +54,13 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
             waits or index in behind or any(shared[one] > 1 and last[one] == index for one in spared[index])
         )
         made = {(line, own) for line in _assignments(item)}
-        longer = _longer(item)
-        together = [row for row in longer if row in grown]
-        if any(len(text.line(row)) + grown[row] + longer[row] > limit(text) for row in together):
-            waits = True
-        if not waits and not made & seen:
+        edits = item.fix.edits if item.fix is not None else ()
+        rows = {
+            one.span.start.row for one in edits if one.filename is None and one.span.start != one.span.end
+        }
+        if not waits and not made & seen and not rows & changed:
             kept.append(item)
-            grown.update(longer)
+            changed |= rows
         seen |= made
     return kept or list(items[:1])
 
@@ -92,17 +90,6 @@ def _rows(node: ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _longer(item: Diagnostic) -> Counter[int]:
-    """By how many characters the fix of a finding makes the lines longer that it changes, in one piece."""
-    found: Counter[int] = Counter()
-    for edit in item.fix.edits if item.fix is not None else ():
-        start, end = edit.span.start, edit.span.end
-        if edit.filename is None and start.row == end.row:
-            content = edit.content if start != end else edit.content.rpartition("\n")[2]
-            found[start.row] += len(content) - (end.column - start.column)
-    return found
-
-
 def _around(item: Diagnostic, functions: Sequence[Function]) -> Function | None:
     """The innermost function around a finding."""
     row = item.span.start.row
@@ -112,7 +99,10 @@ def _around(item: Diagnostic, functions: Sequence[Function]) -> Function | None:
 
 def _spared(text: SourceText, item: Diagnostic, function: Function | None) -> set[str]:
     """The local names that the fix of a finding reads no more."""
-    local = {one.id for one in descendants(function) if _binds(one)} if function is not None else set()
+    names = (
+        [one for one in descendants(function) if isinstance(one, ast.Name)] if function is not None else []
+    )
+    local = {one.id for one in names if isinstance(one.ctx, ast.Store)}
     edits = item.fix.edits if item.fix is not None and local else ()
     before = (
         text.text[text.offset(one.span.start) : text.offset(one.span.end)]
@@ -121,10 +111,6 @@ def _spared(text: SourceText, item: Diagnostic, function: Function | None) -> se
     )
     after = " ".join(edit.content for edit in edits)
     return (set(_NAME.findall(" ".join(before))) & local) - set(_NAME.findall(after))
-
-
-def _binds(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _called(function: Function) -> frozenset[str]:
