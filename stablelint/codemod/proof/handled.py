@@ -23,6 +23,7 @@ _BOUNDS = (".clamp", ".masked_fill(")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
+_INFINITE = re.compile(r"\binf\b")
 _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
 _REPLACES = having("replace")
@@ -75,24 +76,20 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if test is not None and any(_says_nan(one) for one in descendants(test)):
             raise Withheld(f"NaN is meant where `{ast.unparse(test)}`")
     targets = _targets(statement)
+    given = {one.id for one in targets if isinstance(one, ast.Name)}
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
-    for name in (one.id for one in targets if isinstance(one, ast.Name)):
-        names, tests = _known_as(name, later)
-        seen_to = next((one for one in later if isinstance(one, ast.If) and _sees_to(one, name)), None)
-        if seen_to is not None:
-            raise Withheld(
-                f"`{ast.unparse(seen_to.test)}` on line {seen_to.lineno} sees to what is not finite"
-            )
-        if any(_replaces_infinite(one, names, tests) for one in later):
-            raise Withheld(f"the infinite elements of `{name}` are replaced behind it")
-    picked = next(_picked_behind(tree, [one.id for one in targets if isinstance(one, ast.Name)], later), None)
+    choices = (one for one in later if isinstance(one, ast.If))
+    seen_to = next((one for one in choices if any(_sees_to(one, name) for name in given)), None)
+    if seen_to is not None:
+        raise Withheld(f"`{ast.unparse(seen_to.test)}` on line {seen_to.lineno} sees to what is not finite")
+    picked = next(_picked(tree, _made_of(given, later), later), None)
     if picked is not None:
         raise Withheld(f"`{ast.unparse(picked)}` on line {picked.lineno} picks what is not finite")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))
     operand, zeros = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
     compared = {operand.id} if isinstance(operand, ast.Name) else set[str]()
-    signed = {alias for name in zeros for alias in _known_as(name, later)[0]}
+    signed = _made_of(set(zeros), later, views=True)
     for one in later:
         if not _is_of_zero(one):
             continue
@@ -101,21 +98,30 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
 
 
-def _picked_behind(tree: Tree, names: list[str], later: list[ast.AST]) -> Iterator[ast.Call]:
-    """The calls that tell elements which are not finite from the others, by what is computed of some names on later lines.
-
-    A test that branches, or refuses, is no such call: it is to find what the rewrite mends.
-    """
+def _made_of(names: set[str], later: list[ast.AST], views: bool = False) -> set[str]:
+    """Some names, and those that later lines give to what is computed of them, or to their `views` alone."""
     made = set(names)
     for one in sorted((one for one in later if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
-        if any(each.id in made for each in loads(one.value)):
+        read = loads(viewed(one.value)) if not views or isinstance(viewed(one.value), ast.Name) else ()
+        if any(each.id in made for each in read):
             made |= {
                 each.id for target in one.targets for each in ast.walk(target) if isinstance(each, ast.Name)
             }
-    for call in (one for one in later if isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS):
-        is_kept = isinstance(tree.statement(call), ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return)
-        if is_kept and any(each.id in made for each in loads(call)):
-            yield call
+    return made
+
+
+def _picked(tree: Tree, names: set[str], later: list[ast.AST]) -> Iterator[ast.expr]:
+    """The tests by which elements of the names that are not finite are told from the others, and what becomes of them.
+
+    A test that branches, or refuses, is no such test: it is to find what the rewrite mends.
+    """
+    for one in later:
+        if isinstance(one, ast.Call | ast.Compare) and any(_asks(one, name) for name in names):
+            statement = tree.statement(one)
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            is_replaced = isinstance(call, ast.Call) and called_name(call).rstrip("_") in _REPLACES
+            if is_replaced or isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
+                yield one
 
 
 def _receivers(node: ast.expr) -> Iterator[ast.expr]:
@@ -134,18 +140,6 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.AnnAssign | ast.AugAssign):
         return [statement.target]
     return statement.targets if isinstance(statement, ast.Assign) else []
-
-
-def _known_as(name: str, later: list[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names of a value and its views, and those of tests for its infinite elements."""
-    names, tests = {name}, set[str]()
-    for one in sorted((one for one in later if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
-        given, targets = viewed(one.value), {each.id for each in one.targets if isinstance(each, ast.Name)}
-        if isinstance(given, ast.Name) and given.id in names:
-            names |= targets
-        elif any(_asks(given, each) for each in names):
-            tests |= targets
-    return names, tests
 
 
 def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -308,22 +302,11 @@ def _leaves_out(node: ast.AST) -> bool:
     return any(called_name(one).rstrip("_") in _ASKS for one in called)
 
 
-def _replaces_infinite(node: ast.AST, names: set[str], tests: set[str]) -> bool:
-    """Whether a node gives other values to elements of a name: ``d[d == inf] = 0``, ``d.masked_fill(d.isinf(), 0)``."""
-
-    def picks(test: ast.AST) -> bool:
-        return any(one.id in tests for one in loads(test)) or any(_asks(test, each) for each in names)
-
-    if isinstance(node, ast.Assign):
-        return any(isinstance(one, ast.Subscript) and picks(one.slice) for one in node.targets)
-    return isinstance(node, ast.Call) and called_name(node).rstrip("_") in _REPLACES and picks(node)
-
-
 def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
     for one in descendants(test):
         is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS
-        is_equal = isinstance(one, ast.Compare) and ("inf" in ast.unparse(one) or _is_of_itself(one))
+        is_equal = isinstance(one, ast.Compare) and (_INFINITE.search(ast.unparse(one)) or _is_of_itself(one))
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
