@@ -35,7 +35,6 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
         given = _given(statement) if statement is not None else []
         if any(_is_read(function, one, gone) or one in still_read for one in given):
             continue
-        statement = statement or _overwritten(tree, function, replaced, name)
         statement = statement or _read_here_alone(tree, function, gone, name)
         if statement is None or statement in gone or name in still_read:
             continue
@@ -67,28 +66,6 @@ def _only_binding(function: Function, name: str) -> ast.Assign | None:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             stores += name in node.names
     return found[0] if len(found) == stores == 1 else None
-
-
-def _overwritten(tree: Tree, function: Function, replaced: ast.AST, name: str) -> ast.Assign | None:
-    """The assignment to a name that the statement around `replaced` assigns anew: ``w = exp(x); w = w / s``.
-
-    Nothing may read the name between the two, and no path lead around the second.
-    """
-    statement = tree.statement(replaced)
-    if not _assigns(statement, name) or _is_captured(function, name):
-        return None
-    suite = tree.siblings(statement)
-    ignored = set(ast.walk(replaced))
-    if any(node.id == name and node not in ignored for node in loads(statement)):
-        return None
-    for earlier in reversed(suite[: suite.index(statement)]):
-        if isinstance(earlier, ast.Assign) and _assigns(earlier, name):
-            return earlier
-        for node in descendants(earlier):
-            is_jump = isinstance(node, ast.Break | ast.Continue)
-            if is_jump or (isinstance(node, ast.Name) and node.id == name):
-                return None
-    return None
 
 
 def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: str) -> ast.Assign | None:
@@ -123,12 +100,6 @@ def _given(statement: ast.Assign) -> list[str]:
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
     names = [one.id for one in parts if isinstance(one, ast.Name)]
     return names if len(names) == len(parts) and len(statement.targets) == 1 else []
-
-
-def _assigns(statement: ast.stmt, name: str) -> bool:
-    return isinstance(statement, ast.Assign) and [name] == [
-        getattr(target, "id", "") for target in statement.targets
-    ]
 
 
 def _is_captured(function: Function, name: str) -> bool:
