@@ -227,10 +227,6 @@ def _finish(
     known = {**operands, **{item.value.placeholder: item.operand for item in hoisted}}
     writing = _Writing(file, region, node, code, known, hoisted)
     tree, changes = writing.changes()
-    crowding = draft.crowding(file.tree, region, changes, len(hoisted))
-    named = writing.with_named_limits() if crowding else None
-    if named is not None and draft.crowding(file.tree, region, named, len(hoisted) + 1) <= crowding:
-        changes = named
     _check_comments(file.tree, changes)
     removals = dead.removals(file.tree, node, [tree, *moved, *(item.value.tree for item in hoisted)])
     text = file.tree.source.text
@@ -280,35 +276,6 @@ class _Writing:
         if value is None:
             raise Withheld("the fix is not an expression")
         return tree, placed(self.file.tree, self.region, self.node, (text, value), self.hoisted)
-
-    def with_named_limits(self) -> list[draft.Change] | None:
-        """The changes with the limits of an element type, which the template asks for twice, bound to a name first.
-
-        None where the template does not, or where no name can be given before the statement.
-        """
-        scope = self.file.scope
-        named = limits.repeated(self.code, lambda _: False)
-        repeated = limits.repeated(self.code, lambda name: name in scope.names_at(self.node))
-        if named is None or repeated is None:
-            return None
-        try:
-            known = by_name(self.file.tree, self.node, self._limits(named[1]))
-            if isinstance(known.tree, ast.Name):
-                return self._with_limits(named[0], known, [])
-            code, asked, wish = repeated
-            given = hoist(self.file.tree, scope, self._limits(asked), self.node, self.region, wish)
-            return self._with_limits(code, given.operand, [given])
-        except Withheld:
-            return None
-
-    def _limits(self, asked: str) -> Operand:
-        text, tree = instantiate(asked, self.operands)
-        assert isinstance(tree.body[0], ast.Expr)
-        return Operand(limits.LIMITS, text, tree.body[0].value)
-
-    def _with_limits(self, code: str, name: Operand, given: list[Hoisted]) -> list[draft.Change]:
-        known = {**self.operands, limits.LIMITS: name}
-        return replace(self, code=code, operands=known, hoisted=[*self.hoisted, *given]).changes()[1]
 
 
 def _check_comments(tree: Tree, changes: list[draft.Change]) -> None:

@@ -93,21 +93,7 @@ def _statements(
     text, tree = instantiate(code, operands)
     if any("\n" in operand.text and '"""' in operand.text for operand in operands.values()):
         raise Withheld("an operand holds a string of several lines")
-    lines = [one for line in re.split(r"\r\n|\n|\r", text) for one in _with_limits(file, line, site)]
-    return (
-        imports,
-        lines,
-        tree.body if len(lines) == len(text.splitlines()) else ast.parse("\n".join(lines)).body,
-    )
-
-
-def _with_limits(file: File, line: str, site: ast.stmt) -> list[str]:
-    """A line, behind one that names the limits of an element type for which it asks twice."""
-    repeated = limits.repeated(line, lambda name: name in file.scope.names_at(site))
-    if repeated is None:
-        return [line]
-    code, asked, name = repeated
-    return [f"{name} = {asked}", code.replace(limits.LIMITS, name)]
+    return imports, re.split(r"\r\n|\n|\r", text), tree.body
 
 
 def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> draft.Change:

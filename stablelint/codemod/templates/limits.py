@@ -24,7 +24,6 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import INTEGERS, UPCAST
 from stablelint.numerics.formats import FORMATS
 
-LIMITS = f"{PREFIX}_limits"
 _HALF = ("float16", "bfloat16")
 _TINY, _OF_SQUARE, _OF_CUBE = "tiny", "tiny ** 0.5", "tiny ** (2 / 3)"
 _NUMBERS = {_TINY: "1.2e-38", _OF_SQUARE: "1e-19", _OF_CUBE: "1e-25", "eps": "1.2e-7", "eps / 2": "6e-8"}
@@ -45,7 +44,6 @@ _OF_COMPLEMENT = "5e-8"  # what is left of 1 is 0 or more, in single precision a
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
 )
-_ASKED = re.compile(r"((?:\w+\.)*finfo\([\w.]+\))\.(\w+)")
 
 
 def widest(operand: str) -> str:
@@ -122,24 +120,6 @@ def with_types(
         return parse_code(_dtype(name, operands, imported, used)) if name in operands else None
 
     return transform(expression, rewrite)
-
-
-def repeated(code: str, is_taken: Callable[[str], bool]) -> tuple[str, str, str] | None:
-    """A template that asks for limits of one element type more than once, with `LIMITS` in their place.
-
-    With it comes what `LIMITS` stands for, and a name for that: one limit, or where there are several, or its
-    name is taken, all of them. None where nothing is asked for twice.
-    """
-    asked = _ASKED.findall(code)
-    if len(asked) < 2:
-        return None
-    types, limits = {item for item, _ in asked}, {item for _, item in asked}
-    if len(types) > 1:
-        return None
-    owner, one = types.pop(), limits.pop()
-    if not limits and not is_taken(one):
-        return code.replace(f"{owner}.{one}", LIMITS), f"{owner}.{one}", one
-    return code.replace(owner, LIMITS), owner, "finfo"
 
 
 def _dtype(

@@ -68,13 +68,6 @@ def edits(tree: Tree, changes: Sequence[Change]) -> list[Edit]:
     return [Edit(tree.source.span(start, end), content) for start, end, content in sorted(joined)]
 
 
-def crowding(tree: Tree, region: Region, changes: Sequence[Change], added: int) -> int:
-    """How many lines changes add to a region, `added` that are wanted apart; more where one gets too long."""
-    before, after = tree.source.text[region.start : region.end], rendered(tree, region, changes)
-    longest = max(map(len, after.splitlines()), default=0)
-    return max(after.count("\n") - added - before.count("\n"), 0) + (longest > limit(tree.source))
-
-
 def whole_lines(tree: Tree, statement: ast.stmt) -> Region:
     """The lines of a statement; Withheld when it shares them with another."""
     region = tree.region(statement)

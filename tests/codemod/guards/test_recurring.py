@@ -12,8 +12,9 @@ def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
         f"{HEAD}def f(t, w):\n    a = t / torch.sin(w)\n    b = w / (2 * torch.sin(w))\n    return a, b\n"
     )
     assert body(rewritten(source, proposal(source, "torch.sin(w)", NEAR_ZERO, x="torch.sin(w)"))) == (
-        "def f(t, w):\n    w_sin = torch.sin(w)\n    tiny = torch.finfo(w_sin.dtype).tiny\n"
-        "    w_sin = w_sin.masked_fill(w_sin.abs() < max(1e-19, tiny), max(1e-19, tiny))\n"
+        "def f(t, w):\n    w_sin = torch.sin(w)\n    w_sin = w_sin.masked_fill(\n"
+        "        w_sin.abs() < max(1e-19, torch.finfo(w_sin.dtype).tiny),\n"
+        "        max(1e-19, torch.finfo(w_sin.dtype).tiny),\n    )\n"
         "    a = t / w_sin\n    b = w / (2 * w_sin)\n    return a, b\n"
     )
 

@@ -20,24 +20,6 @@ def test_a_line_that_gets_too_long_is_broken_at_the_arguments() -> None:
     )
 
 
-def test_a_limit_that_is_needed_twice_gets_a_name_where_the_line_would_be_too_long() -> None:
-    source = "import torch\ndef f(overlap, denominators):\n    return overlap / denominators  # ratio\n"
-    after = rewritten(source, proposal(source, "denominators", NAMED, occurrence=1, b="denominators"))
-    assert after == (
-        "import torch\ndef f(overlap, denominators):\n    eps = torch.finfo(denominators.dtype).eps\n"
-        "    return overlap / denominators.masked_fill(denominators.abs() < eps, eps)  # ratio\n"
-    )
-
-
-def test_a_limit_whose_name_is_taken_is_read_from_all_limits() -> None:
-    source = "import torch\ndef f(overlap, denominators, eps):\n    return overlap / denominators\n"
-    after = rewritten(source, proposal(source, "denominators", NAMED, occurrence=1, b="denominators"))
-    assert after.endswith(
-        "    finfo = torch.finfo(denominators.dtype)\n"
-        "    return overlap / denominators.masked_fill(denominators.abs() < finfo.eps, finfo.eps)\n"
-    )
-
-
 def test_limits_stay_where_no_name_can_be_given_to_them() -> None:
     source = (
         "import torch\nratio = lambda overlap, denominators: overlap / denominators  # used by all of them\n"

@@ -67,10 +67,11 @@ def test_a_bound_by_the_element_type_is_that_of_what_goes_into_the_clamp() -> No
         "import torch\n\n\ndef f(a, b):\n    sine = (a / b).clamp(-1.0, 1.0)\n    return torch.asin(sine)\n"
     )
     change = proposal(source, "(a / b).clamp(-1.0, 1.0)", template, x="(a / b).clamp(-1.0, 1.0)")
-    assert rewritten(source, change).splitlines()[4:7] == [
+    assert rewritten(source, change).splitlines()[4:8] == [
         "    ratio = a / b",
-        "    eps = torch.finfo(ratio.dtype).eps",
-        "    sine = ratio.clamp(eps - 1, 1 - eps)",
+        "    sine = ratio.clamp(",
+        "        torch.finfo(ratio.dtype).eps - 1, 1 - torch.finfo(ratio.dtype).eps",
+        "    )",
     ]
 
 

@@ -116,17 +116,6 @@ def test_the_type_that_a_cast_names_is_asked_for_limits() -> None:
     assert f"y / {divisor}.clamp_min(torch.finfo(y.dtype).tiny)" in fixed
 
 
-def test_a_limit_that_gets_a_name_behind_an_operand_of_several_lines_needs_no_brackets() -> None:
-    operand = "torch.sum((points - others) * points, 1)\n        / torch.sum((points - others) ** 2, 1)"
-    head = "def f(points, others):\n    angle = "
-    source = f"{HEAD}{head}torch.acos(\n        {operand}\n    )\n    return angle\n"
-    template = "torch.acos($x.clamp(torch.finfo($x.dtype).eps - 1, 1 - torch.finfo($x.dtype).eps))"
-    whole = f"torch.acos(\n        {operand}\n    )"
-    assert "    eps = torch.finfo(ratio.dtype).eps\n" in rewritten(
-        source, proposal(source, whole, template, x=operand)
-    )
-
-
 @pytest.mark.parametrize("name", sorted(KEEPS_TYPE - {"overwritten", "phi", "python.sum", "rearrange"}))
 def test_what_is_asked_for_its_type_has_that_of_the_operand(name: str) -> None:
     if name == "cuda" and not torch.cuda.is_available():
