@@ -67,7 +67,7 @@ def _is_used_besides(site: Site, review: Review) -> bool:
     keys = {value.key for value in bound if value is not None}
     if not keys:
         return False
-    others = (v for v, _ in review.observed if v.op not in LOGARITHMS)
+    others = (v for v, _ in review.observed if v.op not in LOGARITHMS and v is not site.value)
     used = any(not keys.isdisjoint(part.key for part in v.operands.values()) for v in others)
     return used or any(leaf.key in keys for one in site.frame.returns for leaf in leaves(one))
 
