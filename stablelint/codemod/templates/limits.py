@@ -51,10 +51,13 @@ def widest(operand: str) -> str:
     return f"${operand}.clamp(max=math.log(torch.finfo(${operand}.dtype).max) - 1)"
 
 
-def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False) -> str:
+def sized(
+    template: str, operands: Mapping[str, Operand], scripted: bool = False, double: bool = False
+) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
-    The largest exponent is a number in any case: that of single precision, where nothing is known.
+    The largest exponent is a number in any case: that of single precision, where nothing is known. In a file of `double`
+    precision the root of a limit is asked of the type, which no number is right for there.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -75,7 +78,7 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
-        if limit not in (_OF_SQUARE, _OF_CUBE) or limit in numbers:
+        if limit not in (_OF_SQUARE, _OF_CUBE) or limit in numbers or (double and kind is None):
             return numbers.get(limit, found[0])
         least = f"torch.finfo(${found['of']}.dtype).{_TINY}"
         return least if kind == "float16" else f"max({_NUMBERS[limit]}, {least})"

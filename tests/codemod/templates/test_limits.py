@@ -151,3 +151,18 @@ def test_the_least_bound_of_a_root_is_one_number_where_the_type_is_known(
 ) -> None:
     template = "$x.clamp_min(min(6e-8, torch.finfo($x.dtype).tiny))"
     assert sized(template, of_type(dtype, "x")) == f"$x.clamp_min({bound})"
+
+
+@pytest.mark.parametrize(
+    ("line", "bound"),
+    [
+        ("eps = torch.zeros(1, dtype=torch.float64)", "torch.finfo(x_norm.dtype).tiny ** 0.5"),
+        ("eps = torch.zeros(1)", "max(1e-19, torch.finfo(x_norm.dtype).tiny)"),
+        ("eps = torch.zeros(1).double(), x.half()", "max(1e-19, torch.finfo(x_norm.dtype).tiny)"),
+    ],
+)
+def test_a_root_of_a_limit_is_asked_of_the_type_in_a_file_of_double_precision(line: str, bound: str) -> None:
+    source = f"{HEAD}def f(x):\n    {line}\n    return 1 / x.norm()\n"
+    template = "$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)"
+    after = rewritten(source, proposal(source, "x.norm()", template, x="x.norm()"))
+    assert f"x_norm.clamp_min({bound})" in after
