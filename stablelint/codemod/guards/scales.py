@@ -53,7 +53,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             raise Withheld(f"`{given.name}` is a logarithm, whose exponential is what it was taken of")
         is_shown = makes_scale(tree, node)
         if is_shown or _is_called_log_scale(node):
-            limits = _OF_RATIO if _is_bounded_below(tree, inner) else limits_of(node)
+            behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
+            is_bounded = _is_bounded_below(tree, inner) or any(one is not None for one in behind)
+            limits = _OF_RATIO if is_bounded else limits_of(node)
             made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
         if _is_log_ratio(node):

@@ -495,3 +495,9 @@ def test_an_attribute_is_not_bounded_for_one_function_that_reads_it_beside_its_e
 ) -> None:
     source = f"{HEAD}def f(o, x):\n    {line}\n"
     assert "where the object gets it" in withheld(source, last(source, exponent, EXP))
+
+
+def test_a_scale_that_is_kept_from_0_behind_gets_no_lower_bound_of_its_logarithm() -> None:
+    source = f"{HEAD}def f(log_std):\n    scale = torch.exp(log_std).clamp_min(1e-4)\n    return Normal(0, scale)\n"
+    fixed = rewritten(source, last(source, "log_std", EXP))
+    assert "scale = torch.exp(log_std.clamp(max=20.0)).clamp_min(1e-4)\n" in fixed
