@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
@@ -16,6 +17,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
+_OF_QUOTIENT = re.compile(r"\.tiny \*\* 0\.5|1e-19")
 _NEAR_ZERO = (".masked_fill(", ".clamp_min(6e-8)")  # what a denominator of either sign gets, and a union
 
 
@@ -42,6 +44,11 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(
                 f"there is a clamp already, by `{tree.text(bound)}`, which single precision rounds to 1"
             )
+    square = node if given is None else given.value
+    if _OF_QUOTIENT.search(proposal.template) and _is_square(square):
+        raise Withheld(
+            f"the bound of `{shown(tree.text(square))}` is met by the squares of what is not small"
+        )
     if not any(one in proposal.template for one in _NEAR_ZERO):
         return
     offset = next(
@@ -49,6 +56,17 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     )
     if offset is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
+
+
+def _is_square(node: ast.expr) -> bool:
+    match node:
+        case (
+            ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)) | ast.Call(func=ast.Attribute(attr="square"))
+        ):
+            return True
+        case ast.Call(func=ast.Attribute(attr="pow"), args=[*_, ast.Constant(value=2)]):
+            return True
+    return False
 
 
 def _is_positive(node: ast.expr) -> bool:
