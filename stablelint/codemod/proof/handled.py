@@ -82,6 +82,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     seen_to = next((one for one in choices if any(_sees_to(one, name) for name in given)), None)
     if seen_to is not None:
         raise Withheld(f"`{ast.unparse(seen_to.test)}` on line {seen_to.lineno} sees to what is not finite")
+    replaced = next((one for one in later if _sets_an_element(one, given)), None)
+    if replaced is not None:
+        raise Withheld(f"`{ast.unparse(replaced)}` on line {replaced.lineno} sees to the one element")
     picked = next(_picked(tree, _made_of(given, later), later), None)
     if picked is not None:
         raise Withheld(f"`{ast.unparse(picked)}` on line {picked.lineno} picks what is not finite")
@@ -96,6 +99,16 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         read = {each.id for each in loads(one)}
         if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _sets_an_element(node: ast.AST, names: set[str]) -> TypeGuard[ast.Assign]:
+    """Whether a statement gives the element of a name at a number's place another number: ``inverse[0] = 0``."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        return False
+    places = [
+        one for one in node.targets if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant)
+    ]
+    return any(root_name(one.value) in names for one in places)
 
 
 def _made_of(names: set[str], later: list[ast.AST], views: bool = False) -> set[str]:
@@ -278,8 +291,14 @@ def _divides_another(link: Link, total: ast.expr) -> bool:
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0."""
+    """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0, and where
+    it is taken from that selection, of which nothing is left."""
     parent = tree.link(node).parent
+    sides = (parent.left, parent.right) if isinstance(parent, ast.BinOp) else ()
+    taken = [one for one in ast.iter_child_nodes(node) for one in (one, *ast.iter_child_nodes(one))]
+    is_mean = _EMPTY in proposal.template and " else " in proposal.template
+    if is_mean and any(same(one, each) for one in sides for each in taken if one is not node):
+        raise Withheld("where the selection is empty, so is what its mean is taken from")
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
         raise Withheld("a mean of nothing that people read is no 0: leave it out, or say what it is")
 

@@ -256,3 +256,20 @@ def test_no_bound_takes_away_the_nan_that_is_looked_for_in_what_is_computed_of_i
 def test_a_branch_that_is_called_nan_gives_it() -> None:
     source = "import torch\ndef f(d, beyond):\n    if beyond == 'nan':\n        y = d.sqrt()\n    return y\n"
     assert "NaN is meant where" in withheld(source, bounded(source))
+
+
+def test_what_is_taken_from_an_empty_selection_needs_no_mean_of_it() -> None:
+    mean = "$s.mean() if $s.numel() > 0 else $s.sum()"
+    source = "import torch\ndef f(s):\n    return s - s.mean()\n"
+    assert "where the selection is empty" in withheld(source, proposal(source, "s.mean()", mean, s="s"))
+
+
+@pytest.mark.parametrize(
+    ("line", "is_made"), [("y[0] = 0.0", False), ("y[i] = 0", True), ("x[0] = 0.0", True), ("y[0] = x", True)]
+)
+def test_no_bound_stands_in_for_an_element_that_is_set_behind(line: str, is_made: bool) -> None:
+    source = f"import torch\ndef f(d, x, i):\n    y = d.rsqrt()\n    {line}\n    return y\n"
+    if is_made:
+        assert "y = d.clamp_min(1e-30).rsqrt()" in rewritten(source, bounded(source))
+    else:
+        assert "sees to the one element" in withheld(source, bounded(source))
