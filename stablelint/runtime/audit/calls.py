@@ -94,6 +94,7 @@ class CallRecorder:
             here(),
             forward,
             maker_of(given),
+            maker_of(target),
             _kept_rows(given, target),
         )
         self.run.losses.append(call)

@@ -51,6 +51,7 @@ class LossCall:
     site: Site | None
     forward: Forward | None = None  # whose output the input is
     maker: str | None = None  # the operation that made the input
+    target_maker: str | None = None  # the operation that made the target
     rows: tuple[torch.Tensor, torch.Tensor] | None = None  # which of the output it takes, and their targets
 
     def option(self, name: str) -> Any:

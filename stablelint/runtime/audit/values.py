@@ -82,9 +82,8 @@ def row_prints(tensors: list[torch.Tensor]) -> list[bytes]:
     rows = [one for one in tensors if one.dim() and one.shape[0] == size]
     if not size or size > _MOST_PRINTS or any(one.layout is not torch.strided for one in rows):
         return [fingerprint(one) for one in tensors]
-    return [
-        b"".join(map(fingerprint, row)) for row in zip(*(one.detach().cpu() for one in rows), strict=True)
-    ]
+    near = [one.detach().cpu() for one in rows]
+    return [b"".join(map(fingerprint, row)) for row in zip(*near, strict=True)]
 
 
 def rows_differ(tensor: torch.Tensor) -> bool:

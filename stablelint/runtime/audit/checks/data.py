@@ -210,7 +210,8 @@ def shuffled(run: Run) -> Outcome | None:
         if not isinstance(_sampler(facts.loader), SequentialSampler) or length_hint(facts.loader) < 2:
             continue
         text = f"the loader of {type(facts.loader.dataset).__name__} reads its samples in the order in which they are stored"
-        labels = [one.target.flatten() for one in run.class_losses()]
+        binary = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
+        labels = [one.target.flatten() for one in run.class_losses() + binary]
         same = torch.cat([one[1:] == one[:-1] for one in labels]) if labels else torch.ones(1)
         _, counts = torch.cat(labels or [torch.zeros(1)]).unique(return_counts=True)
         alike, chance = float(same.float().mean()), float((counts / counts.sum()).square().sum())

@@ -206,6 +206,17 @@ def reachable_targets(run: Run) -> Outcome | None:
     return all_of(len(calls), "call")
 
 
+@check(needs="a loss of differences")
+def constant_targets(run: Run) -> Outcome | None:
+    """Targets that are computed, as of a reward and what is expected further on, pass no gradient."""
+    calls = run.trained_losses(*_DIFFERENCES)
+    for call in calls:
+        if call.target_maker in ("add", "sub", "where"):
+            text = "the target is a sum through which gradients flow: it moves towards the output"
+            return warned(text, "torch.no_grad() where it is computed, or target.detach()", at=call.site)
+    return all_of(len(calls), "call")
+
+
 @check(needs="16 samples with targets and floating-point inputs, or a target for each token")
 def withheld_targets(run: Run) -> Outcome | None:
     """Inputs do not hold the target."""

@@ -225,9 +225,8 @@ def evaluated_without_gradients(run: Run) -> Outcome | None:
 @check(needs="two optimizer steps")
 def update_ratio(run: Run) -> Outcome | None:
     """Steps are in proportion to the weights."""
-    for steps in _by_optimizer(run):
-        if len(steps) < 2:
-            continue
+    several = [steps for steps in _by_optimizer(run) if len(steps) > 1]
+    for steps in several:
         reached = {name for one in steps for name, norm in one.norms.items() if norm}
         usual = {
             name: median(one.moved[name] for one in steps if name in one.moved)
@@ -253,26 +252,20 @@ def update_ratio(run: Run) -> Outcome | None:
         if middle < _SMALL_UPDATE and not (rates and rates[-1] > rates[0]):
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)
-    if not any(len(steps) > 1 for steps in _by_optimizer(run)):
-        return None
     values = [value for step in run.steps for value in step.moved.values() if value]
-    return passed(
-        f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
-    )
+    text = f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
+    return passed(text) if several else None
 
 
 @check(needs="an optimizer step")
 def gradient_balance(run: Run) -> Outcome | None:
     """Gradients are of a similar size in all layers."""
-    norms: dict[str, float] = {}
-    for step in run.steps:
-        for name, norm in step.norms.items():
-            norms[name] = max(norms.get(name, 0.0), norm)
     sizes = {
-        one.name: norms[one.name] / math.sqrt(max(one.tensor.numel(), 1))
+        one.name: max(step.norms.get(one.name, 0.0) for step in run.steps) / math.sqrt(one.tensor.numel())
         for one in run.parameters.values()
-        if norms.get(one.name) and one.tensor.dim() > 1
+        if run.steps and one.tensor.dim() > 1 and one.tensor.numel()
     }
+    sizes = {name: size for name, size in sizes.items() if size}
     if len(sizes) < 2:
         return None
     least, most = min(sizes, key=lambda name: sizes[name]), max(sizes, key=lambda name: sizes[name])

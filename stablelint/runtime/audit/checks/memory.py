@@ -45,12 +45,11 @@ def room_at_the_peak(run: Run) -> Outcome | None:
     """The GPU has room left at the peak of its memory."""
     if (peak := run.peak) is None:
         return None
-    at = place(next((row for row, _ in peak.parts if row is not None), None))
+    shown = [(sized(size), place(row)) for row, size in peak.parts[:_SHOWN]]
+    at = next((line for _, line in shown if line is not None), None)
     parts = [
-        f"{sized(size)} in line {line.row}: {line.expression}"
-        if line is not None
-        else f"{sized(size)} in backward passes"
-        for line, size in ((place(row), size) for row, size in peak.parts[:_SHOWN])
+        f"{size} in line {line.row}: {line.expression}" if line is not None else f"{size} in backward passes"
+        for size, line in shown
     ]
     parts.append(f"{sized(peak.before)} before the second step")
     text = f"{sized(peak.total)} of {sized(peak.capacity)} at the peak: {', '.join(parts)}"

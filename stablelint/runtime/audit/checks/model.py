@@ -158,9 +158,7 @@ def independent_samples(run: Run) -> Outcome | None:
     handed_out = labels if first.fetched_from is None else (first.fetched_from.batch_size,)
     if size < 3 or (size,) != handed_out:
         return None
-    if any(not one.dim() or one.shape[0] != size for one in tensors):
-        return None
-    if not rows_differ(tensors[0]):
+    if any(not one.dim() or one.shape[0] != size for one in tensors) or not rows_differ(tensors[0]):
         return None
     seen = _moved_elsewhere(first, lambda one: torch.cat([one[-1:], one[1:]]), (slice(1, None),), size)
     if seen is None:
