@@ -102,9 +102,8 @@ class CallRecorder:
             self._inside.append(call)
             return
         forward.scored = forward.scored or not call.grad
-        known = self.run.loss_on_batch is not None or call.value is None
-        if forward.pair is not None and output is not None and call.grad and not known:
-            self.run.loss_on_batch = LossOnBatch(
+        if forward.pair is not None and output is not None and call.grad and call.value is not None:
+            self.run.loss_on_batch = self.run.loss_on_batch or LossOnBatch(
                 forward.root,
                 *forward.pair,
                 kind,

@@ -155,3 +155,29 @@ def test_each_of_several_models_is_named_and_warnings_keep_their_place(tmp_path:
         f"{model}.layer.{part}" for model in ("first", "second") for part in ("weight", "bias")
     }
     assert {Path(one.filename).name for one in told} == {"program.py"}
+
+
+LBFGS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))
+optimizer = torch.optim.LBFGS(model.parameters(), lr=0.5)
+x = torch.randn(64, 4)
+for _ in range(6):
+    def closure():
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), x[:, :1] * x[:, 1:2])
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+"""
+
+
+def test_what_is_learned_by_now_need_not_be_learned_again(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(LBFGS)
+    found = audited(path)
+    assert not (*found.failed, *found.warned), str(found)
+    assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]

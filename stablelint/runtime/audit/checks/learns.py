@@ -78,13 +78,12 @@ def overfits_one_batch(run: Run) -> Outcome | None:
         learned = {name: one for name, one in trial.model.named_parameters() if one.requires_grad}
         start = [one.detach().clone() for one in learned.values()]
         optimizer = torch.optim.Adam(learned.values(), lr=_RATE)
-        chance, enough, values = run.loss_on_batch.best_constant, -math.inf, []
-        for step in trial.steps(_STEPS + 1):
+        chance, values = run.loss_on_batch.best_constant, []
+        for _ in trial.steps(_STEPS + 1):
             value = trial.loss()
             values.append(float(value.detach()))
-            if not step:
-                enough = min(values[0] - _FALLEN * abs(values[0]), 0.95 * chance if chance else math.inf)
-            if values[-1] < enough:
+            enough = values[0] - _FALLEN * abs(values[0])
+            if values[-1] < min(enough, 0.95 * chance if chance else math.inf):
                 break
             optimizer.zero_grad()
             value.backward()
@@ -92,8 +91,9 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     first, last = values[0], min(values)
     text = f"{first:.3g} → {last:.3g} in {plural(len(values) - 1, 'step')} of Adam on the first batch"
     at_chance = chance is not None and first > 0.1 * chance and last > 0.95 * chance
-    if last < first - 0.05 * abs(first) and not at_chance:
-        return passed(text)
+    begun = run.backwards[0].value if run.backwards else first
+    if first < begun - _FALLEN * abs(begun) or (last < first - 0.05 * abs(first) and not at_chance):
+        return passed(text)  # or it is learned by now
     if len(values) <= _STEPS:
         return Outcome(Status.UNSEEN, f"{text}, for which it took {trial.seconds:.2g} s")
     if at_chance:
@@ -109,8 +109,9 @@ def overfits_one_batch(run: Run) -> Outcome | None:
 def usable_rate(run: Run) -> Outcome | None:
     """The learning rate lies below the one at which the loss runs away."""
     with _trial(run) as trial:
-        if trial is None or not (rate := max(run.steps[0].rates, default=0.0)):
-            return None
+        rate = max(run.steps[0].rates, default=0.0) if trial is not None else 0.0
+        if trial is None or not rate or isinstance(trial.optimizer, torch.optim.LBFGS):
+            return None  # that one searches for its rate
         lowest, factor, away = math.inf, 0.0, False
         for step in trial.steps(_RANGE + 1):
             factor = _SPAN ** (2 * step / _RANGE - 1)
