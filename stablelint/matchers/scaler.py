@@ -6,14 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.matchers.common import (
-    Review,
-    Rule,
-    Sites,
-    is_autocast,
-    observes,
-    site_at,
-)
+from stablelint.matchers.common import Review, Rule, Sites, is_autocast, observes, site_at
 from stablelint.matchers.names import bound_to, made_by, parameters_of, qualified
 from stablelint.matchers.training.events import Event, events_in
 from stablelint.matchers.tree import ancestors, argument, called, calls_in, contexts, receiver, subject

@@ -10,7 +10,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import run_by
-from stablelint.matchers.tree import Function, argument, assigned, called, calls_in, end, parents, receiver
+from stablelint.matchers.tree import Function, argument, assigned, calls_in, end, parents, receiver
 from stablelint.syntax.names import spelled
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, nodes_in
@@ -52,11 +52,6 @@ class Through:
         return self.words(receiver(self.node))
 
 
-def calls_through(root: ast.AST, review: Review, *names: str) -> Iterator[Through]:
-    """The calls of these names that a function makes, in the order of its text, those of its helpers where it calls them."""
-    return made_through(root, review.module, review.project, lambda node: called(node) in names)
-
-
 def made_through(
     root: ast.AST,
     module: ModuleInfo,
@@ -64,7 +59,8 @@ def made_through(
     wanted: Callable[[ast.AST], bool],
     depth: int = _DEPTH,
 ) -> Iterator[Through]:
-    """The calls and assignments that are wanted, of a function and of its helpers, in the order of the text."""
+    """The calls and assignments that are wanted, of a function, in the order of its text, and of its helpers where it calls
+    them."""
     nodes: list[ast.AST] = nodes_in(root, ast.Call, ast.Assign, ast.AugAssign)
     for node in sorted(nodes, key=end):
         if wanted(node):

@@ -31,7 +31,6 @@ from stablelint.matchers.tree import (
     assigned,
     backs_below,
     backs_in,
-    block_of,
     called,
     calls_below,
     calls_in,
@@ -44,7 +43,6 @@ from stablelint.matchers.tree import (
     parents,
     receiver,
     start,
-    statement_in,
     subject,
 )
 from stablelint.syntax.names import last_name, spelled
@@ -74,7 +72,9 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
     loaded = (
         frozenset() if trains else frozenset(map(subject, calls("load_state_dict"))) | _ready_made(module)
     )
-    if any(map(_sets_mode, calls("eval", "train"))) or not (trains or loaded - {""}):
+    # `model.eval()`, `model.train(False)`, `model.train(mode)`: whoever has the word has thought of it.
+    modes = [(mode_of(n), len(arguments(n))) for n in calls("eval", "train")]
+    if any(mode == "eval" or (mode and given == 1) for mode, given in modes) or not (trains or loaded - {""}):
         return
     modal = _is_modal(module.sights.calls(), module)
     if modal is False or (trains and not calls("step")):
@@ -146,11 +146,6 @@ def _ready_made(module: ModuleInfo) -> frozenset[str]:
     return frozenset(found)
 
 
-def _sets_mode(call: ast.Call) -> bool:
-    """`model.eval()`, `model.train(False)`, `model.train(mode)`: whoever has the word has thought of it."""
-    return mode_of(call) == "eval" or (mode_of(call) == "train" and len(arguments(call)) == 1)
-
-
 def _is_modal(calls: list[ast.Call], module: ModuleInfo) -> bool | None:
     """Whether a layer that these calls build, losses aside, depends on the mode; None where they build none."""
     if any(
@@ -184,7 +179,15 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
         # A function that sets the mode and trains on means the mode; a part of a model may be what another one trains.
         left = [one for one in events if one.kind == "eval" and (one.is_own or one.at is not back.at)]
         left = [e for e in left if e.of & (run & trained or trained)]
-        left = [e for e in left if not any(_is_made_in(turn, name) for name in e.of)]
+        # Of a model that each turn makes anew nothing is left.
+        anew = {
+            name
+            for e in left
+            for name in e.of
+            for n in assigned_in(name, turn)
+            if n.value and not mentions(n.value, name)
+        }
+        left = [e for e in left if not e.of & anew]
         if turn is not root and left and not any(one.kind == "train" for one in events):
             yield site_at(review, rule, min((one.made.place(module) for one in left), key=start))
             return
@@ -202,24 +205,16 @@ def _never_in_training_mode(review: Review, rule: Rule) -> Sites:
                 return
 
 
-def _is_made_in(loop: ast.AST, model: str) -> bool:
-    """Whether each turn of a loop makes a model anew."""
-    return any(n.value is not None and not mentions(n.value, model) for n in assigned_in(model, loop))
-
-
 def _switched_too_late(review: Review, rule: Rule) -> Sites:
     """`model.eval()`, `y = model(x)`, `model.train()`, `loss(y).backward()`: the pass that is trained on came before."""
-    for root in functions_naming(review, "backward", "manual_backward"):
-        for back in backs_in(root):
-            for call in models_of(back, root, review.module):
-                block = block_of(call, root)
-                at, end = (statement_in(node, block, root) for node in (call, back))
-                alone = [(i, s.value) for i, s in enumerate(block) if isinstance(s, ast.Expr)]
-                modes = [(i, mode_of(n)) for i, n in alone if subject(n) == spelled(call.func) and mode_of(n)]
-                if at is None or end is None or [mode for i, mode in modes if i < at][-1:] != ["eval"]:
-                    continue
-                if any(mode == "train" and at < i < end for i, mode in modes):
-                    yield site_at(review, rule, call, message=_TOO_LATE)
+    for root, back, _, events in turns(review, "backward", "eval", "train"):
+        sure = [e for e in events if set(e.tests(root)) <= set(back.tests(root))]
+        for call in models_of(back.made.node, root, review.module) if back.is_own else ():
+            modes = [e for e in sure if spelled(call.func) in e.of and e.kind in ("eval", "train")]
+            before = [e.kind for e in modes if start(e.at) < start(call)]
+            between = [e.kind for e in modes if start(call) < start(e.at) < start(back.at)]
+            if before[-1:] == ["eval"] and "train" in between:
+                yield site_at(review, rule, call, message=_TOO_LATE)
 
 
 @observes()

@@ -24,7 +24,6 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
-from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants
 
 _KINDS = {
@@ -100,8 +99,8 @@ class Event:
 
     def excludes(self, other: Event, root: ast.AST) -> bool:
         """Whether no pass of the function looked at does both."""
-        if self.root is other.root:
-            return exclusive(self.made.node, other.made.node, self.root)
+        if self.at is other.at:
+            return self.root is other.root and exclusive(self.made.node, other.made.node, self.root)
         return exclusive(self.at, other.at, root)
 
     def is_within(self, events: list[Event]) -> bool:
@@ -119,7 +118,7 @@ def turns(review: Review, kind: str, *others: str) -> Iterator[Turn]:
         for event in (one for one in events if one.kind == kind):
             for turn in (*around(event.at, root, ast.For, ast.AsyncFor, ast.While), root):
                 inside = [e for e in events if turn is root or turn in around(e.at, root, type(turn))]
-                beside = [e for e in inside if e.at is event.at or not exclusive(e.at, event.at, root)]
+                beside = [e for e in inside if not e.excludes(event, root)]
                 if {one.kind for one in beside}.issuperset(others):
                     yield root, event, turn, beside
                     break
@@ -162,11 +161,6 @@ def differentiated(back: Value) -> Value | None:
 
 def _is_wrapped(back: ast.AST | None) -> bool:
     return called(back) == "manual_backward" or (isinstance(back, ast.Call) and bool(back.args))
-
-
-def goes_back_by_hand(seen: Glance) -> bool:
-    """Whether a function calls Lightning's `self.manual_backward(loss)`: a word of no operation."""
-    return "manual_backward" in seen.callees
 
 
 @remembered

@@ -17,15 +17,7 @@ from stablelint.matchers.names import (
     turns_of,
 )
 from stablelint.matchers.through import passed_to
-from stablelint.matchers.tree import (
-    arguments,
-    assigned,
-    called,
-    is_given,
-    mentions,
-    receiver,
-    subject,
-)
+from stablelint.matchers.tree import arguments, assigned, called, is_given, mentions, receiver, subject
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered

@@ -23,14 +23,7 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.models import runs_module, trained_in
 from stablelint.matchers.names import assigned_in, bound_to, is_without_graph, operation_of, reached_from
-from stablelint.matchers.training.events import (
-    Event,
-    backward_seen,
-    differentiated,
-    events_in,
-    goes_back_by_hand,
-    losses_in,
-)
+from stablelint.matchers.training.events import Event, backward_seen, differentiated, events_in, losses_in
 from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
 from stablelint.syntax.aliases import origin
@@ -186,7 +179,7 @@ def _is_trained(value: Value, review: Review) -> bool:
 
 
 @observes("backward")
-@observes("", where=goes_back_by_hand)
+@observes("", where=lambda seen: "manual_backward" in seen.callees)  # of Lightning: a word of no operation
 def loss_without_graph(review: Review, rule: Rule) -> Sites:
     """`loss.detach().backward()`, or of a loss made of `.item()` or under `no_grad`, or told to require a gradient."""
     for back, seen in backward_seen(review):

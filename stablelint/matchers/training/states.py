@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 
@@ -18,7 +19,7 @@ from stablelint.matchers.names import (
     made_by,
     parameters_of,
 )
-from stablelint.matchers.through import Through, calls_through
+from stablelint.matchers.through import Through, made_through
 from stablelint.matchers.training.events import is_optimizer
 from stablelint.matchers.training.gathered import kept_in
 from stablelint.matchers.tree import (
@@ -43,6 +44,7 @@ from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
+_PLACING = ("load_state_dict", "to", "cuda")
 _NUMBERS = re.compile(r"GradScaler$|\.lr_scheduler\.")
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
@@ -97,7 +99,7 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     known = module.mentions("load_state_dict") or module.speaks_of("optim")
     for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
         models, moved, restored = set[str](), set[str](), list[Through]()
-        for made in calls_through(root, review, "load_state_dict", "to", "cuda"):
+        for made in made_through(root, module, review.project, lambda node: called(node) in _PLACING):
             if called(made.node) != "load_state_dict":
                 late = restored and _moved(made) & models - moved
                 if late and not all(
@@ -230,7 +232,8 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
 
 def _trains(loop: ast.AST, model: str) -> bool:
     """Whether a loop goes backward, steps, or hands a model to what may train it."""
-    return any(called(n) in ("backward", "step") or model in map(spelled, n.args) for n in calls_below(loop))
+    calls = (n for n in calls_below(loop) if not hasattr(builtins, called(n)))
+    return any(called(n) in ("backward", "step") or model in map(spelled, n.args) for n in calls)
 
 
 def _without_copy(kept: ast.expr) -> ast.expr:

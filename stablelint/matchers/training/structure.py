@@ -57,7 +57,11 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 bound_to(part.id, statement, init) or part if isinstance(part, ast.Name) else part
                 for part in _elements(made) or _filled_with(made, names, init)
             ]
-            layers = any(_is_layer(part, module) for part in parts)
+            # One of torch, or by a class or a function of the file.
+            own = _makers(module)
+            layers = any(
+                _is_of_torch(n, module) or made_by(n, module).removeprefix("self.") in own for n in parts
+            )
             if (layers or any(_is_parameter(part, module) for part in parts)) and not _is_registered(
                 names, info
             ):
@@ -188,14 +192,13 @@ def _is_parameter(node: ast.expr, module: ModuleInfo) -> bool:
     return made_by(node, module).endswith("nn.Parameter") and not is_given(node, "requires_grad")
 
 
-def _is_layer(node: ast.expr, module: ModuleInfo) -> bool:
-    """Whether an expression makes a module with parameters: one of torch, or by a class or a function of the file."""
-    return _is_of_torch(node, module) or made_by(node, module).removeprefix("self.") in _makers(module)
-
-
 def _is_of_torch(node: ast.expr | None, module: ModuleInfo) -> bool:
     package, _, name = made_by(node, module).rpartition(".")
-    return package == "torch.nn" and name[:1].isupper() and not name.endswith(_BARE)
+    off = (
+        {k.arg for k in node.keywords if spelled(k.value) == "False"} if isinstance(node, ast.Call) else set()
+    )
+    bare = name.endswith(_BARE) or "elementwise_affine" in off or {"affine", "track_running_stats"} <= off
+    return package == "torch.nn" and name[:1].isupper() and not bare
 
 
 @lru_cache(maxsize=1)
