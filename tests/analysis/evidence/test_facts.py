@@ -29,6 +29,7 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
         ("telling_form", "return torch.cos(a) ** torch.tanh(b)", "return torch.cos(a) ** -2"),
         ("own_measure", "return (a * b).sum() / b.sum()", "return a.sum() / b.sum()"),
+        ("own_measure", "p = a.sum()\n    return p / a.max()", "p = a.sum()\n    return p / (p + both)"),
         ("own_measure", "return a / (a * both).sum()", "return (a.T @ a) / (a.shape[0] - 1)"),
         (
             "called_variance",

@@ -46,7 +46,8 @@ def own_measure(s: Subject) -> bool:
         return False
     divided = {v.key for v in s.behind_dividend if not v.is_constant}
     parts = behind(s.operand, stops=_tells_no_values)
-    measured = (v.first for v in parts if v.op in MEASURES and v.first is not None)
+    measures = (v for v in parts if v.op in MEASURES and v.key not in divided)  # that one is divided itself
+    measured = (v.first for v in measures if v.first is not None)
     return any(v.key in divided for one in measured for v in behind(one))
 
 
