@@ -149,8 +149,9 @@ def positive_if(size: Value) -> tuple[Assumption, ...]:
 
 def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | None:
     """What must hold for a tensor to have elements along the dimensions of which it is not known to have any."""
-    radius = radius_of(made) if made.kind is Kind.ARRAY else None  # torch refuses one below 0
-    count = count_of(made) or radius
+    if {"start", "end"} <= made.operands.keys() and made.op == "arange":
+        return _by_bounds(made, state)
+    count = count_of(made)
     extents = [v for n, v in made.operands.items() if n in _EXTENTS or n.startswith("more")]
     given = [count] if count is not None else extents
     sizes = given[0].data if len(given) == 1 and given[0].kind is Kind.SEQUENCE else given
@@ -160,6 +161,18 @@ def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | N
     is_one = len(places) == 1 < len(sizes)
     along = Along(places[0], places[0] - len(sizes), len(sizes)) if is_one else UNKNOWN
     return (on, along) if on else None
+
+
+def _by_bounds(counted: Value, state: State) -> _Selected[tuple[Assumption, ...]] | None:
+    """What must hold for there to be numbers from one on, and below another; torch refuses a radius below 0."""
+    low, high = counted.operands["start"], counted.operands["end"]
+    if "step" in counted.operands and counted.operands["step"].interval.hi < 0:
+        low, high = high, low
+    around = counted.kind is Kind.TENSOR and radius_of(counted) is not None
+    if around or state.effective(high).lo > state.effective(low).hi:
+        return None
+    least, most = (ast.unparse(v.node) if isinstance(v.node, ast.expr) else v.name for v in (low, high))
+    return (Assumption(f"{most} is larger than {least}"),), UNKNOWN
 
 
 def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Picked | None:

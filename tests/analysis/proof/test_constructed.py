@@ -21,6 +21,7 @@ PROVED = {
     "how often, with the places": (
         "def f(x, i):\n    u, where, n = i.unique(return_inverse=True, return_counts=True)\n    return x / n"
     ),
+    "numbers between two that are known": "def f(x):\n    return x / torch.arange(1, 9, 2).sum()",
     "a kernel around its centre": (
         "def f(n: int):\n    t = torch.arange(n) - n // 2\n    g = torch.exp(-t.pow(2) / 3)\n    return g / g.sum()"
     ),
@@ -139,6 +140,9 @@ ASSUMED = {
     "numbers of NumPy from 0 on, of which there may be none": (
         "def f(x, n):\n    t = np.exp(np.arange(n) - 3)\n    return x / t.sum()"
     ),
+    "numbers from 1 on, of which there may be none": "def f(x, n: int):\n    return x / torch.arange(1, n + 1).sum()",
+    "numbers in steps, of which there may be none": "def f(x, n: int):\n    return x / torch.arange(1, n, 2).sum()",
+    "numbers downwards, of which there may be none": "def f(x, n: int):\n    return x / torch.arange(n, 1, -1).sum()",
     "frequencies": (
         "def f(x, dim, base=10000.0):\n    return x / base ** (torch.arange(0, dim, 2).float() / dim)"
     ),
