@@ -19,13 +19,12 @@ def render(crash: Mapping[str, Any], context: Context) -> str:
 def _parts(crash: Mapping[str, Any], context: Context) -> Iterator[Part]:
     yield Head(f"{crash['error']}[{crash['kind']}]", crash["summary"])
     yield Place(crash)
+    yield from (Note("help", text) for text in crash["advice"])
     for what, other in crash["other"]:
         yield Note(what, f"{at(other, context)}: {other['expression']}")
     yield from (Note("because", text) for text in crash["because"])
     yield from _operands(crash["operands"], context)
     yield Rows([("layer", "input", "output"), *crash["layers"]])
-    for index, text in enumerate(crash["advice"]):
-        yield Note("help", text, apart=index == 0)
 
 
 def _operands(operands: list[Mapping[str, Any]], context: Context) -> Iterator[Part]:

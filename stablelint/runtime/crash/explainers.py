@@ -106,8 +106,6 @@ def explanation_of(scene: Scene) -> Explanation | None:
         found = general(scene)
     if found is None:
         return None
-    odd = [f"{one.name} holds {one.odd}" for one in found.operands if one.odd]
-    found = replace(found, because=(*found.because, *odd))
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
     found = with_short_batch(scene, with_rows(scene, found))

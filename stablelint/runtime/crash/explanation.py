@@ -14,7 +14,6 @@ from stablelint.runtime.program.location import Location, place_json
 from stablelint.runtime.tensors.measure import dtype_name
 
 _LONGEST_MESSAGE = 20_000
-_MOST_COUNTED = 1 << 24  # elements that are looked through
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ class Operand:
     made_at: Location | None = None  # the statement that made it
     source: Location | None = None  # what stands behind that, in another function
     held: bool = False  # by the module that failed: a parameter or a buffer
-    odd: str = ""  # the NaN that it holds
 
     @property
     def owner(self) -> str:
@@ -52,19 +50,7 @@ class Operand:
         dtype, device = dtype_name(tensor.dtype), str(tensor.device)
         shape = tuple(tensor.shape)
         made_at, source = (places[0] if places else None), (places[-1] if len(places) > 1 else None)
-        return cls(name, shape, dtype, device, made_at, source, held, _odd(tensor))
-
-
-def _odd(tensor: torch.Tensor) -> str:
-    """How many values are NaN; nothing where they cannot be counted."""
-    hollow = tensor.is_meta or 0 in tensor.stride() or tensor.numel() > _MOST_COUNTED
-    if hollow or not tensor.is_floating_point():
-        return ""
-    try:
-        count = int(tensor.isnan().sum())
-    except RuntimeError:  # of a device that has failed
-        return ""
-    return f"{count} NaN" if count else ""
+        return cls(name, shape, dtype, device, made_at, source, held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,9 +90,11 @@ class Failed:
 
     def made(self) -> Iterator[tuple[str, Location]]:
         """Where the operands got their values that are no tensors."""
-        for one in self.parts(self.node):
+        asked = self._condition() if isinstance(self.node, ast.Raise | ast.Assert) else None
+        plain = torch.Tensor if asked else torch.Tensor | int | float | str
+        for one in self.parts(asked or self.node):
             value = value_of(one, self.names)
-            if value is not UNKNOWN and not isinstance(value, torch.Tensor | int | float | str):
+            if value is not UNKNOWN and not isinstance(value, plain):
                 places = self.scene.origins.of(self.scene.user, one) if self.scene.user is not None else ()
                 for at in dict.fromkeys((*places[:1], *places[-1:])):
                     yield f"{ast.unparse(one)} gets its value here", at

@@ -22,7 +22,7 @@ from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.layers import channels_come_first, shapes_through_layers
+from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import brought, speaks_against
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.failing import Call, failing
@@ -76,6 +76,11 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     ]
     if called is call.function and isinstance(node, ast.Call) and isinstance(called, nn.Module):
         found = [_as_in(one, ast.unparse(node.func), called) for one in found]
+    switched = [one for one in found if one.kind == "switch"]
+    inner = (outermost(scene) or (nn.Identity(),))[0].modules()
+    like = {one.batch_first for one in inner if isinstance(one, nn.RNNBase) and one is not call.function}
+    if switched and like == {not getattr(call.function, "batch_first", None)}:
+        return switched  # as all others have it
     views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
     if not views or not sizes or not isinstance(call.function, nn.RNNBase):
         return found

@@ -18,7 +18,8 @@ from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.source import loop_around, returned
+from stablelint.runtime.crash.provenance.statements import callee
+from stablelint.runtime.crash.source import ends_silently, loop_around, returned
 
 _SHOWN = 6
 
@@ -34,7 +35,10 @@ class Hints(Failed):
             yield f"if not {operands[0].owner}.is_meta: around what asks for them, if its shape is all that is wanted"
         for one in self.parts(self.node):
             value = value_of(one, self.names)
-            if value is None and not isinstance(one, ast.Constant):
+            silent = self._without_return(one) if value is None else None
+            if silent is not None:
+                yield f"return … at the end of {silent}, which ends without one"
+            elif value is None and not isinstance(one, ast.Constant):
                 around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
                 yield around
             if isinstance(value, float) and "integer" in self.scene.message:
@@ -52,9 +56,25 @@ class Hints(Failed):
                         yield f"{ast.unparse(one.args[0])} is empty"
             case ValueError() if isinstance(self.node, ast.Tuple):
                 yield from self._items(len(self.node.elts))
-            case TypeError():
-                yield from self._called()
         yield from self._signature()
+
+    def _without_return(self, node: ast.expr) -> str | None:
+        """The function that gave an expression None, for it ends without a `return`: one that is called, or a forward."""
+        places = self.scene.origins.of(self.scene.user, node) if self.scene.user is not None else ()
+        calls = [one.func for at in places for one in ast.walk(at.parsed()) if isinstance(one, ast.Call)]
+        called: list[Any] = [found[0] for one in calls if (found := callee(one, self.names)) is not None]
+        models = [one.frame.f_locals.get("self") for one in self.scene.frames]
+        models += [one for one in self.names.values() if isinstance(one, nn.Module)]
+        owners = [
+            one
+            for model in models
+            for one in getattr(model, "__dict__", {}).values()
+            if isinstance(one, nn.Module)
+        ]
+        inner = [one for each in (*models, *owners) if isinstance(each, nn.Module) for one in each.modules()]
+        called += [type(one).forward for one in inner if inspect.isfunction(type(one).forward)]
+        names = (one.__qualname__ for one in called if ends_silently(one))
+        return next(names, None) if calls else None
 
     def _items(self, count: int) -> Iterator[str]:
         """How the values that were unpacked into names are to be unpacked."""
@@ -111,36 +131,23 @@ class Hints(Failed):
         public = [one for one in dir(owner) if one[:1] != "_"]
         yield from (f"{text}.{one}" for one in difflib.get_close_matches(name, public, 2, 0.7))
 
-    def _called(self) -> Iterator[str]:
-        """What to do with what cannot be called, indexed or iterated."""
-        for one in self.parts(self.node):
-            value, text = self.value(one), ast.unparse(one)
-            if inspect.isroutine(value) and re.search("not (subscriptable|iterable)", self.scene.message):
-                yield f"{text}() calls it"
-            elif isinstance(value, type) and "argument: 'self'" in self.scene.message:
-                yield f"{text}(…) makes one, of which to ask it"
-            elif "not callable" in self.scene.message and hasattr(type(value), "__getitem__"):
-                yield f"{text}[…], with brackets"
-            elif "not iterable" in self.scene.message and isinstance(value, nn.Module):
-                yield f"{text}.parameters(), or {text}.children()"
-
-    def _uncollated(self, key: object) -> Iterator[str]:
-        """The function of another loader that makes batches with a key, where the loop's own collates plainly."""
-        loaders = {
-            id(value): (name, value)
-            for frame in reversed(self.scene.frames)
-            for name, value in (frame.frame.f_locals.items() if frame.mine else ())
-            if isinstance(value, DataLoader)
-        }
+    def uncollated(self, key: object = None) -> Iterator[str]:
+        """The function of another loader that makes batches, with a key, where the loop's own collates plainly."""
+        held = [
+            pair for one in reversed(self.scene.frames) if one.mine for pair in one.frame.f_locals.items()
+        ]
+        held += [(f"{name}[{k!r}]", v) for name, one in held if isinstance(one, dict) for k, v in one.items()]
+        loaders = {id(one): (name, one) for name, one in held if isinstance(one, DataLoader)}
         at = self.scene.location
         loop = loop_around(at.filename, at.row) if at is not None else None
         over = value_of(loop.iter, self.names) if isinstance(loop, ast.For) else None
         for name, other in loaders.values() if id(over) in loaders else ():
             made = [one for one in returned(other.collate_fn) if isinstance(one, ast.Dict)]
             plain = loaders[id(over)][1].collate_fn is default_collate
-            if plain and any(getattr(part, "value", None) == key for one in made for part in one.keys):
+            keyed = any(getattr(part, "value", None) == key for one in made for part in one.keys)
+            if plain and other.collate_fn is not default_collate and (key is None or keyed):
                 text = f"collate_fn={other.collate_fn.__name__} for the loader {loaders[id(over)][0]}"
-                yield f"{text}, as {name} has it: it makes {key!r}"
+                yield f"{text}, as {name} has it" + (f": it makes {key!r}" if keyed else "")
 
     def _key(self, key: object) -> Iterator[str]:
         """The entries whose keys look much like one that is not there."""
@@ -158,7 +165,7 @@ class Hints(Failed):
                 yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
             written = f"{text}[%r]" if call is None else f"{ast.unparse(call)}(%r)"
             yield from (written % one for one in held if str(one) in near)
-            yield from self._uncollated(key)
+            yield from self.uncollated(key)
             if not near:
                 yield from (
                     f"{text}[{one!r}] holds tensors" for one, value in held.items() if _holds_tensors(value)

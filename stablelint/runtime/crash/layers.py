@@ -102,12 +102,6 @@ def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass |
     return made
 
 
-def fails_again(scene: Scene) -> bool:
-    """Whether the pass fails once more where nothing is changed: else its layers are not the reason."""
-    made = again(scene)
-    return made is not None and made.error is not None
-
-
 def ends_well(made: Pass | None) -> bool:
     """Whether a pass could be repeated, came to its end, and gave something for each sample."""
     if made is None or made.error is not None:

@@ -111,7 +111,6 @@ CASES = (
         "batch is a list",
         "for key, value in one.items()",
     ),
-    (HEAD + "x = torch.ones(3)\nx.size[0]", "x.size is the function size", "x.size() calls it"),
     (
         DATA + "whole = TensorDataset(torch.ones(10, 2))\nn = 7\nrandom_split(whole, [n, 2])",
         "whole is a TensorDataset of length 10",
@@ -160,12 +159,6 @@ CASES = (
         "model.act is a lambda|act is a lambda",
         "model.state_dict()",
     ),
-    (
-        HEAD + "layer = nn.Linear\nlayer(torch.ones(2, 3), torch.ones(3))",
-        "layer is a class: this builds a module",
-        "first, of its sizes",
-    ),
-    (HEAD + "kind = nn.Linear\nkind.parameters()", "kind is the class Linear", "kind(…) makes one"),
     (
         HEAD
         + "scores, mask = torch.ones(4, 2, 7, 7), torch.ones(4, 7) > 0\nscores.masked_fill(mask, float('-1e9'))",

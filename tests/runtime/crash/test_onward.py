@@ -49,7 +49,10 @@ CASES = {
         CRITIC,
         "action.unsqueeze(1) in line 14 passes",
     ),
-    "an index that fits forward and not backward": (SPREAD, "passes this call; then line 9 fails"),
+    "an index that fits forward and not backward": (
+        SPREAD,
+        "index.unsqueeze(1).expand_as(weight * 2) passes",
+    ),
     "a list of the caller": (ORDER, "widths = widths[::-1]"),
     "other names": (RENAMED, r"re.sub(r'^layers\b', r'blocks', key)"),
 }

@@ -188,7 +188,7 @@ MORE = {
     "one weight for each row of an index": (
         "out, index, weight = torch.zeros(2, 3), torch.zeros(2, 4).long(), torch.ones(2)\n"
         "out.scatter_add_(1, index, weight)\n",
-        ("weight.unsqueeze(1).expand(2, 4) passes, and gives (2, 3)",),
+        ("weight.unsqueeze(1).expand_as(index) passes, and gives (2, 3)",),
     ),
     "an argument that the batch holds": (
         "batch = {'x': torch.ones(2), 'y': torch.ones(2)}\ndef step(x, y):\n    return x + y\nstep(batch['x'])\n",

@@ -11,14 +11,16 @@ from types import ModuleType
 
 import torch
 
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
@@ -36,42 +38,58 @@ _DTYPES = (
 @explains(_DTYPES)
 def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Operands of different dtypes."""
-    operands = scene.operands()
-    if not operands:
+    shown = scene.operands()
+    if not shown:
         return None
-    floating = [one for one in operands if one.dtype.startswith(_FLOATING)]
+    floating = [one for one in shown if one.dtype.startswith(_FLOATING)]
     if len({one.dtype for one in floating}) > 1:  # whole numbers beside them are others' business
-        operands = tuple(floating)
-    kinds = list(dict.fromkeys(one.dtype for one in operands))
+        shown = tuple(floating)
+    kinds = list(dict.fromkeys(one.dtype for one in shown))
     layers = shapes_through_layers(scene)
     if (frame := scene.called("embedding")) is not None:
         indices = scene.operand(frame.frame.f_locals["input"], "input")
         summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
         advice = f"{indices.owner}.long(), if these are indices; nn.Linear, if they are quantities"
-        return Explanation("dtype", summary, (), (advice,), operands, layers)
+        return Explanation("dtype", summary, (), (advice,), shown, layers)
     if len(kinds) < 2:
         return None
-    first, other = operands[0], next(one for one in operands if one.dtype != operands[0].dtype)
+    first, other = shown[0], next(one for one in shown if one.dtype != shown[0].dtype)
     summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
     wide = [
-        at for one in operands if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
+        at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
     ]
     of_numpy = any(re.search(r"numpy|\bnp\b", at.expression) for at in wide)
     because = ["NumPy arrays are float64 unless they are told otherwise"] if of_numpy else []
-    given = {one.dtype for one in operands if not one.held}
-    own = {one.dtype for one in operands if one.held}
+    because += _promoted(scene, shown)
+    given = {one.dtype for one in shown if not one.held}
+    own = {one.dtype for one in shown if one.held}
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
-    odd = next((one for one in operands if one.dtype in given - own), None) if own else None
+    odd = next((one for one in shown if one.dtype in given - own), None) if own else None
     chain = tuple(_holders(scene, odd.dtype)) if odd is not None else ()
-    held = next((one.dtype for one in operands if one.held), "float32")
+    held = next((one.dtype for one in shown if one.held), "float32")
     cast = re.compile(rf"\.({held}|half|double)\(\)$|\.to\(.*\b{held}\b")
     chain += tuple(("weights are cast here", at) for at in scene.calls(cast) if held != "float32")
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
     moved = (f"{owner}.to(torch.{first.dtype})",) * weighs
-    found = Explanation("dtype", summary, tuple(because), moved, operands, layers, other=chain)
+    found = Explanation("dtype", summary, tuple(because), moved, shown, layers, other=chain)
     return _with_left(found, left, scene)
+
+
+def _promoted(scene: Scene, found: tuple[Operand, ...]) -> Iterator[str]:
+    """What an operand was computed of that has its dtype, beside what has another."""
+    user = scene.user
+    for one in found if user is not None else ():
+        value = getattr(statement_at(one.made_at), "value", None) if one.made_at is not None else None
+        parts = (
+            [Operand.of(tensor, text) for text, tensor in operands(value, user.names, deduced)]
+            if user
+            else []
+        )
+        wide = [part.name for part in parts if part.dtype == one.dtype]
+        if wide and len({part.dtype for part in parts if part.dtype.startswith(_FLOATING)}) > 1:
+            yield f"{one.name} is {one.dtype} because {wide[0]} is, of which it is made"
 
 
 def _holders(scene: Scene, dtype: str) -> Iterator[tuple[str, Location]]:
@@ -125,23 +143,23 @@ def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Ex
 )
 def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Operands on different devices."""
-    operands = scene.operands()
-    places = {one.device for one in operands}
+    shown = scene.operands()
+    places = {one.device for one in shown}
     if len(places) < 2:
         return None
-    weight = next((one for one in operands if one.held), None)
+    weight = next((one for one in shown if one.held), None)
     asked = [one for one in sorted(places) if _device_name(one, scene)]
     accelerators = [one for one in sorted(places) if one != "cpu"]
     home = asked[0] if len(asked) == 1 else weight.device if weight is not None else (*accelerators, "cpu")[0]
-    strays = [one for one in operands if one.device != home]
+    strays = [one for one in shown if one.device != home]
     first: dict[str, Operand] = {}
-    for one in operands:
+    for one in shown:
         first.setdefault(one.device, one)
     summary = ", ".join(f"{one.name} is on {place}" for place, one in first.items())
     moved = (_moved(one, home, scene) for one in strays)
     because, advice = [], [one for one in moved if one is not None]
     other: list[tuple[str, Location]] = []
-    if empty := next((one for one in operands if one.device == "meta"), None):
+    if empty := next((one for one in shown if one.device == "meta"), None):
         hollow = _hollow(scene)
         because = [f"{empty.name} has a shape and no numbers", *hollow]
         if torch.get_default_device().type == "meta":
@@ -153,11 +171,23 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
             other += [("a load that forgives what a state lacks", at) for at in scene.calls(_LOADS_A_PART)]
             other += [("what is made here has no numbers", at) for at in scene.calls(_ON_META)]
     found = Explanation(
-        "device", summary, tuple(because), tuple(dict.fromkeys(advice)), operands, other=tuple(other)
+        "device", summary, tuple(because), tuple(dict.fromkeys(advice)), shown, other=tuple(other)
     )
+    if fixed := [*dict.fromkeys(_made_for(one) for one in strays if _made_for(one))]:
+        return replace(found, advice=(*fixed, *found.advice))
     at_home = _device_of_model(scene) or home
     left = left_behind(scene.frames, lambda one: str(one.device) in places - {at_home})
     return _with_left(replace(found, advice=()) if left else found, left, scene)
+
+
+def _made_for(one: Operand) -> str:
+    """Where an operand was made for a device that is written out there."""
+    for at in (one.source, one.made_at):
+        for call in ast.walk(at.parsed()) if at is not None else ():
+            for given in call.keywords if isinstance(call, ast.Call) else ():
+                if given.arg == "device" and isinstance(given.value, ast.Constant) and at is not None:
+                    return f"no device={given.value.value!r}, or the model's, in `{at.expression}`, line {at.row}"
+    return ""
 
 
 def _device_of_model(scene: Scene) -> str | None:

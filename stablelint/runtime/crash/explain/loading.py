@@ -13,7 +13,9 @@ import torch
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import is_of_program
+from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
@@ -113,7 +115,9 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         )
     elif any(_is_image(part) for one in samples for part in (one if isinstance(one, tuple) else [one])):
         advice = "the data set lacks a transform that ends in ToTensor()"
-    return Explanation("data", summary, advice=(advice,))
+    told, node = advice, node_at(scene.user.site) if scene.user is not None else None
+    like = tuple(Hints(scene, node).uncollated()) if odd is not None else ()
+    return Explanation("data", summary, advice=like or (told,))
 
 
 def _is_image(value: object) -> bool:

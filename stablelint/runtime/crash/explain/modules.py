@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Generator
 
@@ -25,42 +24,6 @@ def _call(scene: Scene) -> ast.Call | None:
     """The call of the program that failed."""
     node = node_at(scene.user.site) if scene.user is not None else None
     return node if isinstance(node, ast.Call) else None
-
-
-@explains(r"")
-def built(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """`nn.MSELoss(output, target)`: a module that is built of the tensors it should be called with."""
-    call = _call(scene)
-    made = value_of(call.func, scene.user.names) if call is not None and scene.user is not None else None
-    if call is None or not isinstance(made, type) or not issubclass(made, nn.Module):
-        return None
-    tensors = {name for one in scene.operands() for name in (one.name, one.owner)}
-    computed = any(_is_computed(one, scene) or ast.unparse(one) in tensors for one in call.args)
-    if not computed:
-        return None
-    name, given = ast.unparse(call.func), ", ".join(map(ast.unparse, call.args))
-    summary = f"{name} is a class: this builds a module with the settings {given}, and computes nothing"
-    whole = (
-        f"{name}()({given})"
-        if _is_made_of_nothing(made)
-        else f"{name}(…) first, of its sizes, then call that with {given}"
-    )
-    return Explanation("module", summary, advice=(whole,))
-
-
-def _is_computed(argument: ast.expr, scene: Scene) -> bool:
-    """Whether an argument is the result of a module."""
-    names = scene.user.names if scene.user is not None else {}
-    return isinstance(argument, ast.Call) and isinstance(value_of(argument.func, names), nn.Module)
-
-
-def _is_made_of_nothing(made: type) -> bool:
-    """Whether a class takes no argument that it must be given."""
-    try:
-        inspect.signature(made).bind()
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 @explains(r"(?:must be Tensor, not |^')(tuple|list|NoneType)(?:$|' object has no attribute '\w+')")

@@ -154,19 +154,11 @@ def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
     operands = tuple(scene.operand(one, "inputs") for one in (*odd, *roots[:1]))
     if not odd:
         return None
-    more = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-    name = operands[0].name
-    if "`" in name:  # the program has no name for it alone
-        name = f"input {next(i for i, one in enumerate(asked) if one is odd[0])} of those"
-    told = f"{name} {operands[0].shape}{more}"
+    told = f"{operands[0].name} {operands[0].shape}"
     if not odd[0].requires_grad:
         summary = f"a gradient is asked for {told}, which asks for none itself"
-        return Explanation(
-            "no-graph",
-            summary,
-            advice=("requires_grad_() on it before the output is computed",),
-            operands=operands,
-        )
+        advice: tuple[str, ...] = ("requires_grad_() on it before the output is computed",)
+        return Explanation("no-graph", summary, advice=advice, operands=operands)
     summary = f"{operands[-1].name} was not computed from {told}, for which a gradient is asked"
     advice = (
         "leave it out of what gradients are asked for; allow_unused=True gives None for it",
@@ -206,22 +198,17 @@ def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
     leaf, text = value_of(gradient.value, user.names), ast.unparse(gradient.value)
     made = scene.made(gradient.value)
     kept = isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad
-    if made is not None and not kept:
-        what = ", which is none that gradients are kept for"
+    if made is None or kept:
+        advice = f"if {text}.grad is not None: for parameters that the loss is not made of"
         return Explanation(
-            "no-graph",
-            f"{text}.grad is None: `{made.expression}` gives {text} a new tensor{what}",
-            advice=(
-                f"change it in place under torch.no_grad(): {text} -= …, so that {text} stays the same leaf",
-                f"{text}.retain_grad() before backward(), if the gradient of a result is wanted",
-            ),
-            other=((f"{text} is made here", made),),
+            "no-graph", f"{text}.grad is None: no backward call has reached {text}", (), (advice,)
         )
     return Explanation(
         "no-graph",
-        f"{text}.grad is None: no backward call has reached {text}",
+        f"{text}.grad is None: `{made.expression}` gives {text} a new tensor, which is none that gradients are kept for",
         advice=(
-            f"if {text}.grad is not None: for parameters that the loss is not made of",
-            "zero_grad() sets gradients to None; set_to_none=False keeps zeros",
+            f"change it in place under torch.no_grad(): {text} -= …, so that {text} stays the same leaf",
+            f"{text}.retain_grad() before backward(), if the gradient of a result is wanted",
         ),
+        other=((f"{text} is made here", made),),
     )

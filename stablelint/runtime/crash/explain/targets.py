@@ -28,8 +28,11 @@ def _outside(values: torch.Tensor, low: float, high: float, spared: float | None
 
 
 def _begin_at_one(name: str, values: torch.Tensor, count: int) -> list[str]:
-    """What to do where numbers run from 1 to their count."""
-    return [f"they begin at 1: {name} - 1"] if int(values.min()) == 1 and int(values.max()) == count else []
+    """What to do where numbers run from 1, as it seems, to their count."""
+    low = int(values.min())
+    if low < 1 or int(values.max()) != count:
+        return []
+    return [f"they begin at 1: {name} - 1" if low == 1 else f"if they are counted from 1: {name} - 1"]
 
 
 def _place(index: torch.Tensor) -> str:
@@ -139,10 +142,17 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
-            advice = _begin_at_one(name, tensor, size) or [
-                f"see how {name} is made: {size} entries are there"
-            ]
+            like = [key for key, one in scene.user.frame.f_locals.items() if _is_like(one, tensor, size)]
+            more = f", and {', '.join(f'{one} - 1' for one in like if one != name)}" if len(like) > 1 else ""
+            advice = [f"{one}{more}" for one in _begin_at_one(name, tensor, size)]
+            advice = advice or [f"see how {name} is made: {size} entries are there"]
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
+
+
+def _is_like(value: object, index: torch.Tensor, size: int) -> bool:
+    """Whether a value is an index that runs up to a size as well."""
+    whole = isinstance(value, torch.Tensor) and value.dtype == index.dtype and value.shape == index.shape
+    return whole and isinstance(value, torch.Tensor) and bool(value.numel()) and int(value.max()) == size
 
 
 _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first

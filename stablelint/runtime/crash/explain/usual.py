@@ -3,7 +3,7 @@
 Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{a.shape}` … the first
 operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of;
 `{given}` the call's first argument; `{inner}` the class of torch whose
-method failed; `{size}` and `{result}` a shape and a module's result that are unpacked; `{repeated}` the tuple or list in a
+method failed; `{repeated}` the tuple or list in a
 product; any other the tensor given for the argument of that name, or
 a number that torch took under it.
 """
@@ -22,16 +22,13 @@ from itertools import takewhile
 from pathlib import Path
 
 import torch
-from torch import nn
 
-from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, node_at, operands, value_of
-from stablelint.runtime.crash.general import facts, operands_of_call
+from stablelint.runtime.crash.general import advised, facts, operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
 
@@ -43,6 +40,7 @@ class Row:
     kind: str
     summary: list[str]
     advice: list[str] = field(default_factory=list)
+    otherwise: list[str] = field(default_factory=list)  # advice where no change of the call passes
 
 
 ROWS = tuple(
@@ -62,7 +60,8 @@ def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
         known = _Known(scene, match)
         summary = next(_filled(row.summary, known), None)
         if summary is not None:
-            advice = tuple(dict.fromkeys(_filled(row.advice, known)))
+            sought = advised(scene).texts if row.otherwise else ()
+            advice = sought or tuple(dict.fromkeys(_filled([*row.advice, *row.otherwise], known)))
             layers = shapes_through_layers(scene)
             named = tuple(one for one in known.values() if isinstance(one, Operand))
             whole = operands_of_call(scene) if "layer" in known else ()
@@ -114,8 +113,6 @@ class _Known(dict[str, object]):
                 found = self._truth()
             case "repeated":
                 found = self._repeated()
-            case "size" | "result":
-                found = self._unpacked(field)
             case _:
                 found = self._argument(field)
         if found is None:
@@ -177,26 +174,6 @@ class _Known(dict[str, object]):
             return None
         text = ast.unparse(node.value)
         return f"({text})" if isinstance(node.value, ast.BinOp | ast.UnaryOp) else text
-
-    def _result(self, node: ast.AST | None) -> str | None:
-        """The call of a module, as it is written."""
-        if isinstance(node, ast.Call) and isinstance(value_of(node.func, self._names), nn.Module):
-            return ast.unparse(node)
-        return None
-
-    def _unpacked(self, field: str) -> str | None:
-        """The shape, or the call of a module, on the right of the assignment that failed."""
-        tree = parse_file(self._code.co_filename)
-        for one in ast.walk(tree) if tree is not None else ():
-            if isinstance(one, ast.Assign) and self._node in (one, *one.targets):
-                if field == "result":
-                    return self._result(one.value)
-                size = value_of(one.value, self._names)
-                if isinstance(one.value, ast.Attribute) and one.value.attr == "shape":
-                    owner = deduced(one.value.value, self._names)
-                    size = owner.shape if owner is not None else size
-                return f"{ast.unparse(one.value)} {tuple(size)}" if isinstance(size, torch.Size) else None
-        return None
 
     def _held(self) -> Iterator[object]:
         """The values of the program's names, and of the operands of what failed."""

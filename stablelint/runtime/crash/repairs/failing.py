@@ -75,8 +75,16 @@ class Call:
         spot = self.spots.get(id(self.values[place]))
         if spot is None or self.is_written or (self.is_in_place and place == 0):
             return self
-        text = X.sub(lambda _: f"({spot.text})", template)
+        text = self.named(X.sub(lambda _: f"({spot.text})", template))
         return replace(self, revisions=(*(self.revisions or ()), replace(spot, text=text)))
+
+    def named(self, text: str) -> str:
+        """A text with the names of operands in place of their sizes."""
+        for one in self.values:
+            if isinstance(one, torch.Tensor) and id(one) in self.texts:
+                sizes = f".expand({', '.join(map(str, one.shape))})"
+                text = text.replace(sizes, f".expand_as({self.texts[id(one)]})")
+        return text
 
     def naming(self, name: str, value: Any) -> Call:
         """The call with a further argument."""

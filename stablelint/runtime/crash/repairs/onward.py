@@ -12,7 +12,6 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
@@ -81,12 +80,17 @@ class Onward:
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
             return _joined(chain) if met is not None else None
-        for one in met.repairs if len(chain) < _MOST_CHAINED else ():
+        for one in _first_alike(met.repairs, chain[0].kind) if len(chain) < _MOST_CHAINED else ():
             again = {each.place for each in one.revisions} & {each.place for each in revisions}
             further = self._tried((*chain, one)) if not again else None
             if isinstance(further, Repair):
                 return further
         return met
+
+
+def _first_alike(repairs: tuple[Repair, ...], kind: str) -> list[Repair]:
+    """The likeliest of some repairs, those of the same kind as another first."""
+    return sorted(repairs, key=lambda one: one.kind != kind)[:_MOST_FOLLOWED]
 
 
 def _joined(chain: tuple[Repair, ...]) -> Repair:
@@ -162,4 +166,4 @@ def _met(scene: Scene, then: Scene, repairs: Repairs) -> Met:
         there = f" in line {row}"
         found = [replace(one, where="" if one.kind == "setting" else there) for one in found]
     spread = (each for one in found for each in (one, *_outward(then, one)) if each.revisions)
-    return Met(told, row, tuple(islice(spread, _MOST_FOLLOWED)))
+    return Met(told, row, tuple(spread))

@@ -112,6 +112,7 @@ class _Search:
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
+            resized = resized if kind in ("size", "shape", "layer") else None
             self._add(rank, kind, Repair(text, told, kind, resized, changed.revisions or ()))
 
     def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:

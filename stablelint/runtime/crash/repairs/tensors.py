@@ -73,7 +73,7 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.revised(place, template).given(place, made)
     else:
-        written = _TWICE.sub("", X.sub(lambda _: text, template))
+        written = _TWICE.sub("", call.named(X.sub(lambda _: text, template)))
         yield kind, written, call.revised(place, template).given(place, made)
 
 
@@ -143,20 +143,34 @@ def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     count, most = value.dim(), max([least, sizes, *(one.dim() for one in others)]) or value.dim() + 1
     if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
         return
+    if _is_indexed(call):
+        yield from _as_index(value, others)
+        return
     for place in range(count + 1 if count else 0):
         yield f"x.unsqueeze({place})"
     if 0 < count < most - 1:
         for places in sorted(combinations(range(most), count), key=lambda one: -one[-1]):
             index = ", ".join(":" if one in places else "None" for one in range(most))
             yield f"x[{index}]"
-    for other in others if _is_indexed(call) and count else ():  # an index has an entry for each
-        for place in range(count + 1) if other.dim() == count + 1 else ():
-            yield f"x.unsqueeze({place}).expand({', '.join(map(str, other.shape))})"
 
 
 def _is_indexed(call: Call) -> bool:
     """Whether a call takes one entry for each of an index, as gather and scatter do."""
     return getattr(call.function, "__name__", "").removesuffix("_") in having("scatter", "pick")
+
+
+def _as_index(value: torch.Tensor, others: list[torch.Tensor]) -> Iterator[str]:
+    """An index with as many dimensions as another operand, whose sizes it keeps; it has an entry for each of a source."""
+    for other in others:
+        for places in combinations(range(other.dim()), value.dim()):
+            if other.dim() > value.dim() > 0 and all(
+                value.shape[i] == other.shape[j] for i, j in enumerate(places)
+            ):
+                added = [one for one in range(other.dim()) if one not in places]
+                view = f"x[{', '.join('None' if one in added else ':' for one in range(other.dim()))}]"
+                view = f"x.unsqueeze({added[0]})" if len(added) == 1 else view
+                has_source = sum(one.dim() == other.dim() for one in others) > 1
+                yield f"{view}.expand({', '.join(map(str, other.shape))})" if has_source else view
 
 
 def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
