@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,8 +13,7 @@ from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.tensors.measure import floating, tensors_in
 
 _STEP = 1e-6  # by which an element is moved, or this part of it
-_MOST_COMPUTED = 1 << 24  # elements, for one argument
-_MOVED = 16, 2048  # elements of an argument, at least and at most
+_MOVED, _SECONDS = 2048, 1.0  # elements of an argument at most, and time for them
 _TOLERANCE, _NOISE = 1e-3, 1e-8
 
 
@@ -52,8 +52,10 @@ def _differences(
 ) -> Iterator[tuple[int, float, float]]:
     """For some elements of an argument the least and largest difference, of the sum of results that `outer` weighs."""
     source, middle = arguments[at].flatten(), _results(apply, arguments)
-    most = _MOST_COMPUTED // (source.numel() + sum(one.numel() for one in outer))
-    for index in torch.randperm(source.numel())[: min(max(most, _MOVED[0]), _MOVED[1])].tolist():
+    end = time.perf_counter() + _SECONDS
+    for index in torch.randperm(source.numel())[:_MOVED].tolist():
+        if time.perf_counter() > end:
+            return
         step, sides = _STEP * max(1.0, abs(float(source[index]))), []
         for way in (-step, step):
             moved = source.clone()

@@ -179,9 +179,8 @@ class Recorder(CallRecorder, hooks.Observer):
     @shielded
     def on_function(self, function: type, arguments: tuple[Any, ...]) -> None:
         """Keep the arguments of the first call of each custom function."""
-        if function not in self.run.functions and any(
-            isinstance(one, torch.Tensor) and one.requires_grad for one in arguments
-        ):
+        learned = any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
+        if learned and function not in self.run.functions:
             self.run.functions[function] = detached(arguments)
 
     # what the guard's hooks tell

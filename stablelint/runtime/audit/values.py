@@ -62,8 +62,7 @@ def sample_of(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of the first rows of `tensor`, as many as are worth keeping."""
     values = tensor.detach()
     if values.layout is torch.strided and values.dim() and values.numel():
-        row = values.numel() // values.shape[0]
-        values = values[: max(1, min(MOST_ROWS, _ELEMENTS // max(row, 1)))]
+        values = values[: max(1, min(MOST_ROWS, _ELEMENTS * len(values) // values.numel()))]
     return values.clone()
 
 
