@@ -31,11 +31,9 @@ from stablelint.runtime.verify.witness.arguments import (
 from stablelint.runtime.verify.witness.uses import Uses
 
 _FRESH = 2  # of so many attempts one is a new guess, the others change an earlier one
-_WHOLE = ("3", "1", "2", "8", "16")  # numbers that stand for a number
-_WIDE = ("8", "16", "3", "64")  # numbers that stand for all of them
 _LARGEST = 4096
 _MOCK = "=unittest.mock.MagicMock()"
-_ANY = [*"tensor labels int mask none callable float several false str list".split(), _MOCK]
+_ANY = [*"tensor labels int none float several false str list".split(), _MOCK]
 _OTHERS = 4  # kinds of an argument whose default does not do
 # Values for one part of a container.
 _PARTS = ("'a'", "0.5", "3", "None", "[4, 4]", "True", "torch.rand(2, 4)")
@@ -185,7 +183,7 @@ def _each_changed(
 
 
 def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) -> Iterator[Arguments]:
-    """The arguments with all tensors of another shape, or all numbers another one."""
+    """The arguments with all tensors of another shape."""
     shape = _shape_of(arguments)
     sizes = [int(text) for text in _numbers(failure.message) if 1 < int(text) <= _LARGEST]
     ranks = _ranks(failure.message)
@@ -200,8 +198,6 @@ def _together(arguments: Arguments, failure: Failure, uses: Mapping[str, Uses]) 
     shapes += _IMAGES if len(shape) == len(_IMAGES[0]) else ()
     for other in (*shapes, *(each for each in SHAPES if len(each) != len(shape))):
         yield tuple(_shaped(each, uses.get(each.name, Uses()), other) for each in arguments)
-    for text in _WIDE:
-        yield tuple(replace(each, given=text) if each.kind == "int" else each for each in arguments)
 
 
 def _ranks(message: str) -> set[int]:
@@ -235,7 +231,7 @@ def _others(one: Argument, failure: Failure, uses: Uses, known: Known) -> Iterat
             for text in numbers:
                 yield replace(one, shape=(*one.shape[:place], int(text), *one.shape[place + 1 :]))
     elif one.kind == "int":
-        yield from (replace(one, given=text) for text in (*numbers, *_WHOLE))
+        yield from (replace(one, given=text) for text in (*numbers, "1"))
     shape = one.shape or SHAPES[0]
     for kind in dict.fromkeys((*_suggested(failure.message), *kinds_of(one.name, uses, known), *_ANY)):
         if kind != one.kind:

@@ -1,4 +1,4 @@
-"""What real data bring: a zero row, a constant, an empty or full mask, no items, one element, large values."""
+"""What real data bring: zeros, a constant, an empty or full mask, no items, one element, large values."""
 
 from __future__ import annotations
 
@@ -44,13 +44,6 @@ def _sides(shape: Shape) -> str:
     return ", ".join(map(str, shape)) if shape else "()"
 
 
-def _zero_row(shape: Shape) -> str:
-    if len(shape) < 2 or shape[0] < 2:
-        return f"torch.zeros({_sides(shape)})"
-    rest = _sides(shape[1:])
-    return f"torch.cat([torch.zeros(1, {rest}), torch.ones({shape[0] - 1}, {rest})])"
-
-
 def _one_large(shape: Shape) -> str:
     if len(shape) > 1:
         return f"200 * torch.eye({shape[-2]}, {shape[-1]}).expand({_sides(shape)})"
@@ -60,12 +53,10 @@ def _one_large(shape: Shape) -> str:
 _CHANGES: tuple[Callable[[Shape], str], ...] = (
     lambda shape: f"torch.zeros({_sides(shape)})",
     lambda shape: f"torch.ones({_sides(shape)})",
-    _zero_row,
     lambda shape: f"-torch.ones({_sides(shape)})",
     lambda shape: f"100 * torch.ones({_sides(shape)})",
     lambda shape: f"-100 * torch.ones({_sides(shape)})",
     _one_large,
-    lambda shape: f"1e4 * torch.ones({_sides(shape)})",
     lambda shape: f"(300 * torch.ones({_sides(shape)})).half()",
     lambda shape: f"(1e-4 * torch.ones({_sides(shape)})).half()",
 )

@@ -91,7 +91,7 @@ def test_a_message_about_a_side_mends_the_arguments() -> None:
             "TypeError: takes 2 positional arguments but 3 were given",
             "torch.nn.Bilinear",
         ),
-        ("def f(n: int): return g(n)", "AssertionError: ", "8"),
+        ("def f(n: int): return g(n)", "AssertionError: ", "1"),
         (
             "def f(log): log.note(1)",
             "'types.SimpleNamespace' object has no attribute 'end'",
