@@ -72,9 +72,10 @@ def settle(function: Writer) -> None:
     pending = [one for one in reached if not one.is_settled]
     written = {id(one.node): one.writes for one in reached if one.is_settled}
     written |= {id(one.node): with_sources(one.changed | one.lent, one.bindings) for one in pending}
-    open_ended = pending
-    while open_ended:
-        open_ended = [one for one in pending if _grows(one, written)]
+    grown = set(written)
+    while grown:
+        asked = [one for one in pending if any(id(callee.node) in grown for _, callee in one.handed)]
+        grown = {id(one.node) for one in asked if _grows(one, written)}
     for one in pending:
         one.settle(written[id(one.node)])
 

@@ -78,7 +78,7 @@ class FunctionInfo:
     around: FunctionInfo | None = None  # in which a nested function stands
     nests: bool = True  # its text may hold other functions
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Its name; "<lambda>" where it has none."""
         return getattr(self.node, "name", "<lambda>")

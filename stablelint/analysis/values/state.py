@@ -304,9 +304,8 @@ class Session:
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
-    effects: dict[tuple[int, int], Effects] = field(
-        default_factory=dict
-    )  # of methods, by class id and their own
+    # Of methods, by class id and their own, or their sort.
+    effects: dict[tuple[int, int | str], Effects] = field(default_factory=dict)
     annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(
         default_factory=dict
     )  # by parameter's node id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -181,12 +181,13 @@ def let_unseen_run(frame: Frame) -> None:
     instance = frame.receiver
     if instance is None or instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
         return
-    for info in ancestors(instance.data[0], frame):
-        for name in sorted(info.lent):
-            if name:
-                forget_touched(instance, info.methods[name], frame)
-            else:
-                disowned(instance, "", frame)
+    info: ClassInfo = instance.data[0]
+    lent = {name: one for one in ancestors(info, frame) for name in one.lent}
+    if lent:
+        methods = (one.methods[name] for name, one in lent.items() if name)
+        _undergo(instance, _effects_of_all("lent", methods, info, frame), frame)
+    if "" in lent:
+        disowned(instance, "", frame)
 
 
 def let_inherit(instance: Value, method: str, frame: Frame) -> None:
@@ -244,13 +245,9 @@ def let_run(thing: Value, frame: Frame) -> None:
     """Forgets what may have changed where an object is indexed, entered, looped over, compared or called."""
     if thing.kind is Kind.INSTANCE and _may_forget(thing, frame):
         info: ClassInfo = thing.data[0]
-        known = frame.session.effects.get((id(info), 0))
-        if known is None:
-            methods = (pair for one in ancestors(info, frame) for pair in one.methods.items())
-            special = [m for name, m in methods if name.startswith("__") and name not in CONSTRUCTORS]
-            known = _together(_effects_of(method, info, frame) for method in special)
-            frame.session.effects[id(info), 0] = known
-        _undergo(thing, known, frame)
+        methods = (pair for one in ancestors(info, frame) for pair in one.methods.items())
+        special = (m for name, m in methods if name.startswith("__") and name not in CONSTRUCTORS)
+        _undergo(thing, _effects_of_all("special", special, info, frame), frame)
 
 
 def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame) -> bool:
@@ -281,12 +278,19 @@ def _effects_of(method: FunctionInfo, info: ClassInfo, frame: Frame) -> Effects:
     return known
 
 
-def _together(effects: Iterable[Effects]) -> Effects:
-    """What several methods may do to an object, one after another."""
-    each = list(effects)
-    alters = frozenset[str]().union(*(one.alters for one in each))
-    called = frozenset[str]().union(*(one.called for one in each))
-    return Effects(alters, called, any(one.hands_out for one in each))
+def _effects_of_all(sort: str, methods: Iterable[FunctionInfo], info: ClassInfo, frame: Frame) -> Effects:
+    """What the methods of a sort may do to an object of a class, one after another."""
+    known = frame.session.effects.get((id(info), sort))
+    if known is None:
+        each = [_effects_of(method, info, frame) for method in methods]
+        known = frame.session.effects[id(info), sort] = _together(each)
+    return known
+
+
+def _together(effects: Sequence[Effects]) -> Effects:
+    alters = frozenset[str]().union(*(one.alters for one in effects))
+    called = frozenset[str]().union(*(one.called for one in effects))
+    return Effects(alters, called, any(one.hands_out for one in effects))
 
 
 def _run_by(info: ClassInfo, method: FunctionInfo, frame: Frame) -> list[FunctionInfo]:

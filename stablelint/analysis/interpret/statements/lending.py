@@ -56,7 +56,8 @@ def _within(values: Iterable[Value], frame: Frame) -> Iterable[Value]:
 
 def disowned(thing: Value, said: str, frame: Frame) -> None:
     """Forgets what was tested of an object's attributes, items and length, where its own or unseen code may change them."""
-    for key in frame.graph.parts.get(thing.key, ()):
+    told = frame.state.facts or frame.state.supposed
+    for key in frame.graph.parts.get(thing.key, ()) if told else ():
         frame.state.forget(key)
     if thing.kind not in (Kind.TENSOR, Kind.ARRAY):
         frame.state.nonempty -= {thing.key}
