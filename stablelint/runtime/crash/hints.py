@@ -41,6 +41,8 @@ class Hints(Failed):
             elif value is None and not isinstance(one, ast.Constant):
                 around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
                 yield around
+            if inspect.isroutine(self.value(one)) and re.search("not (subscr|itera)", self.scene.message):
+                yield f"{ast.unparse(one)}() calls it"
             if isinstance(value, float) and "integer" in self.scene.message:
                 yield f"int({ast.unparse(one)}), or // where it is a quotient, if a whole number is wanted"
         match self.scene.error:

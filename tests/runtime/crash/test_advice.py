@@ -37,7 +37,7 @@ CASES = (
         HEAD + "with torch.device('meta'):\n    net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 4))\n"
         "net.load_state_dict(nn.Sequential(nn.Linear(2, 3)).state_dict(), strict=False, assign=True)\n"
         "net(torch.ones(1, 2))",
-        "to_empty(device=…) of the layers on meta alone",
+        "to_empty(device=…) of what is on meta alone",
         ("model.to_empty", ".to('cpu')"),
     ),
     (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
@@ -61,6 +61,11 @@ CAUSAL = (
     "Net(1)(torch.ones(1, 2, 50))"
 )
 CASES += (
+    (
+        HEAD + "queue, at, n = torch.zeros(3, 128), 114, 32\nqueue[:, at : at + n] = torch.ones(32, 3).T",
+        "torch.arange(at, at + n) % 128 in place of at:at + n goes on at the beginning",
+        (),
+    ),
     (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
     (SHORT, "drop_last=True", ()),
     (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),
@@ -104,17 +109,6 @@ def test_a_state_that_does_not_fit_is_told_with_where_one_is_saved(tmp_path: Pat
     found, error = explained(path)
     assert found is not None, error
     assert "torch.save(nn.Linear(3, 2).state_dict(), file)" in [at.expression for _, at in found.other]
-
-
-def test_what_no_state_held_is_told_with_the_load_that_forgave_it(tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(CASES[6][0] + "\n")
-    found, error = explained(path)
-    assert found is not None, error
-    assert "of 4 parameters there are on meta: 1.weight, 1.bias" in found.because
-    shown = [at.expression for _, at in found.other]
-    assert any("strict=False" in one for one in shown)
-    assert "torch.device('meta')" in shown
 
 
 def test_a_short_batch_is_told_with_its_numbers(tmp_path: Path) -> None:

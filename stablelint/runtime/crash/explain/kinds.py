@@ -24,10 +24,7 @@ from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
-_SHOWN = 4
 _SETS_DEFAULT = re.compile(r"^[\w.]*\bset_default_device\((?!None)")  # None takes it away
-_LOADS_A_PART = re.compile(r"\.load_state_dict\(.*\bstrict=False")
-_ON_META = re.compile(r"device\(.meta.\)$")
 _FLOATING = ("float", "bfloat", "complex")
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
@@ -160,16 +157,12 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     because, advice = [], [one for one in moved if one is not None]
     other: list[tuple[str, Location]] = []
     if empty := next((one for one in shown if one.device == "meta"), None):
-        hollow = _hollow(scene)
-        because = [f"{empty.name} has a shape and no numbers", *hollow]
         if torch.get_default_device().type == "meta":
-            because.append("the default device is meta: what is made without a device holds no numbers")
+            because = ["the default device is meta: what is made without a device holds no numbers"]
             other = [("the default device is set here", at) for at in scene.calls(_SETS_DEFAULT)]
             advice = ["with torch.device('meta'): around what is to hold none, in place of the default"]
         elif empty.held:
-            advice = _filled(hollow)
-            other += [("a load that forgives what a state lacks", at) for at in scene.calls(_LOADS_A_PART)]
-            other += [("what is made here has no numbers", at) for at in scene.calls(_ON_META)]
+            advice = ["to_empty(device=…) of what is on meta alone, and load a state into it"]
     found = Explanation(
         "device", summary, tuple(because), tuple(dict.fromkeys(advice)), shown, other=tuple(other)
     )
@@ -196,27 +189,6 @@ def _device_of_model(scene: Scene) -> str | None:
     model = next((one for one in models if isinstance(one, torch.nn.Module)), None)
     found = {str(one.device) for one in model.parameters()} if model is not None else set()
     return found.pop() if len(found) == 1 else None
-
-
-def _filled(hollow: list[str]) -> list[str]:
-    """How what is on meta gets numbers: `to_empty` of a whole model would lose those that are loaded."""
-    if not hollow:
-        return ["model.to_empty(device=…), and load a state into it"]
-    return [
-        "load them with the others: load_state_dict(…, assign=True) with strict=True names what a state lacks",
-        "or to_empty(device=…) of the layers on meta alone, and initialize those",
-    ]
-
-
-def _hollow(scene: Scene) -> list[str]:
-    """The parameters of the whole model that have no numbers either, where others have some."""
-    models = (one.frame.f_locals.get("self") for one in scene.frames)
-    model = next((one for one in models if isinstance(one, torch.nn.Module)), None)
-    held = dict(model.named_parameters()) if model is not None else {}
-    names = [name for name, one in held.items() if one.is_meta]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    told = f"of {len(held)} parameters there are on meta: {', '.join(names[:_SHOWN])}{more}"
-    return [told] if 0 < len(names) < len(held) else []
 
 
 def _moved(one: Operand, home: str, scene: Scene) -> str | None:

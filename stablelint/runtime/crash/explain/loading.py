@@ -54,13 +54,6 @@ def _told(text: str) -> tuple[list[str], list[str]]:
     return re.findall(r"stablelint: because (.+)", text), re.findall(r"stablelint: help (.+)", text)
 
 
-@explains(r"-- Process (\d+) terminated with the following error:\n(?:.*\n)+?(\w[\w.]*: .*)")
-def spawned(scene: Scene, match: re.Match[str]) -> Explanation:
-    """An exception in a process that `torch.multiprocessing` started."""
-    advice = [f"call the function with {match[1]} in this process to debug it"]
-    return _elsewhere(scene, "process", f"process {match[1]}: {match[2]}", advice, "the parent waited here")
-
-
 def _elsewhere(
     scene: Scene, kind: str, summary: str, advice: list[str], waiting: str, because: tuple[str, ...] = ()
 ) -> Explanation:

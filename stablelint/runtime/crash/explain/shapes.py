@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+import torch
+
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
+from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
@@ -28,6 +34,27 @@ def _explained(scene: Scene, summary: str, *advice: str, operands: tuple[Operand
 
 def _numbers(text: str) -> Shape:
     return tuple(int(one) for one in re.findall(r"-?\d+", text))
+
+
+@explains(r"The expanded size of the tensor \(\d+\) must match|shape mismatch: value tensor of shape")
+def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Values for a slice that ends behind the tensor, and is shorter than it says."""
+    match scene.user, scene.statement:
+        case Frame() as user, ast.Assign([ast.Subscript(owner, index) as target]):
+            whole, text = value_of(owner, user.names), ast.unparse(owner)
+        case _:
+            return None
+    for place, one in enumerate(index.elts if isinstance(index, ast.Tuple) else [index]):
+        edges = [one.lower, one.upper] if isinstance(one, ast.Slice) and one.lower and one.upper else []
+        match [deduced(edge, user.names) for edge in edges], whole:
+            case [int(start), int(end)], torch.Tensor() if start < (size := whole.shape[place]) < end:
+                told = f"dimension {place} of {text} has {size} entries: {size - start} of {end - start} are left"
+                summary = f"{ast.unparse(target)} ends at {end}, and {told}"
+                around = f"torch.arange({', '.join(map(ast.unparse, edges))}) % {size}"
+                return _explained(
+                    scene, summary, f"{around} in place of {ast.unparse(one)} goes on at the beginning"
+                )
+    return None
 
 
 @explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")

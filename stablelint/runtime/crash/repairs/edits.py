@@ -33,11 +33,6 @@ class Edit:
     text: str
     original: str = ""
 
-    @property
-    def place(self) -> object:
-        """What is revised."""
-        return self.filename, self.span
-
     @classmethod
     def of(cls, node: ast.expr, filename: str, text: str) -> Edit:
         """An edit of an expression of a file."""
@@ -50,11 +45,6 @@ class Setting:
 
     layer: int
     changed: tuple[tuple[str, Any], ...]
-
-    @property
-    def place(self) -> object:
-        """What is revised."""
-        return self.layer
 
 
 Revision = Edit | Setting

@@ -81,11 +81,16 @@ class Onward:
         if met is None or not met.error:
             return _joined(chain) if met is not None else None
         for one in _first_alike(met.repairs, chain[0].kind) if len(chain) < _MOST_CHAINED else ():
-            again = {each.place for each in one.revisions} & {each.place for each in revisions}
+            again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
             further = self._tried((*chain, one)) if not again else None
             if isinstance(further, Repair):
                 return further
         return met
+
+
+def _spot(one: Revision) -> object:
+    """What is revised."""
+    return (one.filename, one.span) if isinstance(one, Edit) else one.layer
 
 
 def _first_alike(repairs: tuple[Repair, ...], kind: str) -> list[Repair]:
