@@ -218,7 +218,7 @@ CRASHES = (
         + "labels = torch.zeros(8, 1).long()\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
         "target",
         ("labels (8, 1) has a dimension too many", "(8, 3)"),
-        "labels.squeeze(1)",
+        "labels.squeeze(-1)",
     ),
     Crash(
         "scores in binary_cross_entropy",
@@ -232,7 +232,7 @@ CRASHES = (
         HEAD + "p = torch.randn(4, 1)\ny = torch.ones(4)\nF.binary_cross_entropy_with_logits(p, y)\n",
         "shape",
         ("p (4, 1)", "y (4,)"),
-        "p.squeeze(1)",
+        "p.squeeze(-1)",
     ),
     Crash(
         "batches of different size",

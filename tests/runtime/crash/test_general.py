@@ -83,7 +83,7 @@ CASES = (
     (
         HEAD + "a, b = torch.ones(4, 8), torch.ones(4, 8)\nnn.CosineEmbeddingLoss()(a, b, torch.ones(4, 1))",
         "torch.ones(4, 1) (4, 1)",
-        "torch.ones(4, 1).squeeze(1) passes",
+        "torch.ones(4, 1).squeeze(-1) passes",
     ),
     (
         HEAD

@@ -46,8 +46,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if (frame := scene.called("embedding")) is not None:
         indices = scene.operand(frame.frame.f_locals["input"], "input")
         summary = f"an embedding takes indices, and {indices.name} is {indices.dtype}"
-        advice = f"{indices.owner}.long(), if these are indices; nn.Linear, if they are quantities"
-        return Explanation("dtype", summary, (), (advice,), shown, layers)
+        return Explanation("dtype", summary, (), (), shown, layers)
     if len(kinds) < 2:
         return None
     first, other = shown[0], next(one for one in shown if one.dtype != shown[0].dtype)

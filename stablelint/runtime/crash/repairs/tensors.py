@@ -123,7 +123,7 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         yield f"x.flatten({start})"
     for place, size in enumerate(value.shape) if not has_all else ():
         if size == 1 and count > 1:
-            yield f"x.squeeze({place})"
+            yield f"x.squeeze({place if place < count - 1 else -1})"
     if count == 4:
         yield from ("x.permute(0, 3, 1, 2)", "x.permute(0, 2, 3, 1)")
     if count == 2:
