@@ -83,10 +83,11 @@ def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
     scope = function.node if function is not None else site.frame.module.source.tree
     if text is None or not text.isidentifier():
         return False
+    needed = parse_template(fix.replace or "...").metavariables
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
-        return True  # an in-place operation: the name stands for its result from there on
+        return needed <= {fix.target}  # the name stands for the result of an in-place operation from there on
     later = _later_readers(scope, text, node)
-    if fix.target not in parse_template(fix.replace or "...").metavariables:
+    if fix.target not in needed:
         later = [n for n in later if not encloses(node, n)]  # `x = softmax(x)` reads the x before
     if keeps_order(node) and len(later) > 1 and site.rule.expect == "wrong":
         unmoved = order_readers(scope, text)

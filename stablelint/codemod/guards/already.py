@@ -10,6 +10,7 @@ from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import shown, viewed
 from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
+from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
@@ -59,6 +60,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 
 def _is_square(node: ast.expr) -> bool:
+    """Whether an expression is a square, or a product of three factors or more that are no numbers."""
     match node:
         case (
             ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)) | ast.Call(func=ast.Attribute(attr="square"))
@@ -66,6 +68,9 @@ def _is_square(node: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Attribute(attr="pow"), args=[*_, ast.Constant(value=2)]):
             return True
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            unknown = [one for one in factors(node) if not isinstance(one, ast.Constant)]
+            return same(left, right) or len(unknown) > 2
     return False
 
 

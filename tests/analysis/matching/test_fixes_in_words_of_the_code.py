@@ -192,3 +192,13 @@ def test_what_a_lambda_computes_of_its_parameters_is_written_by_nobody_else(give
     code = "def share(x, y):\n    f = lambda x: torch.exp(x / 2)\n    e = {}\n    return e / e.sum(-1, keepdim=True)\n"
     written = fixes(code.format(given))
     assert written["SL206"] == "a part of it is computed in a lambda, whose parameters have no value here"
+
+
+def test_a_result_in_place_is_no_place_for_a_test_of_it() -> None:
+    written = fixes("""
+        def encode(x: torch.Tensor, scale: torch.Tensor):
+            x = (x * scale).clamp_(0.0, 1.0)
+            x = torch.where(x <= 0.003, x * 12.9, x.pow(1.0 / 2.4))
+            return x * 255.0
+        """)
+    assert written["SL503"] == ("torch.where(x <= 0.003, 1, x)",)

@@ -83,10 +83,20 @@ def test_a_clamp_that_single_precision_rounds_to_1_gets_no_second_one(bound: str
 
 @pytest.mark.parametrize(
     ("square", "is_made"),
-    [("h ** 2", False), ("h.pow(2)", False), ("torch.square(h)", False), ("h ** 3", True), ("h.sum()", True)],
+    [
+        ("h ** 2", False),
+        ("h.pow(2)", False),
+        ("torch.square(h)", False),
+        ("h ** 3", True),
+        ("h.sum()", True),
+        ("h * h", False),
+        ("x * h * z", False),
+        ("x * h", True),
+        ("2 * x * h", True),
+    ],
 )
 def test_a_square_gets_no_bound_that_squares_of_ordinary_numbers_meet(square: str, is_made: bool) -> None:
-    source = f"import torch\ndef f(x, h):\n    return x / ({square})\n"
+    source = f"import torch\ndef f(x, h, z):\n    return x / ({square})\n"
     change = proposal(source, square, "$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)", x=square)
     if is_made:
         assert "clamp_min(max(1e-19, " in rewritten(source, change)
