@@ -166,8 +166,7 @@ def _in_form(
         value = node.args[0] if is_function and node.args else node.func.value
         if not written.is_new(value, file.imported_at(node)):
             raise Withheld(f"`{name}` works in place, and the rewrite does not")
-    is_method = isinstance(node.func, ast.Attribute) and file.scope.reach(f"torch.{name}", node) is None
-    return forms.as_method(expression) if is_method or _is_method(file, node, operands) else expression
+    return forms.as_method(expression) if _is_method(file, node, operands) else expression
 
 
 def _methods(node: ast.expr, imported: Callable[[str], bool]) -> frozenset[str]:

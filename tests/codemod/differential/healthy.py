@@ -28,6 +28,7 @@ DOCUMENTED = {
     "logsigmoid(": "the difference from 1 loses digits",
     "cosine_similarity(": "squares underflow",
     "s.abs()": "squares underflow",
+    "torch.abs(s)": "squares underflow",
     "binary_cross_entropy": "what is no probability is refused, and of what is no logit the logarithm is exact",
     "exp2(": "the bound is the last whole number",
     "sinh(": "the bound is that of the exponential, which is twice as large",
