@@ -611,7 +611,7 @@ def test_a_bound_is_for_what_is_not_asked_whether_it_is_complex(test: str, has_b
     ],
 )
 def test_what_is_a_tensor_on_one_path_alone_has_no_methods_of_one(asked: str, is_tensor: bool) -> None:
-    written = fixes(f"def scaled(x: torch.Tensor, s):\n    {asked}\n    return x / s**2\n")
+    written = fixes(f"def scaled(x: torch.Tensor, s):\n    {asked}\n    return x / abs(s)\n")
     assert isinstance(written["SL102"], tuple) is is_tensor
 
 
@@ -678,7 +678,7 @@ def test_a_softmax_is_seen_where_an_index_gives_the_sum_its_dimension_back(
     ("computed", "read", "bound"),
     [
         ("torch.acos(x @ y)", ".mean().item()", "clamp(-1, 1)"),
-        ("torch.acos(x @ y)", ".mean()", "clamp(-1 + eps / 2, 1 - eps / 2)"),
+        ("torch.acos(x @ y)", ".mean()", ".eps / 2, 1 - torch.finfo("),
         ("torch.sqrt(x - y)", " > 2", "clamp_min(0)"),
         ("torch.sqrt(x - y)", "", "clamp_min(min(6e-8, torch.finfo"),
     ],
@@ -709,11 +709,11 @@ def test_a_loss_of_what_is_a_probability_on_one_path_alone_stays(loss: str) -> N
     ("code", "rule", "is_written"),
     [
         (
-            "s = x.sqrt() if isinstance(x, torch.Tensor) else math.sqrt(x)\n    return 1 / (s * s * s)",
+            "s = x.sqrt() if isinstance(x, torch.Tensor) else math.sqrt(x)\n    return 1 / abs(s)",
             "SL102",
             False,
         ),
-        ("s = x.sqrt()\n    return 1 / (s * s * s)", "SL102", True),
+        ("s = x.sqrt()\n    return 1 / abs(s)", "SL102", True),
         ("return torch.distributions.Normal(0.0, x)", "SL108", False),
         ("return torch.distributions.Normal(0.0, x.squeeze(-1).float())", "SL108", True),
         ("return [torch.distributions.Normal(0.0, one) for one in x]", "SL108", False),
@@ -760,7 +760,7 @@ def test_what_is_annotated_and_seen_to_stays() -> None:
             inverse[inverse == float("inf")] = 0
             return inverse
         """)
-    assert "infinite elements" in str(written["SL103"])
+    assert "picks what is not finite" in str(written["SL103"])
 
 
 def test_a_count_whose_zeros_are_asked_for_stays() -> None:
