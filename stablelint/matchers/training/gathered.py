@@ -97,7 +97,7 @@ def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
     for total, added in bindings(node) if isinstance(node, ast.AugAssign | ast.Assign) else ():
         sums = _summands(added)
-        parts = [part for s in sums for part in list(carriers(s)) or [s] * isinstance(s, ast.Call)]
+        parts = [part for s in sums for part in (*carriers(s), *[s] * isinstance(s, ast.Call))]
         if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
             yield from ((total, part) for part in parts if spelled(part) != spelled(total))
 

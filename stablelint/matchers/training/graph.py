@@ -25,7 +25,7 @@ from stablelint.matchers.models import runs_module, trained_in
 from stablelint.matchers.names import assigned_in, bound_to, is_without_graph, operation_of, reached_from
 from stablelint.matchers.training.events import Event, backward_seen, differentiated, events_in, losses_in
 from stablelint.matchers.training.gathered import holds_no_graph
-from stablelint.matchers.tree import Function, ancestors, end, exclusive, start
+from stablelint.matchers.tree import Function, ancestors, called, end, exclusive, start
 from stablelint.syntax.aliases import origin
 from stablelint.syntax.beforehand import is_computed, values_by_name
 from stablelint.syntax.names import called_name, spelled
@@ -244,7 +244,8 @@ def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
     if isinstance(value.node, ast.Subscript):
         return holds_no_graph(value.node.value, review.module)
     if value.op in WITHOUT_GRAPH or value.kind in _WITHOUT:
-        return value.op != "tensor" or _is_written(value)
+        copied = called(value.node) == "tensor"  # `torch.tensor` copies, and cuts what it copies off
+        return value.op != "tensor" or copied or _is_written(value)
     if depth == 0 or value.op in _GIVEN:
         return False
     if review.gradients.get(id(value)) is False or _is_called_without_graph(value, review):
