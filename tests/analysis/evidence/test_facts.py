@@ -29,7 +29,6 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
         ("telling_form", "return torch.cos(a) ** torch.tanh(b)", "return torch.cos(a) ** -2"),
         ("own_measure", "return (a * b).sum() / b.sum()", "return a.sum() / b.sum()"),
-        ("own_measure", "p = a.sum()\n    return p / a.max()", "p = a.sum()\n    return p / (p + both)"),
         ("own_measure", "return a / (a * both).sum()", "return (a.T @ a) / (a.shape[0] - 1)"),
         (
             "called_variance",
@@ -66,3 +65,9 @@ def test_a_finding_may_be_one_of_many_that_its_rule_asks_about(
     found = check_source(text, "part.py", CATALOG, AnalysisOptions(root=tmp_path)).diagnostics
     assert len(found) == count
     assert all(("one_of_many" in {reason.fact for reason in d.because}) is many for d in found)
+
+
+@pytest.mark.parametrize(("name", "shown"), [("ratio", True), ("accuracy", False)])
+def test_no_gradient_is_shown_of_a_figure_that_people_read(name: str, shown: bool, tmp_path: Path) -> None:
+    code = f"def {name}(hits, n):\n    return torch.where(n == 0, 0.0, hits / n)"
+    assert ("shown" in facts_of(code, tmp_path)) is shown

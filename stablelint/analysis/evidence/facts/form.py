@@ -9,7 +9,6 @@ from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.places import is_measured
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
-from stablelint.analysis.values.masks import holds_truth
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
@@ -46,8 +45,7 @@ def own_measure(s: Subject) -> bool:
         return False
     divided = {v.key for v in s.behind_dividend if not v.is_constant}
     parts = behind(s.operand, stops=_tells_no_values)
-    measures = (v for v in parts if v.op in MEASURES and v.key not in divided)  # that one is divided itself
-    measured = (v.first for v in measures if v.first is not None)
+    measured = (v.first for v in parts if v.op in MEASURES and v.first is not None)
     return any(v.key in divided for one in measured for v in behind(one))
 
 
@@ -78,13 +76,6 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
-
-
-@lowers
-def picked_otherwise(s: Subject) -> bool:
-    """is made of elements that are picked by what need not be a mask"""
-    picked = [v.operands["index"] for v in behind(s.site.value) if v.op == "index" and "index" in v.operands]
-    return s.is_flaw and bool(picked) and not any(map(holds_truth, picked))
 
 
 @lowers
