@@ -96,8 +96,9 @@ def _meters(tree: ast.AST) -> dict[str, set[int]]:
 def _added(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The totals that an assignment adds to, and the names whose graphs they hold from then on."""
     for total, added in bindings(node) if isinstance(node, ast.AugAssign | ast.Assign) else ():
-        sums = _summands(added)
-        parts = [part for s in sums for part in (*carriers(s), *[s] * isinstance(s, ast.Call))]
+        sums, last = _summands(added), spelled(total).rpartition(".")[2]
+        calls = [s for s in sums if isinstance(s, ast.Call) and not mentions(s, last)]
+        parts = [*(part for s in sums for part in carriers(s)), *calls]
         if isinstance(node, ast.AugAssign) or spelled(total) in map(spelled, parts):
             yield from ((total, part) for part in parts if spelled(part) != spelled(total))
 
