@@ -22,9 +22,9 @@ Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """A column or a row, the square that another made of it, and where."""
 Misread = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """The sizes of a tensor, what a view reads them as that puts some before others, and where."""
-_VIEWS = {
-    f"{one}Backward0"
-    for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute".split()
+_VIEWS = {  # of the overloads, which are numbered, all
+    f"{one}Backward"
+    for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute Expand".split()
 }
 _RESHAPED = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
@@ -123,7 +123,7 @@ def rows_taken(tensor: torch.Tensor) -> torch.Tensor | None:
 
 def _maker(tensor: torch.Tensor) -> Any:
     node = tensor.grad_fn
-    while node is not None and node.name() in _VIEWS and node.next_functions:
+    while node is not None and node.name().rstrip("0123456789") in _VIEWS and node.next_functions:
         node = node.next_functions[0][0]
     return node
 
