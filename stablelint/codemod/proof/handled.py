@@ -25,7 +25,7 @@ _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _INFINITE = re.compile(r"\binf\b")
 _PARTS = having("layout", "alias", "may-alias")
-_EMPTY = ".numel()"
+_EMPTY, _NOT_FINITE = ".numel()", ("nan", "inf", "-inf")
 _REPLACES = having("replace")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
@@ -73,8 +73,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if test is not None and any(_asks(test, one.id) for one in loads(node)):
             raise Withheld(f"`{ast.unparse(test)}` on line {test.lineno} has seen to what is not finite")
         test = link.parent.test if isinstance(link.parent, ast.If) and link.field == "body" else None
-        if test is not None and any(_says_nan(one) for one in descendants(test)):
-            raise Withheld(f"NaN is meant where `{ast.unparse(test)}`")
+        named = descendants(test or ast.Pass())
+        if any(isinstance(one, ast.Constant) and str(one.value).lower() in _NOT_FINITE for one in named):
+            raise Withheld(f"NaN is meant where `{ast.unparse(test or node)}`")
     targets = _targets(statement)
     given = {one.id for one in targets if isinstance(one, ast.Name)}
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
@@ -329,10 +330,6 @@ def _asks(test: ast.AST, name: str) -> bool:
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
-
-
-def _says_nan(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and str(node.value).lower() in ("nan", "inf", "-inf")
 
 
 def _sees_to(choice: ast.If, name: str) -> bool:

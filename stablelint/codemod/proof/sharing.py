@@ -32,7 +32,8 @@ def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str
     if takes_away and _returns(statement, node):
         return _for_callers(tree, statement, inside)
     function = function_of(tree, statement)
-    if _binds(statement, node) and function is not None and looks_names_up(function):
+    is_bound = isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is node
+    if is_bound and function is not None and looks_names_up(function):
         raise Withheld("what the value that would change is bound to may be looked up by its name")
     if any(one.contains(span) for one in inside):
         return None
@@ -62,11 +63,6 @@ def check_unshared(tree: Tree, span: Span, inside: Sequence[Span], template: str
             f"`{ast.unparse(target)}`, which would change, is used on line {readers[0].lineno} too"
         )
     return None
-
-
-def _binds(statement: ast.stmt, node: ast.expr) -> bool:
-    """Whether a statement binds what an expression gives, as it is."""
-    return isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is node
 
 
 def _returns(statement: ast.stmt, node: ast.expr) -> bool:
