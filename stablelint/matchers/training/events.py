@@ -128,7 +128,8 @@ def events_in(review: Review) -> dict[ast.AST, tuple[Event, ...]]:
     """The events of the file and of each of its functions, in order; none unless the module body is reviewed."""
     module = review.module
     makes = module.speaks_of("optim")  # an optimizer, which it may give to others
-    if not review.of_body or not (makes or module.mentions("step", "backward")):
+    clips = (name for name, kind in _KINDS.items() if kind == "clip")
+    if not review.of_body or not (makes or module.mentions("step", "backward", *clips)):
         return {}
     helpers = [f.name for f in module.sights.functions_naming(*_KINDS)]
     roots = functions_naming(review, *_KINDS, *helpers, *(module.imports if makes else ()))
