@@ -475,7 +475,7 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
         worth = sum(y * w for y, w in over) / max(1e-9, stands_for)
         told, told_text = (sum(b[0] >= t for b in part) / max(1, len(part)) for part in (best.values(), text))
         print(
-            f"  threshold {t:.2f}: {stands_for / every:5.1%} of the sample, {worth:5.1%} of it worth a repair; "
+            f"  threshold {t:.3f}: {stands_for / every:5.1%} of the sample, {worth:5.1%} of it worth a repair; "
             f"repairs told {told:5.1%}, where the text decides {told_text:5.1%}"
         )
     order = 2 - loss(rows, confidences)
@@ -506,7 +506,7 @@ def fit(options: argparse.Namespace) -> None:
     names = [n for n in names if held[n] >= options.least]
     names = pruned(rows, names)
     confidences, _ = scored(rows, names)
-    report(rows, confidences, [0.06, 0.08, 0.1, 0.12, 0.13, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
+    report(rows, confidences, [0.06, 0.08, 0.1, 0.12, 0.13, 0.132, 0.14, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
     kept = [r for r in rows if r["source"] in SOURCES and r["code"]]
     base, weights = fitted([r for r in kept if not is_flaw(r)], names)
     print(f"base {base:+.2f}")

@@ -42,7 +42,7 @@ class Level(StrEnum):
     POSSIBLE = "possible"
 
 
-LIKELY_FROM = 0.13
+LIKELY_FROM = 0.132
 """The confidence from which a finding is likely; `benchmarks/calibrate.py fit` tells what others would show."""
 
 
