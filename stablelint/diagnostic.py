@@ -189,7 +189,7 @@ class Proposal:
     `filename`, or where that is None in the file of the finding.
 
     `program` holds the places of the operations that the pattern has matched, the outermost last, and `literals` those
-    of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. `doubts`
+    of the numbers that it asks for (None: in another file): what a proof that the rewrite is safe begins with. `caveats`
     are what is not shown of the types of its operands, `takers` the operations of other findings that the rewrite is for.
     """
 
@@ -205,7 +205,7 @@ class Proposal:
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     program: tuple[Span | None, ...] = ()
     literals: tuple[Span | None, ...] = ()
-    doubts: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     takers: tuple[Span, ...] = ()
     filename: str | None = None
 

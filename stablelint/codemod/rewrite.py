@@ -106,11 +106,11 @@ class Rewriter:
         if any(conflict(one, other) for index, one in enumerate(edits) for other in edits[index + 1 :]):
             raise Withheld("the parts of the fix touch the same code")
         edits.sort(key=lambda edit: edit.span)
-        doubt = elsewhere or caution(self._file, proposal) or next(iter(self._believed), None)
-        trust = proposal.applicability if doubt is None else Applicability.UNSAFE
+        caveat = elsewhere or caution(self._file, proposal) or next(iter(self._believed), None)
+        trust = proposal.applicability if caveat is None else Applicability.UNSAFE
         if bound.REPLACED.match(proposal.template) and any(bound.FILLED in edit.content for edit in edits):
             trust = Applicability.DISPLAY  # which side of 0 is meant, its author knows
-        return Fix(trust, proposal.message, tuple(edits), doubt)
+        return Fix(trust, proposal.message, tuple(edits), caveat)
 
     def _other(self, filename: str) -> Rewriter:
         """The rewriter of another file; raises Withheld where that may not be changed."""
@@ -149,8 +149,8 @@ class Rewriter:
 
     def _believe(self, before: Proposal, after: Proposal) -> None:
         """Remember what a proposal that was bounded otherwise takes on the word of a name."""
-        if after.doubts != before.doubts:
-            self._believed += after.doubts
+        if after.caveats != before.caveats:
+            self._believed += after.caveats
 
     def _replacement(self, proposal: Proposal) -> list[Edit]:
         node = self._file.tree.find(proposal.span)

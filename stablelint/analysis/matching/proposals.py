@@ -7,8 +7,8 @@ import ast
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.interpret.statements.writing import is_written
 from stablelint.analysis.matching import predicates
+from stablelint.analysis.matching.caveats import caveats
 from stablelint.analysis.matching.construction import construction, place_in_chain
-from stablelint.analysis.matching.doubts import doubts
 from stablelint.analysis.matching.operand_types import is_tensor, misfit
 from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
 from stablelint.analysis.matching.targets import operand_of, spelled, target_of
@@ -174,7 +174,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(
         template.bound(bindings.keys()), fix.applicability, module.source.span(node), bindings, fix.message, fix.kind,
-        anchor, also, *_program(fix, site, module), tuple(doubts(fix, site, bindings, module))
+        anchor, also, *_program(fix, site, module), tuple(caveats(fix, site, bindings, module))
     )  # fmt: skip
 
 

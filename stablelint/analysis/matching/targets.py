@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stablelint.analysis.files.modules import ModuleInfo
-from stablelint.analysis.matching.doubts import SINGLE, real_type
+from stablelint.analysis.matching.caveats import SINGLE, real_type
 from stablelint.analysis.matching.predicates.formats import is_upcast
 from stablelint.analysis.matching.sites import Site, encloses, is_inside_function, is_rebound
 from stablelint.analysis.values.sorts import may_be_integral

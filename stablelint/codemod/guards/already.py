@@ -1,4 +1,4 @@
-"""Guards that the code has already, by a number that the text does not settle: a second one would doubt the first."""
+"""Guards that the code has already, by a number that the text does not settle: a second one adds nothing."""
 
 from __future__ import annotations
 

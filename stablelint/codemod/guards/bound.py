@@ -90,8 +90,8 @@ def _counted(proposal: Proposal, operand: str, node: ast.expr) -> Proposal:
 
 
 def by_name(proposal: Proposal, node: ast.expr, kind: str) -> Proposal:
-    """The proposal, which doubts that a node is what its name alone says."""
-    return replace(proposal, doubts=(f"nothing but its name says that `{ast.unparse(node)}` is {kind}",))
+    """The proposal, with the caveat that its name alone says what a node is."""
+    return replace(proposal, caveats=(f"nothing but its name says that `{ast.unparse(node)}` is {kind}",))
 
 
 def _is_sum_of_counts(node: ast.expr) -> bool:

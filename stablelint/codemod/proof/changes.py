@@ -23,7 +23,7 @@ _LIBRARIES = ("torch.", "math.", "numpy.")
 
 
 def region_left(given: Definition) -> Iterator[str]:
-    """Doubts about ``with`` blocks between a definition and its use; Withheld where gradients or precision differ."""
+    """Caveats about ``with`` blocks between a definition and its use; Withheld where gradients or precision differ."""
     for block in given.left:
         text = _contexts(block)
         if _GRADIENT.search(text):
@@ -43,7 +43,7 @@ def _contexts(block: ast.AST) -> str:
 
 
 def change_between(file: File, given: Definition, operands: Sequence[ast.expr]) -> Iterator[str]:
-    """Doubts about what may change an operand between a definition and its use, and is not seen to.
+    """Caveats about what may change an operand between a definition and its use, and is not seen to.
 
     What is seen to has another value at the use, for the analysis, which has no name for the former one there. Raises
     Withheld for what gives another value to a part of one of the `operands`, as the rewrite writes them.
@@ -137,7 +137,7 @@ def _is_dropped(file: File, node: ast.AST) -> bool:
 
 
 def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[str]:
-    """Doubts about a name that the match goes through and that others read: its gradient would no longer be used.
+    """Caveats about a name that the match goes through and that others read: its gradient would no longer be used.
 
     Raises Withheld where that gradient is asked for.
     """

@@ -31,8 +31,8 @@ def caution(file: File, proposal: Proposal) -> str | None:
     if not proposal.program or proposal.kind != "replace":
         return None
     match = _Match(file, proposal)
-    doubts = list(match.doubts())
-    return doubts[0] if doubts and proposal.applicability is Applicability.SAFE else None
+    caveats = list(match.caveats())
+    return caveats[0] if caveats and proposal.applicability is Applicability.SAFE else None
 
 
 _NUMBERS = frozenset({"inf", "nan", "pi", "e"})
@@ -54,7 +54,7 @@ class _Match:
         self._walrus: list[ast.NamedExpr] = []
         self._written: set[str] = set()  # the numbers that stand among the operands
 
-    def doubts(self) -> Iterator[str]:
+    def caveats(self) -> Iterator[str]:
         """What is not shown, the gravest first; raises Withheld for what is refuted."""
         root = self._operations[-1]
         if root is None:
@@ -78,7 +78,7 @@ class _Match:
             yield "errors are caught around it, and it may raise another one"
         if "softmax(" in self._proposal.template and "vmap" in self._tree.source.text:
             yield "under `vmap` autocast computes a softmax as its operand comes, and a logarithm in single precision"
-        yield from self._proposal.doubts
+        yield from self._proposal.caveats
 
     def _visit(self, node: ast.AST) -> None:
         """Go through what stands for a node."""
@@ -187,7 +187,7 @@ class _Match:
                     yield "more than one path leads to it"
 
     def _other(self, function: ast.expr) -> Iterator[str]:
-        """Doubts about a call whose function is not torch's by an import; Withheld where it is not known to be at all."""
+        """Caveats about a call whose function is not torch's by an import; Withheld where it is not known to be at all."""
         text = ast.unparse(function)
         if self._makes_module(function):
             return

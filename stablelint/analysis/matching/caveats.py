@@ -30,7 +30,7 @@ _OF_DEFAULT_TYPE = having("default-type") & _REAL
 _OF_TENSORS = frozenset(("dim", "keepdim"))
 
 
-def doubts(
+def caveats(
     fix: FixTemplate, site: Site, bindings: Mapping[str, Binding], module: ModuleInfo
 ) -> Iterator[str]:
     """Why a rewrite is not shown to be one for the operands that there are, whoever calls."""
