@@ -21,6 +21,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Proposal, Span
 from stablelint.syntax import operations
+from stablelint.syntax.remembered import remembered
 
 
 def caution(file: File, proposal: Proposal) -> str | None:
@@ -208,17 +209,23 @@ class _Match:
 
     def _assigned(self, name: str, scope: ast.AST) -> ast.expr | None:
         """The one value that a scope assigns to a name, or to an attribute of that name."""
-        found: list[ast.expr] = []
-        for one in ast.walk(scope):
-            if isinstance(one, ast.Assign):
-                targets = [ast.unparse(target).removeprefix("self.") for target in one.targets]
-                found += [one.value] * targets.count(name)
+        found = _assignments(scope).get(name, [])
         return found[0] if len(found) == 1 else None
 
     def _texts(self) -> list[ast.expr]:
         """The operands as the rewrite writes them."""
         given = (binding.text for binding in self._proposal.bindings.values())
         return [parse_operand(text) for text in given if text]
+
+
+@remembered
+def _assignments(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """The values that a scope assigns, by the names and attributes that it gives them to."""
+    found: dict[str, list[ast.expr]] = {}
+    for one in (node for node in ast.walk(scope) if isinstance(node, ast.Assign)):
+        for target in one.targets:
+            found.setdefault(ast.unparse(target).removeprefix("self."), []).append(one.value)
+    return found
 
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from stablelint.codemod.flow.nodes import root_name
@@ -29,6 +29,14 @@ class File:
 
     tree: Tree
     scope: Scope
+    _called: dict[str, bool] = field(default_factory=dict, repr=False)
+
+    def calls(self, spelling: str) -> bool:
+        """Whether the file calls what is spelled so, anywhere."""
+        if spelling not in self._called:
+            call = re.compile(rf"(?<![\w.]){re.escape(spelling)}\(")
+            self._called[spelling] = call.search(self.tree.source.text) is not None
+        return self._called[spelling]
 
     @cached_property
     def is_scripted(self) -> bool:
@@ -85,5 +93,4 @@ def _preferred(file: File, qualified: str, site: ast.AST) -> str:
 
 def _is_called(file: File, qualified: str, site: ast.AST) -> bool:
     spelling = file.scope.reach(qualified, site)
-    call = "" if spelling is None else rf"(?<![\w.]){re.escape(spelling)}\("
-    return bool(call) and re.search(call, file.tree.source.text) is not None
+    return spelling is not None and file.calls(spelling)
