@@ -54,3 +54,15 @@ def operands_off_the_edge(run: Run) -> Outcome | None:
         remedy = "stablelint check and verify know the rewrite"
         return warned("; ".join(texts), remedy, *near, at=next(filter(None, rows), None))
     return all_of(sum(map(len, graphs)), "operand")
+
+
+@check(needs="parameters in float16")
+def half_gradients(run: Run) -> Outcome | None:
+    """Gradients are above what float16 loses."""
+    half = [one.name for one in run.parameters.values() if one.tensor.dtype is torch.float16]
+    if not half or any(one.scaled for one in run.backwards) or not run.steps:
+        return None
+    norms = run.steps[-1].norms
+    if small := [name for name in half if 0 <= norms.get(name, math.inf) < _HALF.smallest_normal]:
+        return warned("the gradients of {names} underflow", "torch.amp.GradScaler", *small)
+    return all_of(len(norms), "gradient")
