@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Observed, Review, Value, observed, scope_of
-from stablelint.matchers.names import functions_naming, makers_of
+from stablelint.matchers.names import bound_anywhere, functions_naming, makers_of
 from stablelint.matchers.through import Through, made_through
 from stablelint.matchers.tree import (
     arguments,
@@ -171,6 +171,18 @@ def events_at(root: ast.AST, module: ModuleInfo, project: Project) -> tuple[Even
     return tuple(event for made in found if (event := _event(made, module)).kind)
 
 
+def _is_of_model(name: str, module: ModuleInfo) -> bool:
+    """Whether what is called so is made of something that the file makes and that is no optimizer: of `net`, whose batch
+    normalisation it schedules."""
+    tree = module.source.tree
+    made = [n for n in bound_anywhere(name, tree) if isinstance(n, ast.Call) and n.args]
+    first = [spelled(n.args[0]) for n in made]
+    others = (one for one in first if not is_optimizer(one, module) and bound_anywhere(one, tree))
+    return bool(first) and len(first) == len(
+        [one for one in others if "sched" not in str(makers_of(one, module))]
+    )
+
+
 def _event(made: Through, module: ModuleInfo) -> Event:
     """What a node that may be an event is; of no kind where it is none."""
     kind = _may_be(made.node)
@@ -183,6 +195,7 @@ def _event(made: Through, module: ModuleInfo) -> Event:
         schedules = any("sched" in word.lower() for word in words)
         # That of learning rates gives nothing back.
         alone = isinstance(parents(made.root).get(made.node), ast.Expr) and not arguments(made.node)
+        alone = alone and not all(_is_of_model(one, module) for one in of)
         steps = not schedules and any(is_optimizer(name, module) for name in of)
         kind = "step" * steps or "schedule" * (schedules and alone)
     return Event(kind, made, frozenset(of), by_scaler)

@@ -194,6 +194,8 @@ def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:
         return is_trained
     of, name = value.node, value.name
     while isinstance(of, ast.Subscript):  # `batch["label"]`
+        if not isinstance(of.slice, ast.Constant | ast.Name | ast.Attribute):
+            return False  # a part of a tensor, which somebody computed
         of = of.value
         name = spelled(of)
     if value.op != "unknown" and of is value.node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -226,8 +227,10 @@ def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: 
     leaves = isinstance(block_of(statement, root)[-1], ast.Break | ast.Return)
     if loop is None or not compared or leaves or assigned_in(text, loop):
         return False
-    read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(loop))
-    return _trains(loop, text) and any(spelled(n) in (best, best.partition("[")[0]) for n in read)
+    base, behind = best.partition("[")[0], end(loop)
+    again = min((start(n) for n in assigned_in(base, root) if start(n) > behind), default=(sys.maxsize, 0))
+    read = (n for n in nodes_in(root, ast.Name, ast.Attribute) if behind < start(n) < again)
+    return _trains(loop, text) and any(spelled(n) in (best, base) for n in read)
 
 
 def _trains(loop: ast.AST, model: str) -> bool:
