@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.interpret.objects.classes import self_of
+from stablelint.analysis.interpret.operations.layers import is_class_of_layers
 from stablelint.analysis.values.annotations import classes_named
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import Frame, quiet_frame
@@ -42,6 +43,16 @@ def annotated_objects(target: Value, frame: Frame) -> Sequence[tuple[Value, Assu
             _named_by(target.node.annotation, target, frame)
         )
     return known
+
+
+def is_known_layer(value: Value, frame: Frame) -> bool:
+    """Whether a value is a layer of torch: made here, tested for its class, or a parameter that is annotated so."""
+    if value.kind is Kind.LAYER or frame.graph.key("layer", value.key) in frame.state.tests:
+        return True
+    annotation = value.node.annotation if isinstance(value.node, ast.arg) and value.op == "argument" else None
+    quiet = quiet_frame(value.module or frame.module, frame) if annotation is not None else frame
+    named = (frame.session.interpreter.evaluate(one, quiet) for one in classes_named(annotation))
+    return any(map(is_class_of_layers, named))
 
 
 def _named_by(annotation: ast.expr | None, target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:

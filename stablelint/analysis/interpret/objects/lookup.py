@@ -12,7 +12,7 @@ from stablelint.analysis.files.passing import WRITTEN, target_of
 from stablelint.analysis.files.stars import bound_by_star
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
-from stablelint.analysis.interpret.objects.annotated import annotated_objects, passed_objects
+from stablelint.analysis.interpret.objects.annotated import annotated_objects, is_known_layer, passed_objects
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
@@ -21,14 +21,14 @@ from stablelint.analysis.interpret.paths.narrowing import narrowed_value, open_t
 from stablelint.analysis.interpret.statements.lending import disowned
 from stablelint.analysis.interpret.statements.writing import STORED, forgotten
 from stablelint.analysis.values.lists import CALLABLE
-from stablelint.analysis.values.paths import Paths
+from stablelint.analysis.values.paths import Assumption, Paths
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.transfer import is_complex
-from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, sized
+from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value, sized
 from stablelint.numerics.formats import FORMATS
-from stablelint.numerics.interval import TOP, Interval
+from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax import operations
-from stablelint.syntax.names import normalise
+from stablelint.syntax.names import normalise, spelled
 
 _CONSTANTS = {
     "math.pi": math.pi,
@@ -58,9 +58,14 @@ _BUILTINS = frozenset(
     "sorted list tuple dict set str super any all map filter reversed type id iter next pow divmod property staticmethod "
     "exec eval".split()
 )
-_LAYER_SIZES = frozenset(
-    "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size".split()
+_LAYER_SIZES = (
+    "in_channels out_channels kernel_size in_features out_features num_features embedding_dim hidden_size"
 )
+_OF_LAYERS = {
+    **dict.fromkeys(_LAYER_SIZES.split(), AT_LEAST_ONE),
+    "eps": POSITIVE,
+    "running_var": NONNEGATIVE,
+}
 # The imaginary part is another number than the real one.
 _VIEW_OF = {
     "data": "detach",
@@ -271,8 +276,21 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    is_size = attr in _LAYER_SIZES and frame.graph.key("layer", base.key) in frame.state.tests
-    return sized(value, attr) if is_size else _of_parameter(base, attr, node, value, frame)
+    if attr in _OF_LAYERS and is_known_layer(base, frame):
+        return (
+            sized(value, attr)
+            if _OF_LAYERS[attr] is AT_LEAST_ONE
+            else _of_layer(value, spelled(node), _OF_LAYERS[attr])
+        )
+    return _of_parameter(base, attr, node, value, frame)
+
+
+def _of_layer(value: Value, text: str, interval: Interval) -> Value:
+    """What a layer keeps of its statistics, or its setting, believed to lie where its constructor puts it."""
+    ends = Attained.NONE if interval.lo_open else Attained.COINCIDENCE
+    bound = "positive" if interval.lo_open else "not negative"
+    value.belief = Belief(interval, ends, ends, (Assumption(f"{text} is {bound}"),))
+    return value
 
 
 def _of_parameter(base: Value, attr: str, node: ast.AST, value: Value, frame: Frame) -> Value:

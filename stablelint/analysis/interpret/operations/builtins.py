@@ -11,6 +11,7 @@ from dataclasses import replace
 from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
+from stablelint.analysis.interpret.operations.layers import is_class_of_layers
 from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
 from stablelint.analysis.interpret.statements.lending import disowned, let_write
 from stablelint.analysis.interpret.statements.writing import STORED, written_into
@@ -114,11 +115,10 @@ def _is_layer(thing: Value, classes: Value, node: ast.Call, frame: Frame) -> Val
 
 
 def _are_layers(classes: Value) -> bool:
-    """Whether what is asked for is a class of torch's layers, or one of several; `Module` is that of containers too."""
+    """Whether what is asked for is a class of torch's layers, or one of several."""
     if classes.kind is Kind.SEQUENCE:
         return bool(classes.data) and all(map(_are_layers, classes.data))
-    name = classes.data if classes.kind is Kind.NAMESPACE else ""
-    return name.startswith("torch.nn.") and name.rpartition(".")[2] != "Module"
+    return is_class_of_layers(classes)
 
 
 def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:

@@ -45,6 +45,12 @@ def is_layer(qualified: str) -> bool:
     return qualified.startswith("torch.nn.") and name[:1].isupper() and not holds
 
 
+def is_class_of_layers(value: Value) -> bool:
+    """Whether a value is a class of torch's layers; `Module` is that of containers too."""
+    name = value.data if value.kind is Kind.NAMESPACE else ""
+    return name.startswith("torch.nn.") and name.rpartition(".")[2] != "Module"
+
+
 def make_layer(
     qualified: str, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:

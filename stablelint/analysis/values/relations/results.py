@@ -59,6 +59,28 @@ def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | N
     return Interval(1.0, 2.0) if len(larger) == 1 and same else None
 
 
+def _sum_of_parts(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`n / a + n / b`, of an n that is not 0 and counts: both have the sign of n."""
+    if len(operands) != 2 or any(held.contains(0.0) for held in ranges.values()):
+        return None
+    one, other = map(_whole, operands.values())
+    nan = any(held.nan for held in ranges.values())
+    return Interval(-math.inf, math.inf, nonzero=True, nan=nan) if is_same(one, other) else None
+
+
+def _whole(part: Value) -> Value:
+    """What a value is a multiple of, by factors and divisors that are not negative."""
+    while part.op in ("mul", "div") and len(part.operands) == 2:
+        first, second = part.operands.values()
+        if second.interval.lo >= 0:
+            part = first
+        elif part.op == "mul" and first.interval.lo >= 0:
+            part = second
+        else:
+            break
+    return part
+
+
 def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The rows, and the columns, of what is not negative, plus the identity, add up to 1 at least."""
     along = operands.get("dim")
@@ -108,13 +130,22 @@ def _adds_first(view: Value) -> bool:
 
 def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """The largest of the shares that a softmax deals out is above 0: at least one divided by their number."""
-    shares = about(operands["input"]) if op == "amax" and "input" in operands else None
-    if shares is None or shares.op != "softmax":
+    softmax = _dealing(operands["input"]) if op == "amax" and "input" in operands else None
+    if softmax is None:
         return None
-    along, over = operands.get("dim"), shares.operands.get("dim")
+    along, over = operands.get("dim"), softmax.operands.get("dim")
     if along is not None and not _are_one(along, over):
         return None
     return Interval(0.0, 1.0, lo_open=True)
+
+
+def _dealing(shares: Value) -> Value | None:
+    """The softmax that deals out what a value holds; where this is `exp(log_softmax(x))`, its logarithm."""
+    shares = about(shares)
+    if shares.op == "exp" and shares.first is not None:
+        logarithm = about(shares.first)
+        return logarithm if logarithm.op == "log_softmax" else None
+    return shares if shares.op == "softmax" else None
 
 
 def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
@@ -131,7 +162,7 @@ def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | No
     least = None if shares is None else _least_whole(shares, along, _are_one, _BLENDS)
     if least is None or shares is None:
         return None
-    most = 2.0 if about(shares).op == "softmax" else math.inf
+    most = 2.0 if _dealing(shares) is not None else math.inf
     return Interval(least, most, hi_open=most == math.inf, nan=ranges["input"].nan)
 
 
@@ -144,8 +175,8 @@ def _least_whole(
     """
     shares = about(shares)
     parts = list(shares.operands.values())
-    if shares.op == "softmax":
-        return 0.5 if along is not None and are_one(along, shares.operands.get("dim")) else None
+    if (softmax := _dealing(shares)) is not None:
+        return 0.5 if along is not None and are_one(along, softmax.operands.get("dim")) else None
     if not depth or len(parts) != 2 or shares.op not in ("add", "mul", "div"):
         return None
     one, other = (_least_whole(part, along, are_one, depth - 1) for part in parts)
@@ -359,5 +390,5 @@ _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None
         lambda op, operands, ranges: NONNEGATIVE if contracted(op, operands) else None,
         _product_of_units,
     ),
-    "add": (_lifted, _straight_through, _sum_of_shifted, _of_divided_whole),
+    "add": (_lifted, _straight_through, _sum_of_shifted, _of_divided_whole, _sum_of_parts),
 }

@@ -40,6 +40,38 @@ def test_the_sizes_of_a_layer_are_assumed_to_be_positive(test: str, size: str, i
     assert (assumed(program) == [(3, "SL102")]) == is_assumed
 
 
+@pytest.mark.parametrize(
+    ("given", "divisor", "is_assumed"),
+    [
+        ("bn: nn.BatchNorm2d", "(bn.eps + bn.running_var)", True),
+        ("bn: nn.BatchNorm2d | None", "(bn.running_var + bn.eps)", True),
+        ("bn: nn.Module", "(bn.running_var + bn.eps)", False),
+        ("bn", "(bn.running_var + bn.eps)", False),
+        ("bn: nn.BatchNorm2d", "bn.running_var", False),
+        ("bn: nn.BatchNorm2d", "bn.running_mean + bn.eps", False),
+    ],
+)
+def test_what_a_layer_keeps_is_assumed_to_be_as_its_constructor_makes_it(
+    given: str, divisor: str, is_assumed: bool
+) -> None:
+    program = f"def fuse(x: torch.Tensor, {given}):\n    return x / torch.sqrt({divisor})\n"
+    assert ((unmet(program) == []) and bool(assumed(program))) == is_assumed
+
+
+def test_a_layer_that_is_made_without_an_epsilon_divides_by_its_variance() -> None:
+    program = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn = nn.BatchNorm2d(3{})
+
+        def scale(self):
+            return self.bn.weight / torch.sqrt(self.bn.running_var + self.bn.eps)
+    """
+    assert unmet(program.format("")) == []
+    assert unmet(program.format(", eps=0.0")) != []
+
+
 def test_a_thing_is_not_of_one_class_because_it_is_of_another() -> None:
     program = """
     def f(x: torch.Tensor, m):
