@@ -523,6 +523,8 @@ class Maker:
             return self.random.choice((0, 1, 2, 3))
         if written == "bool":
             return self.random.random() < 0.5
+        if "ndarray" in written:
+            return self.tensor().detach()  # as an array, it asks for no gradient
         kind = self.random.random() if "Tensor" not in written else 0.0
         if "Bool" in written or 0.6 < kind <= 0.7:
             return torch.rand(self.shape) < self.random.choice((0.0, 0.5, 1.0))

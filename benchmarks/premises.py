@@ -35,6 +35,7 @@ class Premises:
     settings: dict[str, str] = field(default_factory=dict)  # a parameter or an attribute, and its value
     made: set[str] = field(default_factory=set)  # attributes as the constructor leaves them
     positive: list[str] = field(default_factory=list)  # expressions
+    nonnegative: list[str] = field(default_factory=list)
     ordered: list[tuple[str, str]] = field(default_factory=list)  # the first is above the second
     matrices: list[str] = field(default_factory=list)
     filled: list[str] = field(default_factory=list)  # what is not empty
@@ -57,6 +58,8 @@ def read(assumed: Sequence[str]) -> Premises:
             found.made.add(text.partition(" ")[0].removeprefix("self."))
         elif rest == "positive":
             found.positive.append(subject)
+        elif rest == "not negative":
+            found.nonnegative.append(subject)
         elif rest == "not empty":
             found.filled.append(subject)
         elif rest == "not negative":
@@ -125,6 +128,8 @@ def hold(premises: Premises, space: SPACE) -> None:
     """Raises UnmetError where one of the premises is not met, or not found."""
     for text in premises.positive:
         _demand(bool((torch.as_tensor(_value(text, space)) > 0).all()))
+    for text in premises.nonnegative:
+        _demand(bool((torch.as_tensor(_value(text, space)) >= 0).all()))
     for higher, lower in premises.ordered:
         _demand(bool((torch.as_tensor(_value(higher, space)) > torch.as_tensor(_value(lower, space))).all()))
     for text in premises.matrices:
