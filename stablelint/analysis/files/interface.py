@@ -11,7 +11,8 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo, abridge
+from stablelint.analysis.files.abridging import abridge
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.syntax.content import digest
 
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -6,13 +6,13 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from stablelint.analysis.files.decorators import recorded_under, wrapper_among
 from stablelint.analysis.files.handing import (
     Handed,
     Writer,
@@ -22,36 +22,27 @@ from stablelint.analysis.files.handing import (
     handed_on,
     settle,
 )
-from stablelint.analysis.files.options import options_by_decorator, options_in, yields_options
+from stablelint.analysis.files.options import options_by_decorator, yields_options
 from stablelint.analysis.files.reading import (
     Binding,
     FunctionNode,
     Outline,
-    added_to_search_path,
     attributes_behind,
     bindings_among,
-    bound_again,
     critical_names,
     declared_names,
-    entered_names,
     handed_of_self,
     outline_of,
     sources_of,
 )
 from stablelint.analysis.files.sights import Sights
-from stablelint.syntax.names import called_name, dotted, imported_module, imported_names, last_name
+from stablelint.syntax.names import called_name, dotted, last_name
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import SCOPES, descendants
+from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
 
-# Whose decorators leave what a function yields.
-_FAITHFUL = frozenset(
-    "torch functools abc typing typing_extensions property staticmethod classmethod".split()
-)
-# What is asked of models, losses and optimizers, whoever returns nothing of it.
-_TRAINING = re.compile(r"\.(?:backward|step|zero_grad|clip_grad_\w+_|eval|load_state_dict)\(")
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
 
 
@@ -238,10 +229,8 @@ class FunctionInfo:
         The `forward` of a function whose gradient is written by hand records none.
         """
         recorded = around and not (self.name == "forward" and self._is_of_autograd)
-        for decorator in getattr(self.node, "decorator_list", ()):
-            asked = records_gradient(decorator) if self._may_be_of_torch(decorator) else None
-            recorded = recorded if asked is None else asked
-        return recorded
+        module = self.module
+        return recorded_under(self.decorators, recorded, module.imports, module.functions)
 
     @property
     def _is_of_autograd(self) -> bool:
@@ -253,13 +242,6 @@ class FunctionInfo:
             name.startswith("torch.") and name.endswith("autograd.Function") for name in names
         )
 
-    def _may_be_of_torch(self, decorator: ast.expr) -> bool:
-        """Whether a decorator is not seen to come from this file, or from a package other than torch."""
-        named = decorator.func if isinstance(decorator, ast.Call) else decorator
-        first = ast.unparse(named).partition(".")[0]
-        owner = self.module.imports.get(first, "torch").partition(".")[0]
-        return owner == "torch" and first not in self.module.functions
-
     @property
     def remembers(self) -> bool:
         """Whether a decorator has it yield the same object at every call."""
@@ -268,14 +250,12 @@ class FunctionInfo:
     @cached_property
     def wrapper(self) -> str:
         """The decorator that may have it yield something else than its body does, or ""."""
-        for decorator in getattr(self.node, "decorator_list", ()):
-            spelled = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
-            first, _, rest = spelled.partition(".")
-            root = self.module.imports.get(first, first).partition(".")[0]
-            faithful = root in _FAITHFUL or rest in ("setter", "getter")
-            if not faithful or spelled.rpartition(".")[2].startswith("singledispatch"):
-                return spelled
-        return ""
+        return wrapper_among(self.decorators, self.module.imports)
+
+    @property
+    def decorators(self) -> Sequence[ast.expr]:
+        """Its decorators; a lambda has none."""
+        return getattr(self.node, "decorator_list", ())
 
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
@@ -319,22 +299,7 @@ class FunctionInfo:
 
     @cached_property
     def _decorators(self) -> frozenset[str]:
-        return frozenset(map(called_name, getattr(self.node, "decorator_list", ())))
-
-
-def records_gradient(context: ast.expr) -> bool | None:
-    """Whether a decorator, or what a `with` enters, has gradients recorded; None where it leaves that as it is.
-
-    One that asks for a mode which is not known may have them recorded.
-    """
-    given = [*context.args, *(k.value for k in context.keywords)] if isinstance(context, ast.Call) else []
-    modes = [mode.value if isinstance(mode, ast.Constant) else None for mode in given]
-    name = called_name(context)
-    if name == "no_grad" or (name == "inference_mode" and modes in ([], [True])):
-        return False
-    if name == "set_grad_enabled":
-        return modes != [False]
-    return True if name in ("enable_grad", "inference_mode") else None
+        return frozenset(map(called_name, self.decorators))
 
 
 CONSTRUCTORS = ("__init__", "__post_init__")
@@ -535,135 +500,3 @@ class ModuleInfo:
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
         return any(name in table for table in (self.functions, self.classes, self.imports, self.assignments))
-
-
-def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
-    """Indexes the definitions of a parsed file."""
-    text = source.text
-    module = ModuleInfo(path, source, package, may_yield="yield" in text, may_hold_lambdas="lambda" in text)
-    _index(source.tree.body, module)
-    if "global " in text or "nonlocal " in text:
-        module.rebound = declared_names(source.tree)
-    module.several |= bound_again(source.tree.body)
-    known = (*module.functions, *module.classes, *module.assignments)
-    if "globals()" in text:
-        module.rebound |= frozenset(entered_names(source.tree, known))
-    for statement in source.tree.body if "vars()" in text or "locals()" in text else ():
-        if not isinstance(statement, SCOPES):
-            module.rebound |= frozenset(entered_names(statement, known))
-    if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
-        module.rebound |= frozenset(known)
-    if ".add_argument(" in text:
-        module.options = options_in(source.tree)
-    if "sys.path." in text:
-        module.search_path = tuple(added_to_search_path(source.tree))
-    return module
-
-
-def _index(body: list[ast.stmt], module: ModuleInfo) -> None:
-    for statement in body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            module.functions[statement.name] = FunctionInfo(statement, module)
-        elif isinstance(statement, ast.ClassDef):
-            module.classes[statement.name] = _class(statement, module)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            module.imports.update(imported_names(statement, module.package))
-            if isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names):
-                module.stars.append(imported_module(statement, module.package))
-                # Which may bind each of these anew.
-                module.several |= {*module.functions, *module.classes, *module.assignments}
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                _index_assignment(target, statement.value, module)
-        elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and isinstance(statement.target, ast.Name):
-            if statement.value is not None:
-                module.assignments.setdefault(statement.target.id, []).append(statement.value)
-        elif isinstance(statement, ast.If):
-            _index(statement.body, module)
-            _index(statement.orelse, module)
-        elif isinstance(statement, ast.Try):
-            _index(statement.body, module)
-            for handler in statement.handlers:
-                _index(handler.body, module)
-
-
-def _index_assignment(target: ast.expr, value: ast.expr, module: ModuleInfo) -> None:
-    """Notes what a name is assigned; a part of a tuple that a call yields is the call's element."""
-    if isinstance(target, ast.Name):
-        module.assignments.setdefault(target.id, []).append(value)
-    elif isinstance(target, ast.Tuple) and not any(isinstance(t, ast.Starred) for t in target.elts):
-        parts = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
-        for position, name in enumerate(target.elts):
-            element = ast.Subscript(value, ast.Constant(position), ast.Load())
-            part = parts[position] if parts is not None else ast.copy_location(element, value)
-            _index_assignment(name, part, module)
-
-
-def class_of(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
-    """Indexes the body of a class within a function or class, once."""
-    info = module.inner.get(id(node))
-    if info is None:
-        info = module.inner[id(node)] = _class(node, module)
-        vars(module).pop("named", None)
-    return info
-
-
-def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
-    info = ClassInfo(node, module)
-    for statement in node.body:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            function = FunctionInfo(statement, module, info)
-            kept = info.setters if function.has_decorator("setter") else info.methods
-            kept.setdefault(statement.name, function)
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            info.fields[statement.target.id] = statement.value
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    info.fields[target.id] = statement.value
-    return info
-
-
-def abridge(module: ModuleInfo, largest: int) -> None:
-    """Drops what nobody asks of an imported file: its text, and the bodies of functions that tell a caller nothing.
-
-    A body is kept if it returns something, takes part in construction or in a training step, and has at most `largest`
-    statements.
-    """
-    text = module.source.text
-    rows = [text.count("\n", 0, found.start()) + 1 for found in _TRAINING.finditer(text)]
-    for info in (None, *module.classes.values()):
-        builders = info.builders if info is not None else ()
-        for name, function in (module.functions if info is None else info.methods).items():
-            last = function.node.end_lineno or 0
-            tells = name in builders or any(function.node.lineno <= row <= last for row in rows)
-            if not _is_kept(function, largest, tells):
-                _drop_body(function)
-    module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
-
-
-def release(module: ModuleInfo) -> None:
-    """Parts a module from its definitions: they refer to each other, and would wait for the cyclic collector."""
-    for function in module.all_functions:
-        function.part("calls", "handed", "nested", "receivers")
-    vars(module).pop("named", None)
-    for info in (*module.classes.values(), *module.inner.values()):
-        info.methods.clear()
-        info.setters.clear()
-    module.sights = Sights()
-    for table in (module.functions, module.classes, module.inner, module.assignments):
-        table.clear()
-    module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
-
-
-def _is_kept(function: FunctionInfo, largest: int, tells: bool) -> bool:
-    outline = function.outline
-    telling = (outline.returns and not outline.textual and not outline.generator) or tells
-    kept = outline.checks or (telling and outline.statements <= largest)
-    return kept or isinstance(function.node, ast.Lambda)
-
-
-def _drop_body(function: FunctionInfo) -> None:
-    function.outlive()
-    function.outline = replace(function.outline, dropped=True)
-    function.node.body = []

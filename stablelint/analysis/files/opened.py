@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stablelint.analysis.files.modules import ModuleInfo, module_of, release
+from stablelint.analysis.files.abridging import release
+from stablelint.analysis.files.indexing import module_of
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.files.stars import names_by_star
 from stablelint.diagnostic import NOTHING, UNEDITED, Passes, Texts

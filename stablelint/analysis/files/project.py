@@ -13,8 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stablelint.analysis.files.abridging import release
+from stablelint.analysis.files.indexing import module_of
 from stablelint.analysis.files.interface import Interface, abridged, words_of
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, module_of, release
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Passes, Place, Texts
 from stablelint.syntax.content import digest
 from stablelint.syntax.precision import SCOPED, program_of

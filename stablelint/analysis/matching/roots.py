@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo, class_of
+from stablelint.analysis.files.indexing import class_of
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.files.sights import Sights
 from stablelint.analysis.interpret.statements.execution import COMPUTED

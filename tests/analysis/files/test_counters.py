@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from stablelint.analysis.files.abridging import abridge
 from stablelint.analysis.files.counters import least_count
-from stablelint.analysis.files.modules import abridge, module_of
+from stablelint.analysis.files.indexing import module_of
 from stablelint.syntax.source import parse
 
 STARTS = "class C:\n    def __init__(self):\n        self.n = 2\n    def step(self, x):\n        {}\n"

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.files.indexing import module_of
 from stablelint.analysis.matching.interest import (
     Interest,
     Need,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stablelint.analysis.files.modules import module_of
+from stablelint.analysis.files.indexing import module_of
 from stablelint.analysis.matching.review import index_of
 from stablelint.analysis.matching.roots import Survey, survey
 from stablelint.catalog import load_catalog

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, class_of
+from stablelint.analysis.files.indexing import class_of
+from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame

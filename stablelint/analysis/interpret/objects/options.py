@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.files.modules import ClassInfo, ModuleInfo, class_of
+from stablelint.analysis.files.indexing import class_of
+from stablelint.analysis.files.modules import ClassInfo, ModuleInfo
 from stablelint.analysis.files.options import PARSING
 from stablelint.analysis.interpret.objects.classes import self_of
 from stablelint.analysis.interpret.objects.lineage import is_dataclass

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from stablelint.analysis.files.modules import FunctionInfo, records_gradient
+from stablelint.analysis.files.decorators import records_gradient
+from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Value
 from stablelint.syntax.names import called_name

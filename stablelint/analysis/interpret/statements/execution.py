@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from stablelint.analysis.files.modules import class_of
+from stablelint.analysis.files.indexing import class_of
 from stablelint.analysis.files.reading import catches_at_yield, returns_truth
 from stablelint.analysis.interpret.expressions import binary, evaluate, evaluate_test, wait
 from stablelint.analysis.interpret.objects.classes import let_run
