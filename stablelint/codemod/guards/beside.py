@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
@@ -25,6 +26,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import last_name
+from stablelint.syntax.walk import SCOPES
 
 
 def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
@@ -34,11 +36,11 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     ``log_scale.exp() * x``, ``log_scale.sum()`` the determinant would be that of another map. The exponential may be one
     of half a name, of its negative, or of the difference of two.
     """
-    operand, function = operand_of_clamp(proposal, node), function_of(tree, node)
+    operand = operand_of_clamp(proposal, node)
     exponent, names = _names_beside(tree, proposal, node)
-    if operand is None or function is None or not names:
+    if operand is None or not names:
         return None
-    places = [_place(tree, function, one) for one in loads(exponent) if one.id in names]
+    places = [_place(tree, _scope(tree, node), one) for one in loads(exponent) if one.id in names]
     kind, anchor = places[0] or ("", None)
     if anchor is None or any(place is None or place[0] != kind for place in places):
         return None
@@ -93,16 +95,23 @@ def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.e
 
     The fix bounds the exponent itself, or the exponential from below.
     """
-    exponent, function = _exponent(tree, proposal, node), function_of(tree, node)
-    if function is None or exponent is None:
+    exponent = _exponent(tree, proposal, node)
+    if exponent is None:
         return node, []
     names = [] if any(map(words.names_a_log_share, _logarithms(exponent))) else _logarithms(exponent)
-    read = [one for name in names for one in readers(function, name)]
+    read = [one for name in names for one in readers(_scope(tree, node), name)]
     is_log = any(map(words.names_a_log_scale, names)) or makes_scale(tree, exponent)
+    is_log = is_log or any(_is_in_sum_with(tree, one, exponent) for one in read)
     within = set(ast.walk(exponent))
     # What is multiplied with as well is no logarithm: ``x * torch.exp(x + y)`` would have another x.
     is_beside = [_is_beside(tree, one, exponent) for one in read if is_log or one not in within]
     return exponent, names if (any if is_log else all)(is_beside) and any(is_beside) else []
+
+
+def _scope(tree: Tree, node: ast.expr) -> Function | ast.Module:
+    """The function around a node, or the file without its functions and classes: the names in them are others."""
+    own = [one for one in tree.module.body if not isinstance(one, SCOPES)]
+    return function_of(tree, node) or ast.Module(own, [])
 
 
 def _exponent(tree: Tree, proposal: Proposal, node: ast.expr) -> ast.expr | None:
@@ -135,7 +144,7 @@ def _is_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.stmt] | None:
+def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[str, ast.stmt] | None:
     """Where a name has its one value: before what reads a parameter first, or behind what gives it to a local.
 
     A parameter that is compared with something may be None.
@@ -143,12 +152,12 @@ def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.s
     name, assigned = reader.id, definition(tree, reader)
     if assigned is not None:
         return "insert-after", assigned.statement
-    inside, bound = list(ast.walk(function)), stores(function, name)
+    inside, bound = list(ast.walk(scope)), stores(scope, name)
     parameters = [one for one in inside if isinstance(one, ast.arg) and one.arg == name]
-    if len(parameters) > takes(function, name):
+    if len(parameters) > (isinstance(scope, Function) and takes(scope, name)):
         return None  # a lambda's own
     if parameters:
-        body: list[ast.stmt] = getattr(function, "body", [])
+        body: list[ast.stmt] = getattr(scope, "body", [])
         tests = (one for one in inside if isinstance(one, ast.Compare))
         if any(True for test in tests for _ in readers(test, name)):
             return None
@@ -159,11 +168,11 @@ def _place(tree: Tree, function: Function, reader: ast.Name) -> tuple[str, ast.s
         statement,
         *(link.parent for link in tree.ancestors(statement) if isinstance(link.parent, ast.stmt)),
     ]
-    suites = (tree.siblings(one) for one in around if one is not function and one in inside)
+    suites = (tree.siblings(one) for one in around if one is not scope and one in inside)
     maker = next((one for suite in suites for one in suite if binds(one, name)), None)
     if maker is None or not set(bound) <= set(ast.walk(maker)):
         return None
-    is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(function, name))
+    is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(scope, name))
     return ("insert-after", maker) if is_behind else None
 
 
@@ -211,5 +220,27 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
     return exponent not in within
 
 
-def _is_sum(node: ast.AST) -> bool:
+def _is_in_sum_with(tree: Tree, reader: ast.Name, exponent: ast.expr) -> bool:
+    """Whether a sum is of an exponential less the bare name, or the reverse, as the divergence of normal distributions."""
+    exponential = applied(tree, exponent, "exp", "expm1")
+    if exponential is None:
+        return False
+    (one, sign), (other, opposite) = _sum_around(tree, reader), _sum_around(tree, exponential)
+    return one is other and sign != opposite
+
+
+def _sum_around(tree: Tree, term: ast.expr) -> tuple[ast.AST, bool]:
+    """The whole sum that an expression is a term of, and whether it is taken away there."""
+    tree.find(tree.source.span(tree.start(term), tree.end(term)))
+    whole: ast.AST = term
+    is_less = False
+    while _is_sum(above := tree.link(whole).parent) or isinstance(above, ast.UnaryOp):
+        is_less ^= isinstance(above.op, ast.USub) or (
+            isinstance(above, ast.BinOp) and isinstance(above.op, ast.Sub) and above.right is whole
+        )
+        whole = above
+    return whole, is_less
+
+
+def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)

@@ -413,6 +413,26 @@ def test_what_is_multiplied_with_is_not_bounded_with_its_exponential() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("divergence", "is_moved"),
+    [
+        ("torch.exp(q) + m**2 - 1. - q", True),
+        ("1 + q - m**2 - torch.exp(q)", True),
+        ("-(1 + q - torch.exp(q) - m**2)", True),
+        ("torch.exp(q) + m**2 + q", False),
+    ],
+)
+@pytest.mark.parametrize("at", ["def f(x):\n    {}", "for x in loader:\n    {}"])
+def test_what_a_divergence_is_of_is_bounded_for_all_that_reads_it(
+    divergence: str, is_moved: bool, at: str
+) -> None:
+    made = f"m, q = code(x)\n    z = sample(m, q)\n    loss = ({divergence}).sum()"
+    source = f"{HEAD}def other(q):\n    return q\n{at.format(made)}\n"
+    at_place = source[: source.index("exp(q)") + 4].count("q")
+    change = proposal(source, "q", EXP, occurrence=at_place, x=Binding("q", span_of(source, "q", at_place)))
+    assert ("code(x)\n    q = q.clamp(" in rewritten(source, change)) == is_moved
+
+
 def test_an_offset_that_a_bound_of_1_does_not_see_to_is_bounded_with_the_value() -> None:
     source = f"{HEAD}def f(y):\n    return torch.acosh(1 + y + 1e-8)\n"
     change = proposal(source, "1 + y + 1e-8", "$x.clamp_min(1 + torch.finfo($x.dtype).eps)", x="1 + y + 1e-8")

@@ -38,9 +38,15 @@ def log_scales(observed: Iterable[Value]) -> frozenset[int]:
 
 
 def is_yielded(value: Value) -> bool:
-    """Whether a value is handed over or a network yields it: no object keeps it, and no arithmetic has made it."""
+    """Whether a value is handed over or a network yields it: no object keeps it, and no arithmetic has made it but that of
+    a linear layer, written out."""
     inner = stripped(value, TAKEN)
-    return inner.op in _YIELDED or inner.op.startswith(("call.", "method."))
+    return _is_linear(inner) or inner.op in _YIELDED or inner.op.startswith(("call.", "method."))
+
+
+def _is_linear(value: Value) -> bool:
+    """Whether a value is what a linear layer yields that is written out: `x @ w + b`."""
+    return value.op == "add" and any(stripped(part).op == "matmul" for part in value.operands.values())
 
 
 def _terms(value: Value, depth: int) -> Iterator[Value]:
@@ -48,7 +54,7 @@ def _terms(value: Value, depth: int) -> Iterator[Value]:
     inner = stripped(value)
     if depth and inner.op in _REDUCTIONS and inner.first is not None:
         yield from _terms(inner.first, depth - 1)
-    elif depth and inner.op in _SUMS:
+    elif depth and inner.op in _SUMS and not _is_linear(inner):
         for part in inner.operands.values():
             yield from _terms(part, depth - 1)
     else:
