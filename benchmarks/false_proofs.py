@@ -291,9 +291,13 @@ def _read(tree: ast.Module, path: Path) -> set[str]:
 
 
 def _of_torch(tree: ast.Module) -> dict[str, object]:
-    """What `from torch… import` brings into a file."""
+    """What `from torch… import` and `import torch.… as` bring into a file."""
     found: dict[str, object] = {}
     for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.asname and alias.name.startswith("torch."):
+                with contextlib.suppress(ImportError):
+                    found[alias.asname] = importlib.import_module(alias.name)
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "torch":
             for alias in node.names:
                 with contextlib.suppress(ImportError, AttributeError):

@@ -87,7 +87,7 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 continue  # an object under the name of its class: `MSELoss = nn.MSELoss()`
             made = kept.get(spelled(call.func)) or made_by(call, review.module)
             package, _, name = made.rpartition(".")
-            if package not in ("torch.nn", "nn", ""):
+            if package not in ("torch.nn", "nn", "") or review.module.defines(made):
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
             result = name in _ACTIVATIONS and call.args and _is_computed(call.args[0], root)

@@ -85,7 +85,7 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
             fits = ((_data_of(n), n) for n in calls_in(helper) if n.args and _fits(n, helper, module))
             inner = {
                 **dict(_by_own_moments(helper)),
-                **{name: n for name, n in fits if _scaler_of(n, helper) is not None},
+                **{name: n for name, n in fits if called(_scaler_of(n, helper)).endswith("Scaler")},
             }
             scaled |= {name: call for local, name in given_to(call, helper).items() if local in inner}
     names = {spelled(n) for n in nodes_in(root, ast.Name, ast.Attribute, ast.Subscript)} if scaled else set()

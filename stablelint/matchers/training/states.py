@@ -205,7 +205,9 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
         between = any(start(step) < start(n) < end(loop) for n in of_it for step in steps)
         return between or (bool(of_it) and all(start(n) > end(loop) for n in of_it))
     again = [one for n in of_it if (one := loop_around(n, root)) is not None and start(state) < start(one)]
-    return any(not assigned_in(model, one) and not assigned_in(kept, one) for one in again)
+    return any(
+        _trains(one, model) and not assigned_in(model, one) and not assigned_in(kept, one) for one in again
+    )
 
 
 def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
