@@ -28,6 +28,11 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("spread", "return (a - a.mean()) / a.std(correction=0)", "return (a - a.mean()) / a.sum()"),
         ("no_gradient", "with torch.no_grad():\n        return a.log()", "return a.log()"),
         ("telling_form", "return torch.cos(a) ** torch.tanh(b)", "return torch.cos(a) ** -2"),
+        (
+            "telling_form",
+            "s = a @ b + both\n    return (s.exp() - s).sum()",
+            "s = a @ b + both\n    return s.exp().sum()",
+        ),
         ("own_measure", "return (a * b).sum() / b.sum()", "return a.sum() / b.sum()"),
         ("own_measure", "return a / (a * both).sum()", "return (a.T @ a) / (a.shape[0] - 1)"),
         (
