@@ -29,6 +29,9 @@ GUARDED = {
         "    idx = torch.nonzero(mask)[:, 0]\n    if idx.numel() > 0:\n        return F.mse_loss(x[idx], x[idx] + 1)\n"
         "    return x\n"
     ),
+    "a loss of a target that was tested": (
+        "    if y.numel() == 0:\n        return x.sum() * 0\n    return F.mse_loss(x[mask], y)\n"
+    ),
     "a loss that takes the sum": "    return F.mse_loss(x[mask], x[mask] + 1, reduction='sum')\n",
     "a count of the first dimension": "    return x[mask].sum(0).mean()\n",
     "an empty index": (

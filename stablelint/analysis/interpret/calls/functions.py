@@ -270,6 +270,5 @@ def _call_numpy(
     named = {arrays.keyword(k): v for k, v in keywords.items()}
     operands = name_operands(operation.parameters, list(map(arrays.as_array, positional)), named)
     operands = arrays.operands_of(operation.name, operands, frame)
-    return arrays.typed(
-        name, arrays.as_array(apply_operation(operation.name, operands, node, frame)), keywords
-    )
+    result = arrays.as_array(apply_operation(operation.name, operands, node, frame))
+    return arrays.typed(name, result, positional, keywords)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stablelint.analysis.values import lists
@@ -79,7 +79,7 @@ def function(name: str, positional: list[Value], keywords: Mapping[str, Value]) 
 def made(name: str, result: Value, positional: list[Value], keywords: Mapping[str, Value]) -> Value:
     """The result of a function of NumPy of which no more is known than its name, and what it is given."""
     if name in _DOUBLES:
-        return typed(name, replace(result, kind=Kind.ARRAY), keywords)
+        return typed(name, replace(result, kind=Kind.ARRAY), positional, keywords)
     if name in _JOINS and positional:
         first = positional[0]
         known = lists.elements_of(first) if lists.is_list(first) else None
@@ -138,6 +138,8 @@ def as_array(value: Value) -> Value:
     return replace(value, kind=Kind.ARRAY) if value.kind in _ARRAYS else value
 
 
-def typed(name: str, value: Value, keywords: Mapping[str, Value]) -> Value:
+def typed(name: str, value: Value, positional: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """The array that a function of NumPy makes, in double precision where it says nothing else."""
-    return replace(value, dtype="float64") if name in _DOUBLES and "dtype" not in keywords else value
+    named = positional[1:2] if name in ("zeros", "ones", "empty") else ()
+    types = [element_type(v).dtype for v in (*named, *(v for k, v in keywords.items() if k == "dtype"))]
+    return replace(value, dtype=types[0] if types else "float64") if name in _DOUBLES else value

@@ -54,7 +54,9 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
         return _leaves_none_in_a_row(*hidden)
     spared = keeps_rows(context.root.operands) is not None
     mask = (selecting_mask(value) if not spared else None) or (inner if context.root.op == "div" else None)
-    shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
+    # A loss has an element for each of its target's.
+    beside = (one for one in (context.root.first, context.root.operands.get("target")) if one is not None)
+    shown = {inner.key, *(stripped(one).key for one in beside)}
     if not shown.isdisjoint(context.nonempty):
         return Truth.NO
     if mask is None and places_reduced(context.root.operands, context) is not None:
