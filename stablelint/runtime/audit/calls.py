@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from collections.abc import Mapping
 from functools import partial
 from inspect import Signature
 from types import FrameType
@@ -14,14 +15,22 @@ import torch
 
 from stablelint.runtime.audit.graph import maker_of, rows_taken
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
-from stablelint.runtime.audit.replayed import LossOnBatch, detached, loss_in, view_of
+from stablelint.runtime.audit.replayed import Tape, detached
 from stablelint.runtime.audit.taps import shielded
-from stablelint.runtime.audit.values import MOST_ROWS, fingerprint, row_prints, sample_of
+from stablelint.runtime.audit.values import (
+    MOST_ROWS,
+    fingerprint,
+    row_prints,
+    rows_differ,
+    sample_of,
+    tells_apart,
+)
 from stablelint.runtime.program.frames import Site, site_of, step_frames
 from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import tensors_in
 
 _FRAMES = 64
+_TAPES = 3  # losses among the first, of which one is known how it comes of models
 _MOST_SAMPLES = 20_000  # that are remembered of a loader
 
 
@@ -33,6 +42,7 @@ class CallRecorder:
         self.trouble = self.run.trouble
         self.fetches = 0  # batches since the last backward call
         self.under_way: list[torch.nn.Module] = []  # modules that are being called
+        self.tape: Tape | None = None  # while it is written, or may still be shown functions
         self._process = os.getpid()
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._inside: list[LossCall] = []  # losses that the pass under way has computed
@@ -45,6 +55,14 @@ class CallRecorder:
         self, root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
         """Keep the first rows of what an outermost module was given, and see whether a backward pass comes by."""
+        self.leave_tape()
+        learned = next(root.parameters(), None) is not None
+        if learned and torch.is_grad_enabled() and self.run.tape is None is self.tape and self._may_record():
+            self.tape = Tape(self.under_way, own_frame)
+        if self.tape is not None:
+            self.tape.note(root, args, kwargs, result)
+        if not learned:
+            return
         inputs = tuple(tensors_in((args, kwargs)))
         first = next((one for one in inputs if one.numel()), None)
         forward = Forward(
@@ -67,9 +85,6 @@ class CallRecorder:
             self._outputs.append((weakref.ref(output), forward))
             if output.grad_fn is not None:
                 output.grad_fn.register_hook(partial(_reached, forward))
-        own = next(loss_in(result), None)
-        if forward.pair is not None and own is not None and self.run.loss_on_batch is None:
-            self.run.loss_on_batch = LossOnBatch(root, *forward.pair)
 
     @shielded
     def on_loss(self, kind: str, signature: Signature, value: object, *args: Any, **kwargs: Any) -> None:
@@ -96,20 +111,19 @@ class CallRecorder:
             maker_of(given),
             maker_of(target),
             _kept_rows(given, target),
+            _best_constant(kind, bound.arguments) if not self.run.steps else None,
         )
         self.run.losses.append(call)
         if forward is None:
             self._inside.append(call)
             return
         forward.scored = forward.scored or not call.grad
-        if forward.pair is not None and output is not None and call.grad and call.value is not None:
-            self.run.loss_on_batch = self.run.loss_on_batch or LossOnBatch(
-                forward.root,
-                *forward.pair,
-                kind,
-                bound.arguments,
-                view_of(given, output),
-            )
+
+    def leave_tape(self) -> None:
+        """Show torch's functions no longer to a tape whose backward call came."""
+        if self.tape is not None and not self.tape.open:
+            self.tape.leave()
+            self.tape = None
 
     def _source_of(self, tensor: torch.Tensor) -> tuple[Forward | None, torch.Tensor | None]:
         """The call whose output `tensor` is, or is a view of."""
@@ -155,17 +169,37 @@ class CallRecorder:
         facts = self._iterators.get(iterator)
         self.fetches += 1
         self._batch_from = facts
-        rows = row_prints(list(tensors_in(batch)))
+        tensors = list(tensors_in(batch))
+        rows = row_prints(tensors)
         self._batch_print = b"".join(rows) or None
         if facts is not None:
+            facts.telling = facts.telling or (not facts.batches and tells_apart(tensors))
             facts.batches += 1
             if facts.iterators == 1 and len(facts.samples) < _MOST_SAMPLES:
                 facts.repeats += len(rows) - len(facts.samples.union(rows)) + len(facts.samples)
                 facts.samples.update(rows)
 
+    def _may_record(self) -> bool:
+        """Whether the first losses are still to come."""
+        return len(self.run.backwards) < _TAPES and not self.elsewhere()
+
     def elsewhere(self) -> bool:
         """Whether this is a copy of the process, such as a loader's worker."""
         return os.getpid() != self._process
+
+
+def _best_constant(kind: str, options: Mapping[str, Any]) -> float | None:
+    """The least loss of an output that is the same for all samples; None where that is not known, or the best."""
+    target = options["target"]
+    if options.get("reduction") != "mean" or not rows_differ(target):
+        return None
+    if kind == "mse_loss":
+        return float(target.detach().float().var(0, correction=0).mean())
+    plain = options.get("weight") is None and not options.get("label_smoothing")
+    if kind == "cross_entropy" and plain and not target.is_floating_point():
+        counts = target[target != options["ignore_index"]].unique(return_counts=True)[1]
+        return float(torch.special.entr(counts / counts.sum()).sum())
+    return None
 
 
 def _kept_rows(given: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
@@ -184,14 +218,16 @@ def _reached(forward: Forward, *_: object) -> None:
         forward.fetched_from.trained = True
 
 
-def here() -> Site | None:
-    """The instruction of the program that is being executed."""
-    frame = own_frame()
+def here(built: object = None) -> Site | None:
+    """The instruction of the program that is being executed, or that has what is being built built."""
+    frame = own_frame(built)
     return site_of(frame) if frame is not None else None
 
 
-def own_frame() -> FrameType | None:
+def own_frame(built: object = None) -> FrameType | None:
     """The program's frame that is being executed: of its own files before those of installed packages."""
     frames = list(step_frames(sys._getframe(1), _FRAMES))
+    if built is not None:  # the frames of its own constructor stand within
+        frames = [one for one in frames if next(iter(one.f_locals.values()), None) is not built] or frames
     own = (one for one in frames if not is_installed(one.f_code.co_filename))
     return next(own, frames[0] if frames else None)

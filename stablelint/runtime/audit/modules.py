@@ -54,7 +54,7 @@ class ModuleBook:
                 self._run.parameters[id(parameter)].called = True
         if isinstance(result, torch.Tensor) and not module._modules:
             self._layer(module, args, result)
-        if not self.stack and result is not None and next(module.parameters(), None) is not None:
+        if not self.stack and result is not None:
             self._on_forward(module, args, kwargs, result)
 
     def names_of(self, parameters: Iterable[torch.Tensor]) -> dict[int, str]:
@@ -106,6 +106,7 @@ class ModuleBook:
             first = sample_of(given) if given is not None and module._parameters else None
             facts = self._run.layers[name] = LayerFacts(name, module, first)
         low, high = torch.aminmax(result.detach())
+        facts.half = facts.half or result.dtype is torch.float16
         facts.low, facts.high = min(facts.low, float(low)), max(facts.high, float(high))
         if module.training and torch.is_grad_enabled():
             facts.train_calls += 1

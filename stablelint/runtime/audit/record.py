@@ -11,7 +11,7 @@ import torch
 
 from stablelint.runtime.audit.allocations import Peak
 from stablelint.runtime.audit.graph import GraphFacts
-from stablelint.runtime.audit.replayed import LossOnBatch
+from stablelint.runtime.audit.replayed import Tape
 from stablelint.runtime.audit.values import Summary
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
@@ -53,6 +53,7 @@ class LossCall:
     maker: str | None = None  # the operation that made the input
     target_maker: str | None = None  # the operation that made the target
     rows: tuple[torch.Tensor, torch.Tensor] | None = None  # which of the output it takes, and their targets
+    best_constant: float | None = None  # the least loss of an output that is the same for all samples
 
     def option(self, name: str) -> Any:
         """An argument of the call."""
@@ -71,6 +72,10 @@ class Backward:
     fresh: bool = False  # no optimizer held a gradient when it began
     scaled: bool = False
     facts: GraphFacts | None = None
+
+    def reaches(self, held: set[int]) -> bool:
+        """Whether it gives gradients to any of these parameters, by identity."""
+        return self.facts is not None and not held.isdisjoint(self.facts.reached)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,6 +124,7 @@ class LayerFacts:
     first: torch.Tensor | None  # a copy of the first rows of its first input
     low: float = 0.0
     high: float = 0.0
+    half: bool = False  # gave float16
     train_calls: int = 0
     smallest_count: int | None = None  # values a channel is normalised over, at least
 
@@ -134,6 +140,7 @@ class LoaderFacts:
     iterators: int = 0
     samples: set[bytes] = field(default_factory=set)  # fingerprints of those that its first pass handed out
     repeats: int = 0  # samples that this pass handed out again
+    telling: bool = False  # samples of its first batch are not equal by chance
 
     @property
     def batch_size(self) -> int | None:
@@ -156,11 +163,16 @@ class Run:
     layers: dict[str, LayerFacts] = field(default_factory=dict)  # in the order of their first calls
     loaders: list[LoaderFacts] = field(default_factory=list)
     made_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of an optimizer
+    built_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of a module or parameter
+    given: set[int] = field(
+        default_factory=set
+    )  # identities of parameters an optimizer was made of, or were loaded
     early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
     seeded_again: list[Site | None] = field(default_factory=list)  # calls since the first backward pass
     live_dropout: Site | None = None  # dropout within a model in evaluation mode
     drawn: set[str] = field(default_factory=set)  # generators whose state moved
+    unseeded: dict[str, Site | None] = field(default_factory=dict)  # first draws, or makings, without a seed
     functions: dict[Any, tuple[Any, ...]] = field(default_factory=dict)  # custom functions, and arguments
     holders: tuple[str, ...] = ()  # names that hold tensors with their graph, at the end
     holder_at: Location | None = None
@@ -168,7 +180,8 @@ class Run:
     growing_at: Location | None = None
     peak: Peak | None = None  # of the GPU's memory, from the second step on
     trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
-    loss_on_batch: LossOnBatch | None = None  # of the first batch, where it is known
+    tape: Tape | None = None  # of the first loss, where it is known how it came about
+    initial: dict[int, torch.Tensor] = field(default_factory=dict)  # parameters before the first step
 
     @property
     def roots(self) -> list[torch.nn.Module]:
@@ -192,6 +205,11 @@ class Run:
     def held(self) -> set[int]:
         """Identities of the parameters that optimizers hold."""
         return {id(one) for each in self.optimizers for one in parameters_of(each)}
+
+    def home(self, built: ParameterFacts | torch.nn.Module) -> Site | None:
+        """Where a module or a parameter is made."""
+        parts = (built,) if isinstance(built, torch.nn.Module) else (built.tensor, built.owner)
+        return next((self.built_at[id(one)] for one in parts if id(one) in self.built_at), None)
 
     def facts(self) -> Iterator[GraphFacts]:
         """What was read from the graphs of the losses."""

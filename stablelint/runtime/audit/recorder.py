@@ -98,6 +98,8 @@ class Recorder(CallRecorder, hooks.Observer):
         if not self._attached:
             return
         self._attached = False
+        self._end_tape(())
+        self.leave_tape()
         while self._undo:
             self._undo.pop()()
         hooks.detach(self)
@@ -121,6 +123,9 @@ class Recorder(CallRecorder, hooks.Observer):
             (DataLoader, "__init__", self.on_loader),
             (DataLoader, "__iter__", self.on_iterate),
             (torch.optim.Optimizer, "__init__", self.on_optimizer),
+            (torch.nn.Module, "__init__", self.on_module),
+            (torch.nn.Module, "register_parameter", self.on_parameter),
+            (torch.nn.Module, "load_state_dict", self.on_load),
             (torch.amp.GradScaler, "unscale_", self.on_unscale),
             *((functional, kind, self.on_dropout) for kind in DROPOUTS),
             (functional, "scaled_dot_product_attention", self.on_attention),
@@ -130,7 +135,13 @@ class Recorder(CallRecorder, hooks.Observer):
             (torch.random, "manual_seed", functools.partial(self.on_seed, "torch")),
             (random, "seed", functools.partial(self.on_seed, "random")),
             (numpy.random, "seed", functools.partial(self.on_seed, "numpy")),
+            (numpy.random, "default_rng", self.on_generator),
         ]
+        generators = ("random", random, random._inst), ("numpy", numpy.random, numpy.random.mtrand._rand)
+        for kind, module, own in generators:
+            of_own = [name for name, one in vars(module).items() if getattr(one, "__self__", None) is own]
+            draws = [name for name in of_own if name != "seed" and "state" not in name]
+            taps += [(module, name, functools.partial(self.on_draw, kind)) for name in draws]
         for owner, name, observer in taps:
             self._replace(owner, name, observing(observer))
         if self._batches is not None:
@@ -156,9 +167,37 @@ class Recorder(CallRecorder, hooks.Observer):
             self.run.early_schedule = self.run.early_schedule or here()
 
     @shielded
-    def on_optimizer(self, _: None, optimizer: object, *__: object, **___: object) -> None:
-        """Note where it is made; it may never step."""
+    def on_optimizer(self, _: None, optimizer: Any, *__: object, **___: object) -> None:
+        """Note where it is made, and of what; it may never step."""
         self.run.made_at[id(optimizer)] = here()
+        self.run.given.update(map(id, parameters_of(optimizer)))
+
+    @shielded
+    def on_module(self, _: None, module: object, *__: object, **___: object) -> None:
+        """Note where it is made."""
+        self.run.built_at[id(module)] = here(module)
+
+    @shielded
+    def on_parameter(self, _: None, module: object, name: str, parameter: object) -> None:
+        """Note where it is made."""
+        self.run.built_at[id(parameter)] = here()
+
+    @shielded
+    def on_load(self, _: object, module: torch.nn.Module, *__: object, **___: object) -> None:
+        """Note what was learned elsewhere."""
+        self.run.given.update(map(id, module.parameters()))
+
+    @shielded
+    def on_draw(self, generator: str, *_: object, **__: object) -> None:
+        """Note the first draw without a seed."""
+        if generator not in self.run.seeded and generator not in self.run.unseeded:
+            self.run.unseeded[generator] = here()
+
+    @shielded
+    def on_generator(self, _: object, seed: object = None) -> None:
+        """Note a generator that NumPy seeds from the system."""
+        if seed is None:
+            self.run.unseeded.setdefault("numpy.random.default_rng()", here())
 
     @shielded
     def on_seed(self, generator: str, *_: object, **__: object) -> None:
@@ -190,6 +229,7 @@ class Recorder(CallRecorder, hooks.Observer):
         """The loss as it is before it is scaled."""
         if getattr(scaler, "is_enabled", lambda: True)():
             self._unscaled_loss = sum(float(one.detach().sum()) for one in tensors_in(outputs))
+            self._end_tape(tuple(tensors_in(outputs)))
             self._scaled = True
 
     @shielded
@@ -212,6 +252,7 @@ class Recorder(CallRecorder, hooks.Observer):
         """Read the graph, and whether the gradients that will be added to were used already."""
         if not losses or self.elsewhere() or self._last is not None:
             return
+        self._end_tape(losses)
         fresh = bool(self.run.optimizers)
         for optimizer, stepping in zip(self.run.optimizers, self._stepping, strict=True):
             present = any(fused_norms([one.detach() for one in gradients_of(parameters_of(optimizer))]))
@@ -236,6 +277,11 @@ class Recorder(CallRecorder, hooks.Observer):
             backward.facts = read_graph(loss.grad_fn, self._sequence)
         self._sequence = torch._C._autograd._get_sequence_nr()
 
+    def _end_tape(self, losses: tuple[torch.Tensor, ...]) -> None:
+        if self.tape is not None:
+            self.tape.end(losses)
+            self.run.tape = self.run.tape or (self.tape if self.tape.loss is not None else None)
+
     @shielded
     def before_step(
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -243,6 +289,7 @@ class Recorder(CallRecorder, hooks.Observer):
         """The gradients are there now, or when the closure has run."""
         if self.elsewhere() or self._last is not None:
             return None
+        self.leave_tape()
         key = self._key_of(optimizer)
         site = here()
 
@@ -292,6 +339,8 @@ class Recorder(CallRecorder, hooks.Observer):
         )
         self._clips, self._clipped_scaled = [], None
         stepping.ready = step, [one.detach().clone() for one in parameters]
+        if not stepping.taken:
+            self.run.initial.update(zip(map(id, parameters), stepping.ready[1], strict=True))
 
     @shielded
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:

@@ -1,25 +1,26 @@
-"""A loss computed anew on the first batch, by a copy of the model; the run itself is not touched."""
+"""A loss computed anew on its batch, by copies of the models; the run itself is not touched."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
-from torch.nn import functional
-from torch.utils._pytree import tree_map_only
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map_only
 
-from stablelint.runtime.audit.values import rows_differ
+from stablelint.runtime.program.frames import Site, site_of
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
 
-View = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides and offset
 _Copied = TypeVar("_Copied")
+_GRADIENT = vars(torch._C.TensorBase)["grad"].__get__  # what asks for it, as zero_grad does
 
 
 def detached(value: Any) -> Any:
@@ -29,59 +30,146 @@ def detached(value: Any) -> Any:
     )
 
 
-def view_of(tensor: torch.Tensor, output: torch.Tensor) -> View | None:
-    """How `tensor` looks at an output; None where it is the output itself."""
-    if tensor is output:
-        return None
-    return tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset())
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A tensor among those that a call of a tape gave."""
+
+    call: int
+    place: int
 
 
-@dataclass(slots=True)
-class LossOnBatch:
-    """The loss of one batch as a function of the model.
-
-    Either the model's result holds its loss, or a loss function took the model's output or a view of it.
-    """
-
-    model: nn.Module
+@dataclass(frozen=True, slots=True)
+class _Call:
+    function: Callable[..., Any]  # a model, or a function of torch's
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    kind: str | None = None
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    view: View | None = None
+    cut: Site | None  # where it took what passes gradients, and gave what does not
 
-    def __post_init__(self) -> None:
-        self.arguments = detached({name: one for name, one in self.arguments.items() if name != "input"})
 
-    @property
-    def best_constant(self) -> float | None:
-        """The least loss of an output that is the same for all samples; None where that is not known, or the best."""
-        target, options = self.arguments.get("target"), self.arguments
-        if target is None or options.get("reduction") != "mean" or not rows_differ(target):
+class Tape(TorchFunctionMode):
+    """How a loss comes of parameters: the calls of models, and of torch's functions on what these give."""
+
+    def __init__(self, under_way: list[nn.Module], frame: Callable[[], FrameType | None]) -> None:
+        super().__init__()
+        self.loss: Any = None  # what backward was called on, once it was, where calls on the tape gave it
+        self.open = not torch._C._len_torch_function_stack()  # a mode of the program's own would end first
+        self._under_way, self._frame = under_way, frame
+        self._calls: list[_Call] = []
+        self._known: dict[int, tuple[torch.Tensor, _Result]] = {}
+        if self.open:
+            torch.overrides._push_mode(self)
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Call the function as ever, and write it down."""
+        function, kwargs = (
+            getattr(function, "observed", function),
+            dict(kwargs or {}),
+        )  # it was observed before
+        if not self.open or self._under_way or function == _GRADIENT:
+            return function(*args, **kwargs)
+        given = self._given(function, args, kwargs)  # before it is written to
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = function(*args, **kwargs)
+        for one in told:  # where it would warn without this frame between
+            if (frame := self._frame()) is None:
+                break
+            place = frame.f_code.co_filename, frame.f_lineno
+            registry = frame.f_globals.setdefault("__warningregistry__", {})
+            warnings.warn_explicit(one.message, one.category, *place, registry=registry)
+        self._note(function, given, args, kwargs, result)
+        return result
+
+    def note(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: object) -> None:
+        """A call of a model that ended."""
+        self._note(model, self._given(model, args, kwargs), args, kwargs, result)
+
+    def _given(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Arguments as the tape keeps them; None for what does not depend on a parameter, or cannot be copied."""
+        if not self.open or not torch.is_grad_enabled():
             return None
-        if self.kind == "mse_loss":
-            return float(target.float().var(0, correction=0).mean())
-        plain = options.get("weight") is None and not options.get("label_smoothing")
-        if self.kind == "cross_entropy" and plain and not target.is_floating_point():
-            counts = target[target != options["ignore_index"]].unique(return_counts=True)[1]
-            return float(torch.special.entr(counts / counts.sum()).sum())
+        learned = any(id(one) in self._known or _is_learned(one) for one in tensors_in((args, kwargs)))
+        with suppress(Exception):  # whatever a tensor of the program's own raises there
+            if learned or isinstance(function, nn.Module):
+                return tree_map_only(torch.Tensor, self._packed, (args, kwargs))
         return None
 
-    def __call__(self, model: nn.Module) -> torch.Tensor:
-        """The loss of `model`, a copy of the watched one."""
-        result = model(*self.args, **self.kwargs)
-        if self.kind is None:
-            return next(loss_in(result))
-        if not isinstance(result, torch.Tensor):
-            result = next(iter(result.values() if isinstance(result, dict) else result))
-        given = result if self.view is None else torch.as_strided(result, *self.view)
-        value: torch.Tensor = getattr(functional, self.kind)(**{**self.arguments, "input": given})
-        return value
+    def _note(self, function: Any, given: Any, args: Any, kwargs: Any, result: object) -> None:
+        if given is None or not self.open:
+            return
+        made = _made(args, result)
+        passes = [
+            any(one.requires_grad and not one.is_leaf for one in some)
+            for some in (tensors_in((args, kwargs)), made)
+        ]
+        frame = self._frame() if made and passes == [True, False] else None
+        self._calls.append(_Call(function, given[0], given[1], site_of(frame) if frame is not None else None))
+        for place, one in enumerate(made):
+            self._known[id(one)] = one, _Result(len(self._calls) - 1, place)
+
+    def _packed(self, tensor: torch.Tensor) -> Any:
+        if id(tensor) in self._known:
+            return self._known[id(tensor)][1]
+        return tensor if _is_learned(tensor) else tensor.detach().clone()
+
+    def end(self, losses: tuple[torch.Tensor, ...]) -> None:
+        """Backward is called on these."""
+        if self.open and all(id(one) in self._known for one in losses):
+            self.loss = self._packed(losses[0])
+        self.open, self._known = False, {}
+
+    def leave(self) -> None:
+        """Torch's functions are no longer shown to it, whatever modes of the program stand above."""
+        modes = []
+        while self in torch.overrides._get_current_function_mode_stack():
+            modes.append(torch.overrides._pop_mode())
+        for mode in reversed(modes):
+            if mode is not self:
+                torch.overrides._push_mode(mode)
+
+    @property
+    def models(self) -> list[nn.Module]:
+        """What was called on the way to the loss, beside functions."""
+        return [one.function for one in self._calls if isinstance(one.function, nn.Module)]
+
+    @property
+    def cut(self) -> Site | None:
+        """Where gradients are cut off last on the way to the loss."""
+        waiting, seen = [self.loss], set()
+        while waiting:
+            at = waiting.pop().call
+            call = self._calls[at]
+            inner = tree_leaves((call.args, call.kwargs)) if at not in seen else []
+            waiting += [one for one in inner if isinstance(one, _Result)]
+            seen.add(at)
+        return next((site for at in sorted(seen, reverse=True) if (site := self._calls[at].cut)), None)
+
+    def __call__(self, copies: Mapping[int, Any]) -> torch.Tensor:
+        """The loss of copies, by the identities of what they are of."""
+        results: list[list[torch.Tensor]] = []
+
+        def given(one: Any) -> Any:
+            if isinstance(one, _Result):
+                return results[one.call][one.place]
+            return copies[id(one)] if id(one) in copies else detached(one)
+
+        for call in self._calls:
+            args, kwargs = tree_map_only((_Result, torch.Tensor), given, (call.args, call.kwargs))
+            function = copies.get(id(call.function), call.function)
+            results.append(_made(args, function(*args, **kwargs)))
+        loss: torch.Tensor = given(self.loss)
+        return loss.sum()
 
 
-def loss_in(result: Any) -> Iterator[torch.Tensor]:
-    """The numbers with a graph that a model returns, such as its loss."""
-    return (one for one in tensors_in(result) if not one.dim() and one.requires_grad)
+def _is_learned(tensor: torch.Tensor) -> bool:
+    return tensor.is_leaf and tensor.requires_grad
+
+
+def _made(args: tuple[Any, ...], result: object) -> list[torch.Tensor]:
+    """The tensors that a call gave, or the one that it wrote to."""
+    return list(tensors_in(args[:1] if result is None else result))
 
 
 @contextmanager
@@ -95,9 +183,9 @@ def undisturbed() -> Iterator[None]:
         state.restore()
 
 
-def copy_of(model: _Copied) -> _Copied | None:
-    """A copy of a model, or of one with its optimizer, that shares nothing; None where it cannot be copied."""
+def copy_of(model: _Copied, memo: dict[int, Any] | None = None) -> _Copied | None:
+    """A copy of a model, or of several with an optimizer, that shares nothing; None where it cannot be copied."""
     try:
-        return copy.deepcopy(model)
+        return copy.deepcopy(model, memo)
     except Exception:  # whatever a module of the program raises there: then there is no copy
         return None

@@ -45,6 +45,7 @@ def observing(observer: Callable[..., object]) -> Callable[[Any], Any]:
                 observer(result, *args, **kwargs)
             return result
 
+        call.observed = original  # type: ignore[attr-defined]
         call.__code__ = call.__code__.replace(co_filename=_PASSED_OVER)
         return call
 

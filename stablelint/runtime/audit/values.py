@@ -12,6 +12,7 @@ _BINS = 24
 _MOST_PRINTS = 4096  # samples of a batch that are told apart
 MOST_ROWS = 64  # rows of a batch that are kept
 _ELEMENTS = 1 << 21  # elements of a batch that are kept
+_FEW, _MANY = 8, 1e5  # values of a column, and of a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,18 @@ def row_prints(tensors: list[torch.Tensor]) -> list[bytes]:
         return [fingerprint(one) for one in tensors]
     near = [one.detach().cpu() for one in rows]
     return [b"".join(map(fingerprint, row)) for row in zip(*near, strict=True)]
+
+
+def tells_apart(fields: list[torch.Tensor]) -> bool:
+    """Whether samples of such rows do not meet by chance: their columns take too many values together."""
+    total = 1
+    for one in (one for one in fields if one.dim() and one.layout is torch.strided):
+        for column in (
+            one.detach()[:MOST_ROWS].flatten(1)[:, :MOST_ROWS].T if one.dim() > 1 else [one[:MOST_ROWS]]
+        ):
+            values = len(column.unique())
+            total *= values if values > _FEW else 1  # such as kinds, of which one excludes another
+    return total > _MANY
 
 
 def rows_differ(tensor: torch.Tensor) -> bool:

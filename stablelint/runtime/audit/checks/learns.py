@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,6 +22,7 @@ from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.plain import plural
 
 ORDER = 5
+_NEEDS = "a finite loss, as models and functions of torch give it, one optimizer, models that can be copied"
 _STEPS = 60
 _RATE = 1e-2
 _FALLEN = 0.8  # of the first loss: the rest will follow
@@ -30,9 +33,9 @@ _SECONDS = 2.0  # for a trial, where the watched steps took no longer
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A copy of the model with its optimizer, and the loss of the first batch as the copy has it."""
+    """Copies of the models with their optimizer as they were at first, and the first loss as the copies have it."""
 
-    model: nn.Module
+    parameters: dict[str, torch.Tensor]
     optimizer: torch.optim.Optimizer
     loss: Callable[[], torch.Tensor]
     seconds: float
@@ -49,36 +52,55 @@ def _trial(run: Run) -> Iterator[_Trial | None]:
 
     None where no single optimizer learns the loss, or it is not finite.
     """
-    loss = run.loss_on_batch if len(run.optimizers) == 1 and run.steps else None
-    forked = copy_of((loss.model, run.optimizers[0])) if loss is not None else None
-    if loss is None or forked is None:
+    tape, copies, forked = run.tape, dict[int, Any](), None
+    if tape is not None and len(run.optimizers) == 1 and not _is_cut(run):
+        forked = copy_of((tape.models, run.optimizers[0]), copies)
+    if tape is None or forked is None or not run.initial:
         yield None
         return
-    for one in forked[0].modules():
+    models, optimizer = forked
+    for one in chain.from_iterable(model.modules() for model in models):
         one.training = one.training and isinstance(one, (*NORMALISING, nn.RNNBase))
-    forked[1].state.clear()
-    again, threads = partial(loss, forked[0]), torch.get_num_threads()
+    optimizer.state.clear()
+    named = [(run.parameters[key].name, key) for key in run.initial if key in run.parameters]
+    for key, value in run.initial.items():
+        copies[key].data.copy_(value)
+    learned = {name: copies[key] for name, key in named if copies[key].requires_grad}
+    again, threads = partial(tape, copies), torch.get_num_threads()
     with undisturbed():
         try:
             torch.set_num_threads(1)  # of brief work more wait for each other, where cores are taken
             start = time.perf_counter()
             finite = math.isfinite(float(again().detach()))
             torch.set_num_threads(threads if time.perf_counter() - start > _BRIEF else 1)
-            yield _Trial(*forked, again, max(_SECONDS, run.seconds)) if finite else None
+            yield _Trial(learned, optimizer, again, max(_SECONDS, run.seconds)) if finite else None
         finally:
             torch.set_num_threads(threads)
 
 
-@check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
+def _is_cut(run: Run) -> bool:
+    """Whether the first loss reaches no parameter of an optimizer."""
+    return bool(run.backwards) and not run.backwards[0].reaches(run.held())
+
+
+def _untried(run: Run) -> Outcome | None:
+    """What is said of no trial."""
+    return (
+        Outcome(Status.UNSEEN, "the loss that goes backward reaches no parameter of the optimizer")
+        if _is_cut(run)
+        else None
+    )
+
+
+@check(needs=_NEEDS)
 def overfits_one_batch(run: Run) -> Outcome | None:
     """One batch can be learned by heart."""
     with _trial(run) as trial:
-        if trial is None or run.loss_on_batch is None:
-            return None
-        learned = {name: one for name, one in trial.model.named_parameters() if one.requires_grad}
-        start = [one.detach().clone() for one in learned.values()]
-        optimizer = torch.optim.Adam(learned.values(), lr=_RATE)
-        chance, values = run.loss_on_batch.best_constant, []
+        if trial is None or not trial.parameters:
+            return _untried(run)
+        start = [one.detach().clone() for one in trial.parameters.values()]
+        optimizer = torch.optim.Adam(trial.parameters.values(), lr=_RATE)
+        chance, values = _best_constant(run), []
         for _ in trial.steps(_STEPS + 1):
             value = trial.loss()
             values.append(float(value.detach()))
@@ -91,27 +113,36 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     first, last = values[0], min(values)
     text = f"{first:.3g} → {last:.3g} in {plural(len(values) - 1, 'step')} of Adam on the first batch"
     at_chance = chance is not None and first > 0.1 * chance and last > 0.95 * chance
-    begun = run.backwards[0].value if run.backwards else first
-    if first < begun - _FALLEN * abs(begun) or (last < first - 0.05 * abs(first) and not at_chance):
-        return passed(text)  # or it is learned by now
+    if last < first - 0.05 * abs(first) and not at_chance:
+        return passed(text)
     if len(values) <= _STEPS:
         return Outcome(Status.UNSEEN, f"{text}, for which it took {trial.seconds:.2g} s")
+    at = run.backwards[0].site
     if at_chance:
         text += f"; the best output that is the same for all samples gives {chance:.3g}"
-        return warned(text, "see whether the inputs of a batch differ, and reach the output")
-    still = [name for (name, one), old in zip(learned.items(), start, strict=True) if torch.equal(one, old)]
+        return warned(text, "see whether the inputs of a batch differ, and reach the output", at=at)
+    pairs = zip(trial.parameters.items(), start, strict=True)
+    still = [name for (name, one), old in pairs if torch.equal(one, old)]
     text += f"; never moved: {', '.join(still[:4])}" if still else "; all parameters moved"
     remedy = "see whether output and loss fit, and what the batch's labels can be told from"
-    return (failed if still and len(still) == len(learned) else warned)(text, remedy, *still)
+    return (failed if len(still) == len(start) else warned)(text, remedy, *still, at=at)
 
 
-@check(needs="a finite loss of the model's output, one optimizer, a model that can be copied")
+def _best_constant(run: Run) -> float | None:
+    """The least first loss that an output gives which is the same for all samples, where a loss function alone made it."""
+    first = run.backwards[0].value
+    known = (one for one in run.losses if one.grad and one.value is not None)
+    alone = (one for one in known if math.isclose(one.value or 0.0, first, rel_tol=1e-5))
+    return next((one.best_constant for one in alone), None)
+
+
+@check(needs=_NEEDS)
 def usable_rate(run: Run) -> Outcome | None:
     """The learning rate lies below the one at which the loss runs away."""
     with _trial(run) as trial:
         rate = max(run.steps[0].rates, default=0.0) if trial is not None else 0.0
         if trial is None or not rate or isinstance(trial.optimizer, torch.optim.LBFGS):
-            return None  # that one searches for its rate
+            return _untried(run)  # that one searches for its rate
         lowest, factor, away = math.inf, 0.0, False
         for step in trial.steps(_RANGE + 1):
             factor = _SPAN ** (2 * step / _RANGE - 1)

@@ -9,13 +9,16 @@ from statistics import median
 from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, Run, Step
 from stablelint.runtime.audit.values import summary_of
+from stablelint.runtime.program.frames import Site
+from stablelint.runtime.tensors.names import parameters_of
 
 ORDER = 4
 _RISE = 5  # of a loss, where a weight moves by more than its size in one step
 _LARGE_UPDATE, _SMALL_UPDATE = 0.3, 1e-6  # of a weight, in one step
+_PEAK = 10  # times the first loss, on the way
 _COLLAPSE = 1e-2  # of a learning rate, over a few steps
 _VANISHING = 1e-7  # the least gradient over the largest, by layer
 
@@ -42,12 +45,24 @@ def steps_have_gradients(run: Run) -> Outcome | None:
     for steps in _by_optimizer(run):
         without = [one for one in steps if not one.has_gradients or one.zero_gradients]
         if 2 * len(without) > len(steps):
-            what, remedy = "no parameter has a gradient", "backward() stands between zero_grad() and step()"
-            if without[0].has_gradients:
+            first, count = without[0], f"in {len(without)} of {len(steps)} steps"
+            held = set(map(id, parameters_of(run.optimizers[first.optimizer])))
+            if first.backwards and not any(one.reaches(held) for one in first.backwards):
+                text = f"the loss reaches no parameter of the optimizer: none has a gradient {count}"
+                remedy = "torch.stack where losses are put together; no detach(), item() or torch.tensor() on the way"
+                return failed(text, remedy, at=_cut(run, first) or first.backwards[0].site)
+            what, remedy = "no parameter has a gradient", "backward() between zero_grad() and step()"
+            if first.has_gradients:
                 what, remedy = "all gradients are zero", "see what the output is multiplied by on its way"
-            text = f"{what} in {len(without)} of {len(steps)} steps"
-            return failed(text, f"{remedy}; see that the loss depends on the model", at=without[0].site)
+            elif first.backwards:
+                what = "the gradients that backward() gave are gone again"
+            return failed(f"{what} {count}", remedy, at=first.site)
     return all_of(len(run.steps), "step")
+
+
+def _cut(run: Run, step: Step) -> Site | None:
+    """Where the loss of a step lost its gradients, if it is the one that is known to come of calls."""
+    return run.tape.cut if run.tape is not None and run.backwards[0] in step.backwards else None
 
 
 @check(needs="two optimizer steps, or an optimizer and two backward passes")
@@ -95,7 +110,7 @@ def divided_accumulation(run: Run) -> Outcome | None:
     mean = not losses or losses[0].option("reduction") in (None, "mean")
     if len(undivided) == count and mean:
         text = f"{count} batches add their gradients to one step, and no loss is divided"
-        return warned(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
+        return failed(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
     return passed(f"{count} batches to a step")
 
 
@@ -253,8 +268,9 @@ def update_ratio(run: Run) -> Outcome | None:
             text = f"a step changes a weight by {middle:.1e} of its size in the median layer, at a rate of {rate:g}"
             return failed(text, "a larger learning rate", *list(wide)[:4], at=steps[0].site)
     values = [value for step in run.steps for value in step.moved.values() if value]
-    text = f"{min(values):.1e} … {max(values):.1e} of a parameter in a step" if values else "none moved"
-    return passed(text) if several else None
+    if several and not values:
+        return Outcome(Status.UNSEEN, f"no parameter moved in {len(run.steps)} steps")
+    return passed(f"{min(values):.1e} … {max(values):.1e} of a parameter in a step") if several else None
 
 
 @check(needs="an optimizer step")
@@ -272,7 +288,8 @@ def gradient_balance(run: Run) -> Outcome | None:
     text = f"{sizes[least]:.1e} an element in {least}, {sizes[most]:.1e} in {most}"
     if sizes[least] < _VANISHING * sizes[most]:
         remedy = "normalisation, skip connections or another initialisation between the two"
-        return failed(text, remedy, least, most)
+        least_of = next(one for one in run.parameters.values() if one.name == least)
+        return failed(text, remedy, least, most, at=run.home(least_of))
     return passed(text)
 
 
@@ -289,4 +306,7 @@ def stable_loss(run: Run) -> Outcome | None:
     if len(run.optimizers) == 1 and last > 20 * max(first, 0.1):
         text = f"it grew from {first:.3g} to {last:.3g} in {len(values)} steps"
         return failed(text, "a smaller learning rate", at=run.backwards[0].site)
-    return passed(f"{values[0]:.3g} … {values[-1]:.3g} in {len(values)} steps")
+    text = f"{values[0]:.3g} … {values[-1]:.3g} in {len(values)} steps, at most {max(values):.3g}"
+    if len(run.optimizers) == 1 and min(values) >= 0 and max(values) > _PEAK * max(first, 0.1):
+        return warned(text, "a smaller learning rate, or a warm-up", at=run.backwards[0].site)
+    return passed(text)
