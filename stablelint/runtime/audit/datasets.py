@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from operator import length_hint
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils.data import Subset
@@ -52,24 +52,31 @@ def generators(dataset: Any, lead: str = "") -> Iterator[tuple[str, object]]:
             yield from generators(value, f"{lead}{name}.")
 
 
-def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> tuple[int, int, bool] | None:
-    """How many samples of a loader one that is trained on has, too, of how many, and whether that one holds some twice.
+class Shared(NamedTuple):
+    """How many samples of a loader one that is trained on has, too, of how many."""
 
-    None where it is not known.
-    """
+    found: int
+    total: int
+    copies: bool  # the one that is trained on holds some twice
+    by_chance: bool  # as those of few values do
+
+
+def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> Shared | None:
+    """What two loaders share; None where it is not known."""
     ours, theirs = _identities(trained.loader.dataset), _identities(other.loader.dataset)
     if not ours or not theirs or type(ours[0]) is not type(theirs[0]):
-        if trained.repeats or not trained.samples or not other.samples:
+        if (trained.repeats and not trained.telling) or not trained.samples or not other.samples:
             return None
         ours, theirs = [*trained.samples], [*other.samples]
     elif trained.loader.dataset is other.loader.dataset and not other.batches:
         return None
-    shared = len(set(ours) & set(theirs))
+    known = set(ours)
+    shared = sum(one in known for one in theirs)
     # Samples of few values meet, as they do again and again within the training data.
     counts = Counter(ours)
     chance = sum(count for count in counts.values() if count > _COPIES) / len(ours)
-    told = not shared or shared > 4 * chance * len(theirs)
-    return (shared, len(theirs), len(counts) < len(ours)) if told else None
+    by_chance = 0 < shared <= 4 * chance * len(theirs) and not trained.telling
+    return Shared(shared, len(theirs), len(counts) < len(ours), by_chance)
 
 
 def _identities(dataset: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.data import SequentialSampler
 
 from stablelint.runtime.audit.datasets import generators, same_everywhere, shared_samples
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import LayerFacts, LoaderFacts, Run
 from stablelint.runtime.audit.tokens import is_mask, is_tokens, padding_of
 from stablelint.runtime.audit.values import dense, fingerprint, rows_differ, summary_of
@@ -80,8 +80,9 @@ def varying_features(run: Run) -> Outcome | None:
         return _varying_samples(run)
     rows, columns = table.shape
     same = (table == table[:1]).all(0)
-    if bool(((table == 0).float().mean(0)[~same] > _SPARSE).any()):
-        same &= (table != 0).any(0)  # one of several kinds or words that has not come yet
+    empty, sparse = ~(table != 0).any(0), ~same & ((table == 0).float().mean(0) > _SPARSE)
+    if bool(sparse.any()) and (int(empty.sum()) <= int(sparse.sum()) or rows < columns):
+        same &= ~empty  # kinds or words that have not come yet, among those that have
     if still := [f"column {index}" for index in same.nonzero().flatten().tolist()]:
         text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
         remedy = "drop them, or see why they were not filled"
@@ -211,13 +212,14 @@ def shuffled(run: Run) -> Outcome | None:
             continue
         text = f"the loader of {type(facts.loader.dataset).__name__} reads its samples in the order in which they are stored"
         binary = run.trained_losses("binary_cross_entropy", "binary_cross_entropy_with_logits")
-        labels = [one.target.flatten() for one in run.class_losses() + binary]
-        same = torch.cat([one[1:] == one[:-1] for one in labels]) if labels else torch.ones(1)
+        targets = [one.target for one in run.class_losses() + binary]
+        labels = [one.flatten() for one in targets if one.numel() == len(one)]  # one for each sample
+        same = torch.cat([one[1:] == one[:-1] for one in labels or [torch.zeros(0)]])
         _, counts = torch.cat(labels or [torch.zeros(1)]).unique(return_counts=True)
         alike, chance = float(same.float().mean()), float((counts / counts.sum()).square().sum())
-        if labels and alike < chance + _SORTED:  # they are stored at random
+        if not alike >= chance + _SORTED:  # they may be stored at random
             return warned(f"{text}, in each epoch", "DataLoader(…, shuffle=True)", at=facts.site)
-        text += f"; {alike:.0%} have the class of the one before, {chance:.0%} at random" if labels else ""
+        text += f"; {alike:.0%} have the class of the one before, {chance:.0%} at random"
         return failed(text, "DataLoader(…, shuffle=True)", at=facts.site)
     return all_of(len(loaders), "loader")
 
@@ -274,13 +276,17 @@ def separate_validation(run: Run) -> Outcome | None:
     """Training and validation share no sample."""
     others = [one for one in run.loaders if not one.trained]
     pairs = ((other, shared_samples(facts, other)) for facts in _training_loaders(run) for other in others)
-    seen = [(other, *counts) for other, counts in pairs if counts is not None]
+    seen = [(other, shared) for other, shared in pairs if shared is not None]
     # Where something else is held out, the training data themselves are looked at on purpose.
-    on_purpose = not all(shared for _, shared, _, _ in seen)
-    for other, shared, total, holds_copies in seen:
-        if 0 < shared < total + (not on_purpose):
-            text = f"{shared} of {total} validation samples are among those trained on"
-            if holds_copies:  # they may be other samples with equal values
-                return warned(text, "keep one of those that are equal, before the split", at=other.site)
-            return failed(text, "split before loaders are made, without overlap", at=other.site)
+    on_purpose = not all(shared.found for _, shared in seen)
+    told = [one for one in seen if 0 < one[1].found < one[1].total + (not on_purpose)]
+    for other, shared in told:
+        text = f"{shared.found} of {shared.total} validation samples are among those trained on"
+        if shared.by_chance:
+            return Outcome(Status.UNSEEN, f"{text}, by chance perhaps: there are few values in each")
+        if shared.copies:  # as of a class that was sampled more often, before the split
+            return failed(
+                text, "split first, then repeat what is rare; keep one of what is equal", at=other.site
+            )
+        return failed(text, "split before loaders are made, without overlap", at=other.site)
     return passed("no sample is in both") if seen else None
