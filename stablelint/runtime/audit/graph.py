@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from stablelint.runtime.audit.values import dense
+from stablelint.runtime.process.traceback import OWN
 from stablelint.runtime.tracing.graph import Row, nodes_of, row_of, saved, variable_of
 
 Crossed = tuple[tuple[int, ...], tuple[int, ...], Row | None]
@@ -24,7 +25,8 @@ Misread = tuple[tuple[int, ...], tuple[int, ...], Row | None]
 """The sizes of a tensor, what a view reads them as that puts some before others, and where."""
 _VIEWS = {  # of the overloads, which are numbered, all
     f"{one}Backward"
-    for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Select Slice Transpose Permute Expand".split()
+    for one in "ToCopy View UnsafeView Squeeze Unsqueeze Reshape ReshapeAlias Alias "
+    "Select Slice Transpose Permute Expand".split()
 }
 _RESHAPED = ("ViewBackward0", "UnsafeViewBackward0", "ReshapeAliasBackward0")
 _SATURATED = {"SigmoidBackward0": 0.98, "TanhBackward0": 0.98}  # distance from the middle, in half ranges
@@ -52,6 +54,7 @@ class UnitFacts:
     near: int | None
     alive: torch.Tensor  # by unit: gave anything but zero (ReLU), or its ends (Hardtanh)
     saturated: float  # share of the elements
+    row: Row | None  # of the expression
 
 
 @dataclass(slots=True)
@@ -111,6 +114,8 @@ def read_graph(root: Any, since: int) -> GraphFacts:
 def maker_of(tensor: torch.Tensor) -> str | None:
     """The operation that made a tensor, or what it is a view of; None without a graph."""
     node = _maker(tensor)
+    while node is not None and node.name() == "IndexBackward0" and node.next_functions[0][0] is not None:
+        node = _behind_views(node.next_functions[0][0])
     return _called(node.name()) if node is not None else None
 
 
@@ -122,7 +127,10 @@ def rows_taken(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _maker(tensor: torch.Tensor) -> Any:
-    node = tensor.grad_fn
+    return _behind_views(tensor.grad_fn)
+
+
+def _behind_views(node: Any) -> Any:
     while node is not None and node.name().rstrip("0123456789") in _VIEWS and node.next_functions:
         node = node.next_functions[0][0]
     return node
@@ -151,7 +159,7 @@ def _units(node: Any, name: str, values: torch.Tensor) -> UnitFacts:
         share = float((distance > edge).float().mean())
     nearby = (variable_of(other) for other in nodes_of(node, 24))
     near = next((id(one) for one in nearby if one is not None and one.dim() > 1), None)
-    return UnitFacts(_called(name), near, alive, share)
+    return UnitFacts(_called(name), near, alive, share, row_of(node))
 
 
 def _operand(node: Any, name: str) -> OperandFacts | None:
@@ -188,7 +196,7 @@ def _misread(node: Any) -> Misread | None:
     ours, theirs = ([size for size in sizes if size != 1] for sizes in (given, read))
     if len(ours) < max(2, len(theirs)) or _is_merged(ours, theirs):
         return None
-    row, calls = row_of(node), node.metadata.get("traceback_", ())
+    row, calls = row_of(node), [one for one in node.metadata.get("traceback_", ()) if OWN not in one]
     if row is None or f'"{row[0]}", line {row[1]},' not in calls[-1]:
         return None  # a library's own, such as that of heads in a batch
     for first, middle, last in combinations(range(len(ours) + 1), 3):

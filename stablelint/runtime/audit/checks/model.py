@@ -15,9 +15,10 @@ from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, pas
 from stablelint.runtime.audit.record import Forward, ParameterFacts, Run
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.audit.tokens import is_tokens, is_told, tables_of_tokens
-from stablelint.runtime.audit.values import rows_differ, uniform_dimensions
+from stablelint.runtime.audit.values import Summary, rows_differ, uniform_dimensions
 from stablelint.runtime.plain import plural, shape_text
 from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.runtime.tracing.graph import Row
 
 ORDER = 2
 _GAIN = (0.02, 6.0)  # of weights that are drawn for their fan: deviation times the root of the fan
@@ -30,15 +31,18 @@ _SATURATED = 0.6
 @check(needs="a module with parameters")
 def initial_parameters(run: Run) -> Outcome | None:
     """Parameters start as finite numbers of a usual size."""
-    starts = {one.name: one.start for one in run.parameters.values()}
-    if wild := [
-        name for name, one in starts.items() if one.nan or one.inf or max(-one.low, one.high) > _WILD
-    ]:
+    wild = [one for one in run.parameters.values() if _is_wild(one.start)]
+    if wild:
         text = (
             "{names} held NaN, Inf or values above 1e8 before the first step: memory that was never filled?"
         )
-        return failed(text, "initialise them (torch.empty does not)", *wild)
-    return all_of(len(starts), "parameter")
+        names, remedy = (one.name for one in wild), "initialise them (torch.empty does not)"
+        return failed(text, remedy, *names, at=run.home(wild[0]))
+    return all_of(len(run.parameters), "parameter")
+
+
+def _is_wild(start: Summary) -> bool:
+    return bool(start.nan or start.inf or max(-start.low, start.high) > _WILD)
 
 
 @check(needs="a matrix of weights")
@@ -50,7 +54,8 @@ def broken_symmetry(run: Run) -> Outcome | None:
         text = "all units of {names} had the same weights at the start"
         if all(uniform_dimensions(one.tensor) for one in alike):
             text += ", and still have: they learn the same"
-        return failed(text, "draw the weights at random", *(one.name for one in alike))
+        names = (one.name for one in alike)
+        return failed(text, "draw the weights at random", *names, at=run.home(alike[0]))
     return all_of(len(matrices), "layer")
 
 
@@ -98,7 +103,7 @@ def weight_scale(run: Run) -> Outcome | None:
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
         remedy = "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_"
-        return failed(text, remedy, *(one.name for one, *_ in odd))
+        return failed(text, remedy, *(one.name for one, *_ in odd), at=run.home(facts))
     return all_of(len(gains), "layer")
 
 
@@ -226,22 +231,24 @@ def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], *sizes: int) ->
 def living_units(run: Run) -> Outcome | None:
     """Units of the activations are alive."""
     alive: dict[int | None, torch.Tensor] = {}
+    rows: dict[int | None, Row | None] = {}  # the first graph knows them
     for facts in run.facts():
         for unit in facts.units:
             if unit.operation in _ENDING and unit.near is not None:
                 known = alive.get(unit.near)
                 fits = known is not None and known.shape == unit.alive.shape
+                rows.setdefault(unit.near, unit.row)
                 alive[unit.near] = known | unit.alive if fits and known is not None else unit.alive
-    worst: list[tuple[float, str]] = []
+    worst: list[tuple[float, str, Row | None]] = []
     for key, units in alive.items():
         share = 1 - float(units.float().mean())
         if share > _DEAD and key in run.parameters:
-            worst.append((share, run.parameters[key].name))
+            worst.append((share, run.parameters[key].name, rows[key]))
     if worst:
-        share, name = max(worst)
+        share, name, at = max(worst, key=lambda one: one[:2])
         text = f"{share:.0%} of the units behind {name} passed no gradient for any sample of any step"
         remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
-        return failed(text, remedy, *(name for _, name in worst))
+        return failed(text, remedy, *(name for _, name, _ in worst), at=at)
     return all_of(len(alive), "layer")
 
 
@@ -250,10 +257,11 @@ def unsaturated_units(run: Run) -> Outcome | None:
     """Sigmoid and tanh are not saturated."""
     facts = next(run.facts(), None)
     units = [one for one in facts.units if one.operation not in _ENDING] if facts is not None else []
-    if (worst := max(units, key=lambda one: one.saturated, default=None)) is None:
-        return None
-    if worst.saturated > _SATURATED:
-        name = run.parameters[worst.near].name if worst.near in run.parameters else worst.operation
-        text = f"{worst.saturated:.0%} of the {worst.operation} behind {name} lie at their ends in the first step"
-        return failed(text, "smaller weights or inputs before it, or a normalisation", name)
-    return passed(f"{len(units)} activations, at most {worst.saturated:.0%} at their ends")
+    shut = [one for one in units if one.saturated > _SATURATED]
+    if shut:
+        most = max(one.saturated for one in shut)
+        names = [run.parameters[one.near].name if one.near in run.parameters else "inputs" for one in shut]
+        text = f"up to {most:.0%} of the {shut[0].operation} behind {{names}} lie at their ends in the first step"
+        remedy = "smaller weights or inputs before it, or a normalisation"
+        return failed(text, remedy, *reversed(names), at=shut[-1].row)  # from the input on
+    return all_of(len(units), "activation")

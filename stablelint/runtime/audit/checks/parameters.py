@@ -25,13 +25,16 @@ def held_parameters(run: Run) -> Outcome | None:
     reached = set().union(*(facts.reached for facts in run.facts()))
     loose = {key: one for key, one in run.parameters.items() if key not in held and one.called}
     loose = {key: one for key, one in loose.items() if key in reached or one.tensor.grad is not None}
-    if missing := [one.name for one in loose.values() if one.tensor.requires_grad]:
+    if missing := {key: one.name for key, one in loose.items() if one.tensor.requires_grad}:
         text = "{names} get gradients, and no optimizer that stepped holds them"
         remedy = (
             "make the optimizer of all parameters, after they are replaced or moved (layers in a plain list: "
         )
         remedy += "nn.ModuleList); torch.no_grad() around what is not to be learned"
-        return warned(text, remedy, *missing, at=_shared(run)[1] or run.made_at.get(id(run.optimizers[0])))
+        at = _shared(run)[1] or run.made_at.get(id(run.optimizers[0]))
+        # What was loaded may be meant to stay as it is, and another optimizer may step later.
+        answer = warned if run.given.intersection(missing) else failed
+        return answer(text, remedy, *missing.values(), at=at)
     return passed(f"{len(held)} parameters in {plural(len(run.optimizers), 'optimizer')}")
 
 
@@ -69,10 +72,14 @@ def gradients_arrive(run: Run) -> Outcome | None:
         if any(one.called for one in without):
             why = "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
         text = f"{{names}} never got a gradient; {why}"
-        return failed(text, "use them, or leave them out", *(one.name for one in without))
-    if zero := [one.name for one in mine if one.gradients and not one.nonzero]:
-        text = "the gradients of {names} were zero in every step"
-        return failed(text, "see what their output is multiplied by", *zero)
+        names = (one.name for one in without)
+        return failed(text, "use them, or leave them out", *names, at=run.home(without[0]))
+    if zero := [one for one in mine if one.gradients and not one.nonzero]:
+        text, remedy = (
+            "the gradients of {names} were zero in every step",
+            "see what their output is multiplied by",
+        )
+        return failed(text, remedy, *(one.name for one in zero), at=run.home(zero[0]))
     return all_of(len(mine), "parameter")
 
 
@@ -81,13 +88,14 @@ def frozen_statistics(run: Run) -> Outcome | None:
     """Frozen normalisation layers keep their statistics."""
     layers = [one for one in run.layers.values() if isinstance(one.module, NORMALISING)]
     moving = [
-        one.name
+        one
         for one in layers
         if one.train_calls and one.module.affine and not any(p.requires_grad for p in one.module.parameters())
     ]
     if moving:
         text = "{names} are frozen, and in training mode: their running statistics move"
-        return failed(text, "call eval() on frozen layers after train()", *moving)
+        names, remedy = (one.name for one in moving), "call eval() on frozen layers after train()"
+        return failed(text, remedy, *names, at=run.home(moving[0].module))
     return all_of(len(layers), "layer")
 
 
@@ -97,7 +105,8 @@ def normalised_over_enough(run: Run) -> Outcome | None:
     layers = [one for one in run.layers.values() if one.smallest_count is not None]
     if few := [one for one in layers if (one.smallest_count or 0) <= 4]:
         text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
-        return failed(text, "larger batches, or GroupNorm", *(one.name for one in few))
+        at = run.home(few[0].module)
+        return failed(text, "larger batches, or GroupNorm", *(one.name for one in few), at=at)
     for facts in run.loaders if layers else ():
         total, size = length_hint(facts.loader.dataset), facts.batch_size or 1
         full = facts.loader.drop_last or getattr(facts.loader.batch_sampler, "drop_last", False)
@@ -110,7 +119,7 @@ def normalised_over_enough(run: Run) -> Outcome | None:
 @check(needs="a list of modules")
 def own_weights(run: Run) -> Outcome | None:
     """Layers of a list are layers of their own."""
-    shared: list[str] = []
+    shared: dict[str, nn.Module] = {}
     lists = 0
     for root in run.roots:
         for path, module in root.named_modules():
@@ -121,8 +130,9 @@ def own_weights(run: Run) -> Outcome | None:
             counts = Counter(id(one) for _, one in places)
             for name, one in places:
                 if counts[id(one)] > 1 and next(one.parameters(), None) is not None:
-                    shared.append(f"{path}.{name}" if path else name)
+                    shared[f"{path}.{name}" if path else name] = one
     if shared:
         text = "{names} are one and the same module"
-        return warned(text, "make each anew: [Layer() for _ in range(n)], not [Layer()] * n", *shared)
+        remedy = "make each anew: [Layer() for _ in range(n)], not [Layer()] * n"
+        return failed(text, remedy, *shared, at=run.home(next(iter(shared.values()))))
     return all_of(lists, "list")
