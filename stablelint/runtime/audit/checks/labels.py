@@ -58,6 +58,22 @@ def raw_scores(run: Run) -> Outcome | None:
     return all_of(len(calls) + len(binary), "call")
 
 
+@check(needs="a loss of torch.nn.functional that goes backward by itself, and one optimizer")
+def minimised_loss(run: Run) -> Outcome | None:
+    """What goes backward falls with the loss."""
+    first = run.backwards[0] if run.backwards and len(run.optimizers) == 1 else None
+    for call in run.losses if first is not None else ():
+        value = call.value if call.grad and call.value is not None else math.nan
+        if first is not None and value and math.isclose(abs(value), abs(first.value), rel_tol=1e-5):
+            if value > 0 > first.value:
+                text = (
+                    f"{call.kind} is {value:.3g}, and {first.value:.3g} goes backward: steps make it larger"
+                )
+                return failed(text, "backward() of the loss itself, not of its negative", at=first.site)
+            return passed(f"{call.kind} itself goes backward")
+    return None
+
+
 @check(needs="an nll_loss or kl_div")
 def log_probabilities(run: Run) -> Outcome | None:
     """Losses of log-probabilities are given log-probabilities."""

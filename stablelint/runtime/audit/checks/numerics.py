@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 from stablelint.runtime.tracing.graph import Row
 
@@ -23,7 +23,7 @@ _EDGES = {
 }
 
 
-@check(needs="layers with floating-point results")
+@check(needs="layers that give float16, or floating-point results that fit it")
 def half_range(run: Run) -> Outcome | None:
     """Activations fit float16."""
     if not run.layers:
@@ -33,7 +33,10 @@ def half_range(run: Run) -> Outcome | None:
     if reach[most] > _HALF.max:
         names = [name for name, value in reach.items() if value > _HALF.max]
         text = f"{most} gives up to {reach[most]:.3g}; float16 ends at {_HALF.max:.5g}"
-        return warned(text, "bfloat16 or float32 for these layers, or smaller values", *names)
+        if not any(one.half for one in run.layers.values()):
+            return Outcome(Status.UNSEEN, f"{text}, but no layer gives float16")
+        answer = failed if math.isinf(reach[most]) else warned
+        return answer(text, "bfloat16 or float32 for these layers, or smaller values", *names)
     return passed(f"at most {reach[most]:.3g}, from {most}; float16 ends at {_HALF.max:.5g}")
 
 

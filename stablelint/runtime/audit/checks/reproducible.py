@@ -23,9 +23,12 @@ def seeds(run: Run) -> Outcome | None:
     if 2 * len(run.seeded_again) > len(run.steps):
         text = f"a seed is set {len(run.seeded_again)} times in {len(run.steps)} steps: each draws the same numbers again"
         return failed(text, "seed once, at the start of the program", at=run.seeded_again[0])
-    if missing := [name for name in ("torch", *sorted(run.drawn - {"torch"})) if name not in run.seeded]:
+    missing = [name for name in ("torch", *sorted(run.drawn - {"torch"})) if name not in run.seeded]
+    if missing := missing + [name for name in run.unseeded if name not in _SEEDS]:
         text = f"{', '.join(missing)} drew numbers and had no seed"
-        return warned(text, "; ".join(_SEEDS[name] for name in missing), *missing)
+        at = next((run.unseeded[name] for name in missing if name in run.unseeded), None)
+        remedy = "; ".join(_SEEDS.get(name, "numpy.random.default_rng(seed)") for name in missing)
+        return warned(text, remedy, *missing, at=at)
     return passed(f"seeded: {', '.join(sorted(run.seeded))}")
 
 
