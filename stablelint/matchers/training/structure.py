@@ -24,12 +24,12 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
+from stablelint.syntax.operations import module as operation_applied
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
-# Without parameters, or one themselves.
-_BARE = tuple(
-    "Loss ReLU GELU SiLU Parameter Pool1d Pool2d Pool3d Tanh Sigmoid Upsample Flatten Identity".split()
-)
+# Without parameters, or one themselves, beside what applies a function of none.
+_BARE = ("Loss", "Parameter", "Pool1d", "Pool2d", "Pool3d", "Upsample", "ReLU")
+_HELD = ("linear_module", "norm_module", "layer_output", "dropout")  # parameters, or a mode
 _METHODS = {
     "layers": ("append", "extend", "insert", "pop"),
     "named": ("clear", "items", "keys", "pop", "update", "values"),
@@ -197,7 +197,11 @@ def _is_of_torch(node: ast.expr | None, module: ModuleInfo) -> bool:
     off = (
         {k.arg for k in node.keywords if spelled(k.value) == "False"} if isinstance(node, ast.Call) else set()
     )
-    bare = name.endswith(_BARE) or "elementwise_affine" in off or {"affine", "track_running_stats"} <= off
+    applied = operation_applied(f"{package}.{name}")
+    bare = name.endswith(_BARE) or (applied is not None and applied.name not in _HELD)
+    asked = node is not None and is_given(node, "affine", "track_running_stats")
+    bare = bare or (name.startswith("InstanceNorm") and not asked)  # which asks for neither by itself
+    bare = bare or "elementwise_affine" in off or {"affine", "track_running_stats"} <= off
     return package == "torch.nn" and name[:1].isupper() and not bare
 
 

@@ -203,6 +203,8 @@ def _use_of(node: ast.Attribute, method: ast.AST) -> str:
     if any(_writes(n, node) for n in ancestors(node, method)) or not isinstance(node.ctx, ast.Load):
         return "written"
     outer = around(node, method, ast.expr)
+    if around(node, method, ast.Assert):
+        return "live"  # it says what the parameter has to be
     cut = any(isinstance(n, ast.Compare) or _cuts(n) for n in outer)
     return "cut" if cut or is_without_graph(node, method) else "live"
 

@@ -116,7 +116,7 @@ class Tape(TorchFunctionMode):
 
     def end(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Backward is called on these."""
-        if self.open and all(id(one) in self._known for one in losses):
+        if self.open and losses and all(id(one) in self._known for one in losses):
             self.loss = self._packed(losses[0])
         self.open, self._known = False, {}
 

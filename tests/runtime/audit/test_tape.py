@@ -117,3 +117,10 @@ def test_modes_of_the_program_stay_in_order() -> None:
         own.__exit__(None, None, None)
     assert own.count > 3
     assert not _get_current_function_mode_stack()
+
+
+def test_a_pass_without_backward_is_left() -> None:
+    with Audit() as found:
+        nn.Linear(4, 2)(torch.randn(8, 4)).sum()
+    assert not found.run.trouble
+    assert not _get_current_function_mode_stack()

@@ -80,7 +80,7 @@ def _trial(run: Run) -> Iterator[_Trial | None]:
 
 def _is_cut(run: Run) -> bool:
     """Whether the first loss reaches no parameter of an optimizer."""
-    return bool(run.backwards) and not run.backwards[0].reaches(run.held())
+    return bool(run.backwards and run.optimizers) and not run.backwards[0].reaches(run.held())
 
 
 def _untried(run: Run) -> Outcome | None:
