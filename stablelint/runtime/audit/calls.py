@@ -57,7 +57,8 @@ class CallRecorder:
         """Keep the first rows of what an outermost module was given, and see whether a backward pass comes by."""
         self.leave_tape()
         learned = next(root.parameters(), None) is not None
-        if learned and torch.is_grad_enabled() and self.run.tape is None is self.tape and self._may_record():
+        begins = self.run.tape is None is self.tape and len(self.run.backwards) < _TAPES
+        if learned and begins and torch.is_grad_enabled() and not self.elsewhere():
             self.tape = Tape(self.under_way, own_frame)
         if self.tape is not None:
             self.tape.note(root, args, kwargs, result)
@@ -178,10 +179,6 @@ class CallRecorder:
             if facts.iterators == 1 and len(facts.samples) < _MOST_SAMPLES:
                 facts.repeats += len(rows) - len(facts.samples.union(rows)) + len(facts.samples)
                 facts.samples.update(rows)
-
-    def _may_record(self) -> bool:
-        """Whether the first losses are still to come."""
-        return len(self.run.backwards) < _TAPES and not self.elsewhere()
 
     def elsewhere(self) -> bool:
         """Whether this is a copy of the process, such as a loader's worker."""

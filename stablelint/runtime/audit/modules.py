@@ -81,9 +81,10 @@ class ModuleBook:
                 full = f"{lead}{path}.{name}" if path else f"{lead}{name}"
                 if isinstance(parameter, nn.parameter.UninitializedParameter):
                     continue
-                self._run.parameters[id(parameter)] = ParameterFacts(
-                    full, parameter, module, summary_of(parameter), uniform_dimensions(parameter)
-                )
+                start, uniform = summary_of(parameter), uniform_dimensions(parameter)
+                site = self._run.home(parameter, module)
+                facts = ParameterFacts(full, parameter, module, start, uniform, site)
+                self._run.parameters[id(parameter)] = facts
 
     def _rename(self, lead: str) -> None:
         """The modules and parameters so far, as those of a model of this name."""
@@ -104,7 +105,7 @@ class ModuleBook:
         given = args[0] if args and isinstance(args[0], torch.Tensor) else None
         if facts is None:
             first = sample_of(given) if given is not None and module._parameters else None
-            facts = self._run.layers[name] = LayerFacts(name, module, first)
+            facts = self._run.layers[name] = LayerFacts(name, module, first, self._run.home(module))
         low, high = torch.aminmax(result.detach())
         facts.half = facts.half or result.dtype is torch.float16
         facts.low, facts.high = min(facts.low, float(low)), max(facts.high, float(high))

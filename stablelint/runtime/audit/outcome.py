@@ -10,9 +10,11 @@ from enum import StrEnum
 from functools import cache
 
 from stablelint.runtime.audit import checks
-from stablelint.runtime.audit.record import Place, Run, place
+from stablelint.runtime.audit.record import LayerFacts, ParameterFacts, Place, Run, place
 from stablelint.runtime.plain import Json, plural
 from stablelint.runtime.program.location import Location, place_json
+
+Subject = str | ParameterFacts | LayerFacts
 
 
 class Status(StrEnum):
@@ -73,19 +75,22 @@ def all_of(count: int, noun: str) -> Outcome | None:
     return passed(plural(count, noun)) if count else None
 
 
-def warned(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outcome:
-    """It may be meant, and often is not. `{names}` in the evidence stands for the subjects."""
-    return Outcome(Status.WARNED, _named(evidence, subjects), subjects, place(at), remedy)
+def warned(evidence: str, remedy: str, *subjects: Subject, at: Place = None) -> Outcome:
+    """It may be meant, and often is not. `{names}` in the evidence stands for the subjects; the first has a place."""
+    return _told(Status.WARNED, evidence, remedy, subjects, at)
 
 
-def failed(evidence: str, remedy: str, *subjects: str, at: Place = None) -> Outcome:
-    """It is wrong. `{names}` in the evidence stands for the subjects."""
-    return Outcome(Status.FAILED, _named(evidence, subjects), subjects, place(at), remedy)
+def failed(evidence: str, remedy: str, *subjects: Subject, at: Place = None) -> Outcome:
+    """It is wrong. `{names}` in the evidence stands for the subjects; the first has a place."""
+    return _told(Status.FAILED, evidence, remedy, subjects, at)
 
 
-def _named(evidence: str, subjects: Sequence[str]) -> str:
-    more = f" and {len(subjects) - 4} more" if len(subjects) > 4 else ""
-    return evidence.replace("{names}", ", ".join(subjects[:4]) + more)
+def _told(status: Status, evidence: str, remedy: str, subjects: Sequence[Subject], at: Place) -> Outcome:
+    names = tuple(one if isinstance(one, str) else one.name for one in subjects)
+    sites = (one.site for one in subjects if not isinstance(one, str))
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    evidence = evidence.replace("{names}", ", ".join(names[:4]) + more)
+    return Outcome(status, evidence, names, place(at or next(sites, None)), remedy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ class ParameterFacts:
     owner: torch.nn.Module | None
     start: Summary
     uniform: tuple[int, ...]  # the dimensions along which all slices of the matrix were the same
+    site: Site | None = None  # where it is made
     gradients: int = 0  # steps with a gradient
     nonzero: int = 0  # steps with a gradient that is not zero
     called: bool = False  # its module was called in a pass that was trained
@@ -122,6 +123,7 @@ class LayerFacts:
     name: str
     module: torch.nn.Module
     first: torch.Tensor | None  # a copy of the first rows of its first input
+    site: Site | None = None  # where it is made
     low: float = 0.0
     high: float = 0.0
     half: bool = False  # gave float16
@@ -206,10 +208,9 @@ class Run:
         """Identities of the parameters that optimizers hold."""
         return {id(one) for each in self.optimizers for one in parameters_of(each)}
 
-    def home(self, built: ParameterFacts | torch.nn.Module) -> Site | None:
-        """Where a module or a parameter is made."""
-        parts = (built,) if isinstance(built, torch.nn.Module) else (built.tensor, built.owner)
-        return next((self.built_at[id(one)] for one in parts if id(one) in self.built_at), None)
+    def home(self, *built: object) -> Site | None:
+        """Where the first of these modules and parameters is made of which that is known."""
+        return next((self.built_at[id(one)] for one in built if id(one) in self.built_at), None)
 
     def facts(self) -> Iterator[GraphFacts]:
         """What was read from the graphs of the losses."""

@@ -53,7 +53,7 @@ def _trial(run: Run) -> Iterator[_Trial | None]:
     None where no single optimizer learns the loss, or it is not finite.
     """
     tape, copies, forked = run.tape, dict[int, Any](), None
-    if tape is not None and len(run.optimizers) == 1 and not _is_cut(run):
+    if tape is not None and len(run.optimizers) == 1 and _untried(run) is None:
         forked = copy_of((tape.models, run.optimizers[0]), copies)
     if tape is None or forked is None or not run.initial:
         yield None
@@ -62,10 +62,10 @@ def _trial(run: Run) -> Iterator[_Trial | None]:
     for one in chain.from_iterable(model.modules() for model in models):
         one.training = one.training and isinstance(one, (*NORMALISING, nn.RNNBase))
     optimizer.state.clear()
-    named = [(run.parameters[key].name, key) for key in run.initial if key in run.parameters]
     for key, value in run.initial.items():
         copies[key].data.copy_(value)
-    learned = {name: copies[key] for name, key in named if copies[key].requires_grad}
+    named = ((run.parameters[key].name, copies[key]) for key in run.initial if key in run.parameters)
+    learned = {name: one for name, one in named if one.requires_grad}
     again, threads = partial(tape, copies), torch.get_num_threads()
     with undisturbed():
         try:
@@ -78,18 +78,11 @@ def _trial(run: Run) -> Iterator[_Trial | None]:
             torch.set_num_threads(threads)
 
 
-def _is_cut(run: Run) -> bool:
-    """Whether the first loss reaches no parameter of an optimizer."""
-    return bool(run.backwards and run.optimizers) and not run.backwards[0].reaches(run.held())
-
-
 def _untried(run: Run) -> Outcome | None:
-    """What is said of no trial."""
-    return (
-        Outcome(Status.UNSEEN, "the loss that goes backward reaches no parameter of the optimizer")
-        if _is_cut(run)
-        else None
-    )
+    """Why there is no trial, where more is to be said than what one needs."""
+    cut = run.backwards and run.optimizers and not run.backwards[0].reaches(run.held())
+    text = "the loss that goes backward reaches no parameter of the optimizer"
+    return Outcome(Status.UNSEEN, text) if cut else None
 
 
 @check(needs=_NEEDS)

@@ -12,7 +12,6 @@ from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Forward, Run, Step
 from stablelint.runtime.audit.values import summary_of
-from stablelint.runtime.program.frames import Site
 from stablelint.runtime.tensors.names import parameters_of
 
 ORDER = 4
@@ -50,7 +49,9 @@ def steps_have_gradients(run: Run) -> Outcome | None:
             if first.backwards and not any(one.reaches(held) for one in first.backwards):
                 text = f"the loss reaches no parameter of the optimizer: none has a gradient {count}"
                 remedy = "torch.stack where losses are put together; no detach(), item() or torch.tensor() on the way"
-                return failed(text, remedy, at=_cut(run, first) or first.backwards[0].site)
+                is_known = run.tape is not None and run.backwards[0] in first.backwards
+                at = run.tape.cut if run.tape is not None and is_known else None
+                return failed(text, remedy, at=at or first.backwards[0].site)
             what, remedy = "no parameter has a gradient", "backward() between zero_grad() and step()"
             if first.has_gradients:
                 what, remedy = "all gradients are zero", "see what the output is multiplied by on its way"
@@ -58,11 +59,6 @@ def steps_have_gradients(run: Run) -> Outcome | None:
                 what = "the gradients that backward() gave are gone again"
             return failed(f"{what} {count}", remedy, at=first.site)
     return all_of(len(run.steps), "step")
-
-
-def _cut(run: Run, step: Step) -> Site | None:
-    """Where the loss of a step lost its gradients, if it is the one that is known to come of calls."""
-    return run.tape.cut if run.tape is not None and run.backwards[0] in step.backwards else None
 
 
 @check(needs="two optimizer steps, or an optimizer and two backward passes")
@@ -110,7 +106,9 @@ def divided_accumulation(run: Run) -> Outcome | None:
     mean = not losses or losses[0].option("reduction") in (None, "mean")
     if len(undivided) == count and mean:
         text = f"{count} batches add their gradients to one step, and no loss is divided"
-        return failed(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
+        # Adagrad and its kin divide by the gradient's own size, so that a factor changes nothing.
+        answer = warned if "Ada" in type(run.optimizers[step.optimizer]).__name__ else failed
+        return answer(text, f"(loss / {count}).backward()", at=step.backwards[0].site)
     return passed(f"{count} batches to a step")
 
 
@@ -288,8 +286,8 @@ def gradient_balance(run: Run) -> Outcome | None:
     text = f"{sizes[least]:.1e} an element in {least}, {sizes[most]:.1e} in {most}"
     if sizes[least] < _VANISHING * sizes[most]:
         remedy = "normalisation, skip connections or another initialisation between the two"
-        least_of = next(one for one in run.parameters.values() if one.name == least)
-        return failed(text, remedy, least, most, at=run.home(least_of))
+        named = {one.name: one for one in run.parameters.values()}
+        return failed(text, remedy, named[least], named[most])
     return passed(text)
 
 

@@ -36,8 +36,7 @@ def initial_parameters(run: Run) -> Outcome | None:
         text = (
             "{names} held NaN, Inf or values above 1e8 before the first step: memory that was never filled?"
         )
-        names, remedy = (one.name for one in wild), "initialise them (torch.empty does not)"
-        return failed(text, remedy, *names, at=run.home(wild[0]))
+        return failed(text, "initialise them (torch.empty does not)", *wild)
     return all_of(len(run.parameters), "parameter")
 
 
@@ -54,8 +53,7 @@ def broken_symmetry(run: Run) -> Outcome | None:
         text = "all units of {names} had the same weights at the start"
         if all(uniform_dimensions(one.tensor) for one in alike):
             text += ", and still have: they learn the same"
-        names = (one.name for one in alike)
-        return failed(text, "draw the weights at random", *names, at=run.home(alike[0]))
+        return failed(text, "draw the weights at random", *alike)
     return all_of(len(matrices), "layer")
 
 
@@ -103,7 +101,7 @@ def weight_scale(run: Run) -> Outcome | None:
             f"it {'multiplies' if gain > 1 else 'shrinks'} what it is given by {gain:.3g}"
         )
         remedy = "deviation near 1 / sqrt(inputs): torch.nn.init.kaiming_normal_"
-        return failed(text, remedy, *(one.name for one, *_ in odd), at=run.home(facts))
+        return failed(text, remedy, *(one for one, *_ in odd))
     return all_of(len(gains), "layer")
 
 

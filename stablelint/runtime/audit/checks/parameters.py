@@ -72,14 +72,10 @@ def gradients_arrive(run: Run) -> Outcome | None:
         if any(one.called for one in without):
             why = "their modules are called, but the loss does not depend on them: a detach, no_grad or argmax on the way?"
         text = f"{{names}} never got a gradient; {why}"
-        names = (one.name for one in without)
-        return failed(text, "use them, or leave them out", *names, at=run.home(without[0]))
+        return failed(text, "use them, or leave them out", *without)
     if zero := [one for one in mine if one.gradients and not one.nonzero]:
-        text, remedy = (
-            "the gradients of {names} were zero in every step",
-            "see what their output is multiplied by",
-        )
-        return failed(text, remedy, *(one.name for one in zero), at=run.home(zero[0]))
+        text = "the gradients of {names} were zero in every step"
+        return failed(text, "see what their output is multiplied by", *zero)
     return all_of(len(mine), "parameter")
 
 
@@ -94,8 +90,7 @@ def frozen_statistics(run: Run) -> Outcome | None:
     ]
     if moving:
         text = "{names} are frozen, and in training mode: their running statistics move"
-        names, remedy = (one.name for one in moving), "call eval() on frozen layers after train()"
-        return failed(text, remedy, *names, at=run.home(moving[0].module))
+        return failed(text, "call eval() on frozen layers after train()", *moving)
     return all_of(len(layers), "layer")
 
 
@@ -105,8 +100,7 @@ def normalised_over_enough(run: Run) -> Outcome | None:
     layers = [one for one in run.layers.values() if one.smallest_count is not None]
     if few := [one for one in layers if (one.smallest_count or 0) <= 4]:
         text = f"{few[0].name} normalises over {few[0].smallest_count} values a channel"
-        at = run.home(few[0].module)
-        return failed(text, "larger batches, or GroupNorm", *(one.name for one in few), at=at)
+        return failed(text, "larger batches, or GroupNorm", *few)
     for facts in run.loaders if layers else ():
         total, size = length_hint(facts.loader.dataset), facts.batch_size or 1
         full = facts.loader.drop_last or getattr(facts.loader.batch_sampler, "drop_last", False)
