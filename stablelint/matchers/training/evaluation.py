@@ -291,7 +291,9 @@ def _is_drawn(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
 def _is_called_without_graph(root: ast.AST, review: Review) -> bool:
     """Whether the file calls the function under `no_grad`, or switches recording off for good."""
     source, name = review.module.source, getattr(root, "name", "")
-    if "set_grad_enabled(False)" in source.text:
+    wrappers = set(map(spelled, getattr(root, "decorator_list", ())))
+    own = (f for f in review.module.sights.functions if f.name in wrappers)
+    if "set_grad_enabled(False)" in source.text or any(mentions(f, "no_grad", "inference_mode") for f in own):
         return True
     return bool(name) and any(graph_is_off(n, source.tree) for n in review.module.sights.calls(name))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.analysis.files.modules import ClassInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in
 from stablelint.matchers.names import bound_anywhere, makers_of, parameters_of, reached_from, run_by, turns_of
@@ -162,6 +163,12 @@ def _mentions_clearing(turn: ast.AST, review: Review) -> bool:
     others = [
         (call, helper) for call in calls_below(turn) for helper, _ in run_by(call, module, review.project)
     ]
+    makers = (
+        made for call in calls_below(turn) for made in bound_anywhere(spelled(call.func), module.source.tree)
+    )
+    classes = (review.project.resolve(made.func, module) for made in makers if isinstance(made, ast.Call))
+    if any(isinstance(one, ClassInfo) and mentions(one.node, *_CLEARING) for one in classes):
+        return True  # as it computes its loss
     # Of another file's functions, only those that return something are kept.
     unseen = (one for call, helper in others if not helper.body for one in arguments(call))
     told = any(mentions(n, *_CLEARING) for n in (*own, *(helper for _, helper in others)))

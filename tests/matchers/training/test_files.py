@@ -68,6 +68,11 @@ class Plain(nn.Module):
         super().__init__()
         self.layer = nn.Linear(2, 2)
 
+class Scored(Plain):
+    def forward(self, x):
+        self.zero_grad()
+        return self.layer(x).sum()
+
 class Dropping(Plain):
     def __init__(self):
         super().__init__()
@@ -198,6 +203,10 @@ def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: st
         (
             "SL622",
             _tested("helpers.Plain()"),
+        ),
+        (
+            "SL604",
+            _loop("loss = own(x)", "loss.backward()", "opt.step()") + "own = helpers.Scored()\n",
         ),
     ],
 )
