@@ -34,15 +34,18 @@ def wrong_gradient(apply: Callable[..., Any], arguments: Sequence[Any]) -> str |
     outer = [torch.randn_like(one) * one.requires_grad for one in results]
     total = torch.stack([(one * weight).sum() for one, weight in zip(results, outer, strict=True)]).sum()
     noise = _NOISE * (1 + max(float(one.detach().abs().max()) for one in kept if one.numel()))
-    moves, wrong = False, ""
+    moves, wrong, furthest = False, "", 0.0
     for at, told in zip(places, torch.autograd.grad(total, sources, allow_unused=True), strict=True):
         for index, low, high in _differences(apply, wide, at, outer):
             given = float(told.flatten()[index]) if told is not None else 0.0
             slack = _TOLERANCE * max(-low, high) + noise
             moves = moves or low * high > 0
-            if not wrong and not low - slack <= given <= high + slack:
+            off = max(low - given, given - high)
+            if off > max(slack, furthest):
                 place = [int(one) for one in torch.unravel_index(torch.tensor(index), wide[at].shape)]
-                wrong = f"{given:.3g} for {place} of argument {at}, where differences of forward give {low:.3g} … {high:.3g}"
+                sides = " … ".join(dict.fromkeys((f"{low:.3g}", f"{high:.3g}")))
+                wrong = f"{given:.3g} for {place} of argument {at}, where differences of forward give {sides}"
+                furthest = off
     return wrong if moves else None
 
 

@@ -35,10 +35,12 @@ class Holding:
 def holdings(frames: list[FrameType], roots: list[torch.nn.Module]) -> dict[str, Holding]:
     """The tensors held by names of `frames`, by their objects' attributes and by the modules that train."""
     found: dict[str, Holding] = {}
+    known: set[int] = set()
     for name, value, filename in _names(frames, roots):
-        holding = _holding(value, filename)
+        holding = _holding(value, filename) if id(value) not in known else None
         if holding is not None:
             found.setdefault(name, holding)
+            known.add(id(value))
     return found
 
 
@@ -144,6 +146,6 @@ def _called(node: ast.expr) -> str | None:
     match node:
         case ast.Name(name) | ast.Attribute(_, name):
             return name
-        case ast.Subscript(value):
+        case ast.Subscript(value) | ast.Call(ast.Attribute(value, "setdefault")):
             return _called(value)
     return None

@@ -52,8 +52,9 @@ class ModuleBook:
         for parameter in module._parameters.values():
             if parameter is not None and torch.is_grad_enabled() and id(parameter) in self._run.parameters:
                 self._run.parameters[id(parameter)].called = True
-        if isinstance(result, torch.Tensor) and not module._modules:
-            self._layer(module, args, result)
+        given = result[0] if isinstance(result, tuple) and result else result  # that of a recurrent layer
+        if isinstance(given, torch.Tensor) and not module._modules:
+            self._layer(module, args, given)
         if not self.stack and result is not None:
             self._on_forward(module, args, kwargs, result)
 

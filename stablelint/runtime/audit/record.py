@@ -169,7 +169,8 @@ class Run:
     given: set[int] = field(
         default_factory=set
     )  # identities of parameters an optimizer was made of, or were loaded
-    early_schedule: Site | None = None  # a scheduler that stepped before any optimizer
+    schedules: int = 0  # steps of schedulers
+    early_schedule: Site | None = None  # one that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
     seeded_again: list[Site | None] = field(default_factory=list)  # calls since the first backward pass
     live_dropout: Site | None = None  # dropout within a model in evaluation mode

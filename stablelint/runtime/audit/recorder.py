@@ -163,8 +163,9 @@ class Recorder(CallRecorder, hooks.Observer):
     @shielded
     def on_schedule(self, _: object, scheduler: Any, *args: object, **kwargs: object) -> None:
         """Note a scheduler that is ahead of its optimizer; the step in its own construction is not one."""
-        if not getattr(scheduler, "_is_initial", False) and not self.run.steps and not self.elsewhere():
-            self.run.early_schedule = self.run.early_schedule or here()
+        if not getattr(scheduler, "_is_initial", False) and not self.elsewhere():
+            self.run.schedules += 1
+            self.run.early_schedule = self.run.early_schedule or (here() if not self.run.steps else None)
 
     @shielded
     def on_optimizer(self, _: None, optimizer: Any, *__: object, **___: object) -> None:

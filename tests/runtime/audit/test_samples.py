@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from stablelint.runtime.audit import Status  # noqa: E402
 from tests.runtime.audit.support import audited  # noqa: E402
 
 PROGRAM = """
@@ -144,6 +145,13 @@ for _ in range(3):
     nn.functional.mse_loss(first(x) + second(x), torch.randn(6)).backward()
     optimizer.step()
 """
+
+
+def test_no_order_of_schedulers_is_seen_where_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(SEVERAL)
+    found = {one.check.name: one.outcome for one in audited(path, 3).results}
+    assert found["scheduler-order"].status is Status.UNSEEN
 
 
 def test_each_of_several_models_is_named_and_warnings_keep_their_place(tmp_path: Path) -> None:

@@ -164,7 +164,8 @@ def custom_gradients(run: Run) -> Outcome | None:
         found = wrong_gradient(function.apply, arguments)
         if found:
             code, name = function.backward.__code__, function.__name__
-            at = code.co_filename, code.co_firstlineno
+            lines = {line for *_, line in code.co_lines() if line and line > code.co_firstlineno}
+            at = code.co_filename, min(lines, default=code.co_firstlineno)  # behind decorators
             return failed(f"{name}.backward gives {found}", f"derive {name}.backward again", name, at=at)
         checked += [function.__name__] if found is not None else []
     return passed(f"differences in float64 of {', '.join(checked)}") if checked else None

@@ -123,13 +123,13 @@ def used_gradients(run: Run) -> Outcome | None:
     return all_of(len(several), "step")
 
 
-@check(needs="a learning rate scheduler, or several steps")
+@check(needs="a step of a learning rate scheduler")
 def scheduler_order(run: Run) -> Outcome | None:
     """Schedulers step after their optimizer."""
     if run.early_schedule is not None:
         text = "a scheduler stepped before any optimizer: the first learning rate is skipped"
         return failed(text, "optimizer.step(), then scheduler.step()", at=run.early_schedule)
-    return all_of(len(run.steps), "step")
+    return all_of(run.schedules, "scheduler step")
 
 
 @check(needs="four optimizer steps")

@@ -75,7 +75,7 @@ def gradients_arrive(run: Run) -> Outcome | None:
         return failed(text, "use them, or leave them out", *without)
     if zero := [one for one in mine if one.gradients and not one.nonzero]:
         text = "the gradients of {names} were zero in every step"
-        return failed(text, "see what their output is multiplied by", *zero)
+        return failed(text, "see what their output is multiplied by, and whether it is cut at zero", *zero)
     return all_of(len(mine), "parameter")
 
 
