@@ -140,7 +140,9 @@ def callers_of_chain(tree: Tree, span: Span, inside: Sequence[Span]) -> str | No
     name = ast.unparse(named) if isinstance(named, ast.Name | ast.Attribute) else ""
     owner = _owner(tree, statement) if name.startswith("self.") else None
     scope = owner or scope_of(tree, statement)
-    for row in _looked_into(tree, scope, name):
+    if not name and isinstance(statement, ast.AugAssign):
+        raise Withheld(f"the layer is added to others on line {statement.lineno}")
+    for row in _looked_into(tree, scope, name) if name else ():
         raise Withheld(f"the layers of `{name}` are looked for by their places on line {row}")
     calls = list(_calls_of(scope, {name}))
     _check_computed(tree, calls, inside)

@@ -98,8 +98,9 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             leaf = made is not None and _is_leaf(made, review.module)
             if not isinstance(target, ast.Attribute) or (moved is None and not leaf):
                 continue
-            if is_read_outside(target.attr, info, review.module):
-                continue  # who reads it elsewhere may train it
+            listed = (part for n in nodes_below(info, ast.List, ast.Tuple, ast.Dict) for part in _elements(n))
+            if is_read_outside(target.attr, info, review.module) or spelled(target) in map(spelled, listed):
+                continue  # who reads it elsewhere, or is handed a list of such, may train it
             stores = [n for n in nodes_below(info, ast.Assign) if spelled(target) in assigned(n)[0]]
             if len(stores) > 1:
                 continue  # a place for what comes later

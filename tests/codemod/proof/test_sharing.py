@@ -139,3 +139,15 @@ def test_a_layer_stays_where_others_compute_with_its_results(other: str, is_made
     else:
         with pytest.raises(Withheld, match="which would change, is used on line"):
             callers_of_chain(tree, span, takers)
+
+
+def test_a_layer_that_is_added_to_a_list_is_left_where_it_is() -> None:
+    source = "layers = [nn.Linear(2, 1)]\nlayers += [nn.Sigmoid()]\nnet = nn.Sequential(*layers)\nrows[0]\n"
+    with pytest.raises(Withheld, match="the layer is added to others on line 2"):
+        callers_of_chain(Tree(SourceText.of_text(source)), span_of(source, "nn.Sigmoid()"), [])
+
+
+def test_a_chain_without_a_name_is_looked_for_nowhere() -> None:
+    source = "def made(rows):\n    first = rows[0]\n    return nn.Sequential(first, nn.Sigmoid())\n"
+    chain = span_of(source, "nn.Sequential(first, nn.Sigmoid())")
+    assert callers_of_chain(Tree(SourceText.of_text(source)), chain, []) is None
