@@ -87,9 +87,11 @@ def row_prints(tensors: list[torch.Tensor]) -> list[bytes]:
 
 
 def tells_apart(fields: list[torch.Tensor]) -> bool:
-    """Whether samples of such rows do not meet by chance: their columns take too many values together."""
+    """Whether samples of such rows do not meet by chance: their columns, of measures, take too many values together."""
     total = 1
-    for one in (one for one in fields if one.dim() and one.layout is torch.strided):
+    for one in (
+        one for one in fields if one.dim() and one.is_floating_point() and one.layout is torch.strided
+    ):
         for column in (
             one.detach()[:MOST_ROWS].flatten(1)[:, :MOST_ROWS].T if one.dim() > 1 else [one[:MOST_ROWS]]
         ):

@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.audit import Status  # noqa: E402
+from stablelint.runtime.audit.values import tells_apart  # noqa: E402
 from tests.runtime.audit.support import audited  # noqa: E402
 
 PROGRAM = """
@@ -123,6 +124,13 @@ for _ in range(3):
         one.outcome.evidence for one in audited(path, 21).failed if one.check.name == "separate-validation"
     ]
     assert [shared in one for one in evidence] == [True] if shared else evidence == []
+
+
+def test_rows_of_measures_are_not_equal_by_chance_and_those_of_tokens_or_kinds_may_be() -> None:
+    torch.manual_seed(0)
+    assert tells_apart([torch.randn(64, 6)])
+    assert not tells_apart([torch.randint(50, (64, 20))])
+    assert not tells_apart([torch.nn.functional.one_hot(torch.randint(6, (64,))).float(), torch.rand(64)])
 
 
 SEVERAL = """
