@@ -13,7 +13,7 @@ import torch
 
 from stablelint.runtime.crash.explainers import explanation_of
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.frame import Frame, frames_of
+from stablelint.runtime.crash.frame import asks_for_sample, frames_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.process.start import Plan
@@ -67,7 +67,7 @@ def _tell_samples() -> None:
 
 def _note_sample(error: Exception) -> None:
     """Add to an exception for which sample of the program's data set it was raised, and what is known of it."""
-    asked = next((one for one in frames_of(error.__traceback__) if one.mine and _asks_for_sample(one)), None)
+    asked = next((one for one in frames_of(error.__traceback__) if one.mine and asks_for_sample(one)), None)
     found = explain(error)
     if asked is not None:
         names, index = asked.frame.f_locals, asked.site.code.co_varnames[1]
@@ -78,13 +78,3 @@ def _note_sample(error: Exception) -> None:
         error.add_note(f"stablelint: because {found.summary}")
     for one in found.advice if found is not None else ():
         error.add_note(f"stablelint: help {one}")
-
-
-def _asks_for_sample(frame: Frame) -> bool:
-    code, names = frame.site.code, frame.frame.f_locals
-    return (
-        code.co_name == "__getitem__"
-        and code.co_argcount == 2
-        and "self" in names
-        and code.co_varnames[1] in names
-    )

@@ -11,6 +11,9 @@ from torch.utils.data import DataLoader
 
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import loop_around
 from stablelint.runtime.program.frames import resolve
@@ -22,15 +25,38 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
     for text, loader in _loaders(scene):
         whole, samples = loader.batch_size, len(loader.sampler)  # type: ignore[arg-type]
         rest = samples % whole if whole else 0
-        short = any(rest in one.shape and whole not in one.shape for one in found.operands)
+        short = any(
+            one.shape[:1] == (rest,) or (rest in one.shape and whole in numbers) for one in found.operands
+        )
+        if not whole or not rest or loader.drop_last or not short or found.kind != "shape":
+            continue
         made = next((one for one in found.operands if whole in one.shape and rest not in one.shape), None)
-        if whole and rest and not loader.drop_last and {whole, rest} <= numbers and short and made:
+        tried = Onward(scene, lambda _: []).through(_without_rest(scene, loader))
+        if tried or (made is not None and {whole, rest} <= numbers):
             counted = f"{samples} = {samples // whole} · {whole} + {rest}"
-            reason = f"the last batch of {text} has {rest} samples of {whole} ({counted}), and {made.name} is for {whole}"
-            advice = "drop_last=True for that loader", f"{made.name} made anew for a batch of another size"
+            reason = f"the last batch of {text} has {rest} samples of {whole} ({counted})"
+            reason += f", and {made.name} is for {whole}" if made is not None else ""
+            advice = [one.told for one in tried] or ["drop_last=True for that loader"]
+            advice += [f"{made.name} made anew for a batch of another size"] if made is not None else []
             at = (("the loader is made here", one) for one in scene.origins.of_module(loader))
-            return replace(found, because=(*found.because, reason), advice=advice, other=(*found.other, *at))
+            return replace(
+                found, because=(*found.because, reason), advice=tuple(advice), other=(*found.other, *at)
+            )
     return found
+
+
+def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
+    """The loader made so that it leaves out what fills no batch."""
+    match scene.origins.maker(loader):
+        case (ast.Call() as call, scope):
+            given = [*call.keywords, ast.keyword("drop_last", ast.Constant(True))]
+            anew, filename = ast.unparse(ast.Call(call.func, call.args, given)), scope.code.co_filename
+            yield Repair(
+                "drop_last=True",
+                None,
+                revisions=(Edit.of(call, filename, anew),),
+                where=f" in line {call.lineno}",
+            )
 
 
 def _loaders(scene: Scene) -> Iterator[tuple[str, DataLoader[object]]]:

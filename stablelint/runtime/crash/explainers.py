@@ -17,8 +17,8 @@ from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.batches import with_short_batch
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import advised, general, operands_of_call
-from stablelint.runtime.crash.rows import with_rows
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.traced import with_history
 
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
 
@@ -108,9 +108,10 @@ def explanation_of(scene: Scene) -> Explanation | None:
         return None
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
-    found = with_short_batch(scene, with_rows(scene, found))
+    found = with_short_batch(scene, found)
     if not found.advice:
         found = advised(scene).onto(found)
+    found = with_history(scene, found)
     because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
     other, at = dict.fromkeys(found.other), found.location or scene.location
     return replace(found, because=(*because,), advice=(*advice,), other=(*other,), location=at)

@@ -85,7 +85,9 @@ class Failed:
             )
             known = named and value is not UNKNOWN
             shown = asked or isinstance(self.node, ast.Tuple) or not isinstance(value, torch.Tensor)
-            if known and shown and not inspect.ismodule(value):
+            several = isinstance(value, list | tuple) and all(map(torch.is_tensor, value))
+            listed = several and len({one.shape for one in value}) > 1  # each is an operand
+            if known and shown and not inspect.ismodule(value) and not listed:
                 yield text, described(value)
 
     def made(self) -> Iterator[tuple[str, Location]]:

@@ -49,3 +49,10 @@ def frames_of(trace: TracebackType | None) -> Iterator[Frame]:
     while trace is not None:
         yield Frame(trace.tb_frame, Site(trace.tb_frame.f_code, trace.tb_lasti))
         trace = trace.tb_next
+
+
+def asks_for_sample(frame: Frame) -> bool:
+    """Whether a data set is asked for one of its samples there."""
+    code, names = frame.site.code, frame.frame.f_locals
+    takes_one = code.co_name == "__getitem__" and code.co_argcount == 2
+    return takes_one and "self" in names and code.co_varnames[1] in names

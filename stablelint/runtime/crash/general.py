@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -23,14 +22,14 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
-from stablelint.runtime.crash.provenance.agreement import brought, speaks_against
+from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
-from stablelint.runtime.crash.repairs.outer import padded, rearranged
+from stablelint.runtime.crash.repairs.outer import rearranged
+from stablelint.runtime.crash.repairs.regrouped import regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
-from stablelint.runtime.crash.repairs.sizes import fitting
-from stablelint.runtime.crash.repairs.tensors import is_elementwise
+from stablelint.runtime.crash.repairs.sizes import sizes_from
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
@@ -51,7 +50,9 @@ def passing(scene: Scene) -> list[Repair]:
         call = failing(scene)
         if call is None or call.function is TensorDataset:  # samples are neither cut nor turned
             return []
-        return _repairs_of(scene, call)
+        found = _repairs_of(scene, call)
+        of_values = isinstance(scene.error, IndexError)  # no size of what holds them helps
+        return [one for one in found if not of_values or one.kind not in ("size", "shape")]
     except Exception:  # a search that fails must not cost what is known
         return []
 
@@ -81,16 +82,8 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     like = {one.batch_first for one in inner if isinstance(one, nn.RNNBase) and one is not call.function}
     if switched and like == {not getattr(call.function, "batch_first", None)}:
         return switched  # as all others have it
-    views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
-    if not views or not sizes or not isinstance(call.function, nn.RNNBase):
-        return found
-    if channels_come_first(scene):
-        return views
-    name = named(scene, call, 0).name  # the layer says what its dimensions are, and the data does not
-    return [
-        sizes[0],
-        replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
-    ]
+    views = [one for one in found if one.kind == "view"]
+    return views if views and isinstance(call.function, nn.RNNBase) and channels_come_first(scene) else found
 
 
 def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:
@@ -106,55 +99,23 @@ def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     if scene.user is None:
         return Advice(())
-    onward = Onward(scene, lambda _: [])
+    onward = Onward(scene, lambda then: list(rearranged(then)))
     if outer := onward.through(rearranged(scene)):
         return Advice(tuple(one.told for one in outer))
-    call, found = failing(scene), tried(scene)
-    if call is not None and (picked := tuple(_picked(scene, call))):
-        return Advice(picked)
+    for repair, reason in regrouped(scene):
+        if onward.through([repair]):
+            return Advice((repair.told,), *reason)
+    found = tried(scene)
     if (not found or found[0].kind == "setting") and scene.module is not None:
-        if shared := next(changed_in_place(scene.frames), None):
-            return _of_shared(*shared)
-    if (not found or found[0].kind == "setting") and (sizes := fitting(scene, *found[:1])) is not None:
-        others = (one.told for one in found if one.kind != "setting")
-        return sizes._replace(texts=(*sizes.texts, *others))
-    if not found or found[0].resized is not None:
-        differs = call is not None and is_elementwise(call)
-        meets = found and (found[0].kind == "shape" or differs)
-        if meets and (outer := onward.through(padded(scene))):
-            return Advice((outer[0].told,))
-        if found and found[0].kind == "layer":
-            return _projected(scene, found)
-        if found:
-            return _of_size(scene, found)
-    texts = tuple(one.told for one in found or onward.through(padded(scene))[:1])
-    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
-
-
-def _of_shared(text: str, anew: str, at: Location) -> Advice:
-    """That sizes are made of a list which a function has changed for its callers."""
-    because = (
-        f"`{at.expression}` changes the list of the caller: what is made of it later gets it in that order"
-    )
-    return Advice(
-        (f"{text} = {anew} in its place, a list of its own",), (because,), (("it is changed here", at),)
-    )
-
-
-def _picked(scene: Scene, call: Call) -> Iterator[str]:
-    """A value for each class that meets one for each sample, picked by the numbers of the classes."""
-    held = scene.user.frame.f_locals.items() if scene.user is not None and is_elementwise(call) else ()
-    indices = [pair for pair in held if isinstance(pair[1], torch.Tensor) and pair[1].dtype == torch.int64]
-    vectors = [one for one in call.values if isinstance(one, torch.Tensor) and one.dim() == 1]
-    for place, one in enumerate(call.values):
-        for name, index in indices if len(vectors) == 2 and any(one is each for each in vectors) else ():
-            samples = {each.shape for each in vectors if each is not one}
-            if (
-                {index.shape} == samples != {one.shape}
-                and index.numel()
-                and 0 <= int(index.min()) <= int(index.max()) < len(one)
-            ):
-                yield f"{named(scene, call, place).owner}[{name}] takes that of each of the {len(index)}"
+        for text, anew, at in changed_in_place(scene.frames):
+            because = f"`{at.expression}` changes the list of the caller, of which the next is made"
+            return Advice((f"{text} = {anew} in its place",), (because,), (("it is changed here", at),))
+    if found and found[0].kind == "layer":
+        return _projected(scene, found)
+    texts = tuple(one.told for one in found if one.kind != "shape")
+    wished = tuple(one.told for one in found if one.kind == "shape")
+    sizes = tuple(place for one in found[:1] for place in sizes_from(scene, one))
+    return Advice(texts if found else tuple(Hints(scene, node_at(scene.user.site)).advice()), wished, sizes)
 
 
 def _projected(scene: Scene, found: list[Repair]) -> Advice:
@@ -174,22 +135,6 @@ def _projected(scene: Scene, found: list[Repair]) -> Advice:
             places += [(f"{name} is made here", at) for at in scene.origins.of_module(module)]
     likely = short if len(short) == 1 else found
     return Advice(tuple(one.told for one in likely), tuple(because), tuple(places))
-
-
-def _of_size(scene: Scene, found: list[Repair]) -> Advice:
-    """An operand of another size, who else has that size, and where its own comes from."""
-    call, resized = failing(scene), found[0].resized
-    texts = tuple(one.told for one in found)
-    if call is None or resized is None or scene.user is None:
-        return Advice(texts)
-    place, before, after = resized
-    name = named(scene, call, place).name
-    try:
-        at = scene.origins.of_size(scene.user, ast.parse(name, mode="eval").body, brought(after, before))
-    except SyntaxError:  # in words
-        at = None
-    places = ((f"the size of {name} comes from here", at),) if at is not None else ()
-    return Advice(texts, (), places)
 
 
 def facts(scene: Scene) -> list[str]:
@@ -223,7 +168,8 @@ def general(scene: Scene) -> Explanation | None:
     if user is None:
         return None
     shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
-    met = [_met(one) for one in shown if not (one.held and scene.module is not None)]
+    kinds = {(one.name.partition("[")[0], one.shape, one.dtype, one.device): one for one in shown[::-1]}
+    met = [_met(one) for one in [*kinds.values()][::-1] if not (one.held and scene.module is not None)]
     layers = shapes_through_layers(scene)
     told, operation = failed.facts(), failed.operation()
     kind = "shape" if _OF_SHAPES.search(scene.message) else "call"

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.utils.parametrize import ParametrizationList
-from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import silenced, without_hooks
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.program.frames import Site, resolve, site_of, user_frame
-from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ROWS = 24
@@ -24,37 +20,15 @@ _MOST_ELEMENTS = 1 << 26  # of parameters: a larger model is not copied after a 
 Shape = tuple[int, ...]
 
 
-class Operation(NamedTuple):
-    """A call of torch on tensors, the instruction of the program that made it, and what it gave."""
-
-    function: Callable[..., Any]
-    given: list[torch.Tensor]  # the first argument, or what it holds
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
-    result: torch.Tensor
-    site: Site | None
-
-    @property
-    def at(self) -> Location | None:
-        """The expression of the program that made the call."""
-        return resolve(self.site) if self.site is not None else None
-
-
 @dataclass
-class Pass(TorchFunctionMode):
+class Pass:
     """A forward pass of a copy: the layers that were called, with the shapes they were given and gave."""
 
     names: dict[int, str]  # the paths of the layers by identity
     called: list[tuple[str, nn.Module, Any]] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)  # the rows of layers that have not given anything yet
     rows: list[tuple[str, str, str]] = field(default_factory=list)
-    result: Any = None
     error: Exception | None = None
-    operations: list[Operation] = field(default_factory=list)
-    samples: int | None = None  # that the model was given
-
-    def __post_init__(self) -> None:
-        super().__init__()
 
     def enter(self, layer: nn.Module, given: Any) -> None:
         """Before a layer without others in it, or one of torch that holds weights itself, is called."""
@@ -68,21 +42,6 @@ class Pass(TorchFunctionMode):
         place = self.entered.pop()
         self.rows[place] = (*self.rows[place][:2], _shapes(result))
 
-    def __torch_function__(
-        self,
-        func: Any,
-        types: Iterable[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        named, frame = kwargs or {}, user_frame()
-        given = [one for one in tensors_in(args[:1]) if one.dim()]
-        site = site_of(frame) if frame is not None and given else None
-        result = func(*args, **named)
-        if given and isinstance(result, torch.Tensor):
-            self.operations.append(Operation(func, given, args, named, result, site))
-        return result
-
 
 def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     """Name, input and output shapes of the layers up to the failing one; nothing where it cannot be repeated."""
@@ -91,46 +50,23 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return () if [row[-1] for row in rows] == ["fails"] else rows  # which tells no more than its operands
 
 
-def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
-    """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
+def again(scene: Scene) -> Pass | None:
+    """The call of the outermost model once more; None where it cannot be copied."""
     found = outermost(scene)
-    if found is None or others:
-        return repeated(*found, others) if found is not None else None
     if "pass" not in scene.known:
-        scene.known["pass"] = repeated(*found)
+        scene.known["pass"] = _repeated(*found) if found is not None else None
     made: Pass | None = scene.known["pass"]
     return made
 
 
-def ends_well(made: Pass | None) -> bool:
-    """Whether a pass could be repeated, came to its end, and gave something for each sample."""
-    if made is None or made.error is not None:
-        return False
-    result = next(tensors_in(made.result), None)
-    return result is None or not result.dim() or made.samples is None or made.samples in result.shape
-
-
-def repeated(
-    model: nn.Module,
-    args: Any,
-    kwargs: dict[str, Any],
-    others: Mapping[str, nn.Module] | None = None,
-) -> Pass | None:
+def _repeated(model: nn.Module, args: Any, kwargs: dict[str, Any]) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
         return None
     copied = without_hooks(copy_of(model))
     if copied is None:
         return None
-    for path, layer in (others or {}).items():
-        holder, _, name = path.rpartition(".")
-        if path:
-            copied.get_submodule(holder)._modules[name] = layer
-        else:
-            copied = layer
     made = Pass({id(layer): path for path, layer in copied.named_modules()})
-    first = next(tensors_in(args), None)
-    made.samples = first.shape[0] if first is not None and first.dim() else None
     of_weights = {
         inner for one in copied.modules() if isinstance(one, ParametrizationList) for inner in one.modules()
     }
@@ -139,9 +75,9 @@ def repeated(
         if layer not in of_weights and (not layer._modules or holds):
             layer.register_forward_pre_hook(made.enter)
             layer.register_forward_hook(made.leave)
-    with undisturbed(), torch.no_grad(), silenced(), made:
+    with undisturbed(), torch.no_grad(), silenced():
         try:
-            made.result = copied(*detached(args), **detached(kwargs))
+            copied(*detached(args), **detached(kwargs))
         except Exception as error:  # whatever it says of what it is given
             made.error = error
     return made

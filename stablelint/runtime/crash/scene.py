@@ -119,6 +119,10 @@ class Scene:
 
     def operands(self) -> tuple[Operand, ...]:
         """The tensors of the failing operation, named as the program names them."""
+        return tuple(one for _, one in self.operand_tensors())
+
+    def operand_tensors(self) -> list[tuple[torch.Tensor, Operand]]:
+        """The same with the tensors themselves; like them, where they are gone."""
         for frame in self._inner_frames():
             found: dict[int, tuple[str, torch.Tensor]] = {}
             gone = deduced if frame.mine else None
@@ -128,8 +132,8 @@ class Scene:
                 held = next(self.module.parameters(recurse=False), None) if self.module is not None else None
                 if held is not None and not any(isinstance(one, nn.Parameter) for _, one in found.values()):
                     found[id(held)] = "weight", held  # which meets what the layer is given
-                return tuple(self.operand(tensor, text, frame) for text, tensor in found.values())
-        return ()
+                return [(tensor, self.operand(tensor, text, frame)) for text, tensor in found.values()]
+        return []
 
     def _inner_frames(self) -> Iterator[Frame]:
         """The frame of the module that failed, the program's own where that is none, and then those between."""

@@ -1,4 +1,4 @@
-"""What the source around a failing line tells: names carried on, statements that write in place, lost graphs."""
+"""What the source around a failing line tells: names carried on, statements that write in place."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, owner_of
 from stablelint.syntax.names import base_name
-
-_SILENT = ("no_grad", "inference_mode")
 
 
 def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
@@ -65,6 +63,13 @@ def statement_at(at: Location) -> ast.stmt | None:
     found = (one for one in ast.walk(tree) if isinstance(one, ast.stmt))
     within = [one for one in found if one.lineno <= at.row <= (one.end_lineno or 0)]
     return max(within, key=lambda one: one.lineno, default=None)
+
+
+def expression_at(at: Location) -> ast.expr | None:
+    """The expression that is at a place."""
+    tree = parse_file(at.filename) or ast.Module([], [])
+    found = (one for one in ast.walk(tree) if isinstance(one, ast.expr) and one.lineno == at.row)
+    return next((one for one in found if Location.of(one, at.filename).span == at.span), None)
 
 
 def function_at(at: Location) -> ast.AST | None:
@@ -136,23 +141,6 @@ def _written(statement: ast.stmt) -> set[str]:
 
 def _is_in_place(given: ast.keyword) -> bool:
     return given.arg == "inplace" and isinstance(given.value, ast.Constant) and given.value.value is True
-
-
-def is_without_gradients(filename: str, row: int) -> bool:
-    """Whether a line stands within `with torch.no_grad():`, or a function that is decorated so."""
-    tree = parse_file(filename)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.With, ast.FunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
-            items = (
-                node.decorator_list
-                if isinstance(node, ast.FunctionDef)
-                else [one.context_expr for one in node.items]
-            )
-            for item in items:
-                called = item.func if isinstance(item, ast.Call) else item
-                if isinstance(called, (ast.Attribute, ast.Name)) and ast.unparse(called).endswith(_SILENT):
-                    return True
-    return False
 
 
 def returned(function: Any) -> list[ast.expr]:

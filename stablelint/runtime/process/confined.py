@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 import os
 import signal
@@ -43,7 +44,7 @@ def confine(*folders: str) -> None:
     sys.dont_write_bytecode = True
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     tempfile.tempdir = folders[0]
-    setattr(torch, "save", _saving(torch.save))  # noqa: B010 - it opens files natively
+    setattr(torch, "save", _saving(torch.save, allowed))  # noqa: B010 - it opens files natively
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
         if event.startswith(_LEAVING):
@@ -67,9 +68,10 @@ def _entry(path: str | bytes | os.PathLike[str]) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
-def _saving(save: Callable[..., None]) -> Callable[..., None]:
+def _saving(save: Callable[..., None], allowed: tuple[str, ...]) -> Callable[..., None]:
+    @functools.wraps(save)
     def saved(value: object, file: object, *more: object, **named: object) -> None:
-        if isinstance(file, str | os.PathLike):
+        if isinstance(file, str | os.PathLike) and not os.path.realpath(file).startswith(allowed):
             raise EffectError("it calls `torch.save`")
         save(value, file, *more, **named)
 

@@ -239,7 +239,7 @@ CRASHES = (
         TRAIN + "labels = torch.zeros(6).long()\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
         "target",
         ("scores (8, 3)", "labels (6,)", "first dimension of both"),
-        "labels of shape (8,) passes",
+        "labels would have to be (8,)",
     ),
     Crash(
         "a hidden state is carried on",
@@ -327,7 +327,7 @@ second.backward()
         TRAIN + "with torch.no_grad():\n    loss = model(inputs).sum()\n    loss.backward()\n",
         "no-graph",
         ("gradients are disabled",),
-        "leave that block",
+        "move that line out of no_grad",
     ),
     Crash(
         "a loss of many numbers",
@@ -464,10 +464,9 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         "dtype",
         (
             "table is float32, and is given values of float64",
-            "the values come from here np.arange(n) / n",
-            "NumPy computes in float64",
+            "`torch.from_numpy(ranks(2))`",
         ),
-        "torch.from_numpy(ranks(2)).to(table.dtype)",
+        "(torch.from_numpy(ranks(2))).to(table.dtype)",
     ),
     Crash(
         "one-hot rows of what is computed",
@@ -492,7 +491,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         + "loss = F.mse_loss(model(inputs), torch.ones(8, 3), reduction='none') / 24\nloss.backward()\n",
         "no-scalar",
         ("loss (8, 3) is not one number",),
-        "loss.sum().backward(), if its numbers are weighted and the weights add up to 1",
+        "loss.sum(), if its numbers are weighted and the weights add up to 1",
     ),
     Crash(
         "a state of another model",
@@ -604,7 +603,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         "scores that were made under no_grad",
         TRAIN + "with torch.no_grad():\n    scores = model(inputs)\nloss = scores.mean()\nloss.backward()\n",
         "no-graph",
-        ("gradients are disabled where `scores = model(inputs)` stands", "loss = scores.mean()"),
+        ("gradients are disabled where `model(inputs)` stands", "loss = scores.mean()"),
         "move that line out of no_grad",
     ),
     Crash(
@@ -705,7 +704,7 @@ CRASHES += (
         HEAD + "table, weight = torch.ones(6, 16), torch.ones(12, 3)\ntable @ weight\n",
         "shape",
         ("weight (12, 3)",),
-        "weight of shape (16, 3) passes",
+        "weight would have to be (16, 3)",
     ),
     Crash(
         "saved tensors that are not taken apart",
@@ -746,7 +745,7 @@ CRASHES += (
         + "net, state = nn.GRU(4, 8, batch_first=True), torch.zeros(1, 16, 8)\nnet(torch.ones(6, 5, 4), state)\n",
         "shape",
         ("is (1, 16, 8), and must be (1, 6, 8)",),
-        "state of shape (1, 6, 8) passes",
+        "state would have to be (1, 6, 8)",
     ),
     Crash(
         "the largest along a dimension as a number",
@@ -768,7 +767,7 @@ CRASHES += (
         HEAD + "left, right = torch.ones(3, 5, 5), torch.ones(2, 5, 8)\ntorch.bmm(left, right)\n",
         "shape",
         ("right (2, 5, 8)",),
-        "right of shape (3, 5, 8) passes",
+        "right would have to be (3, 5, 8)",
     ),
     Crash(
         "nodes that are counted from 1",

@@ -25,7 +25,7 @@ UP = (
 CASES = (
     (KEPT + "g.mul_(-1).add_(1)\nh.sum().backward()", "g = g.mul(-1).add(1)", ("mul_",)),
     (KEPT + "g[0].mul_(2)\nh.sum().backward()", "g = g.clone() before it", ("g[0] =",)),
-    (TRAIN + "model(inputs).numpy()", "model(inputs).detach().numpy()", ()),
+    (TRAIN + "model(inputs).numpy()", "model(inputs).detach() passes", ()),
     (TRAIN + "import numpy as np\ny = model(inputs)\nnp.asarray(y)", "y.detach().numpy()", ("np.detach",)),
     (WIDTH + "student.load_state_dict(saved)", "build the model in the sizes of the state", ("strict",)),
     (
@@ -61,11 +61,6 @@ CAUSAL = (
     "Net(1)(torch.ones(1, 2, 50))"
 )
 CASES += (
-    (
-        HEAD + "queue, at, n = torch.zeros(3, 128), 114, 32\nqueue[:, at : at + n] = torch.ones(32, 3).T",
-        "torch.arange(at, at + n) % 128 in place of at:at + n goes on at the beginning",
-        (),
-    ),
     (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
     (SHORT, "drop_last=True", ()),
     (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),

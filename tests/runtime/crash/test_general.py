@@ -245,8 +245,9 @@ def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
         "out = net(x)\nF.cross_entropy(out, y)\n",
         tmp_path,
     )
-    assert found.because == ("`x.view(-1, 8)` makes (8, 8) of (4, 1, 4, 4): 4 samples become 8 rows",)
-    assert found.advice == ("x.flatten(1) keeps the 4 samples: (4, 16)",)
+    assert [(what, at.expression) for what, at in found.other][-1:] == [
+        ("out: (8, 8) of (4, 1, 4, 4)", "x.view(-1, 8)")
+    ]
 
 
 def test_asks_for_another_order_where_the_operands_agree_on_theirs(tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_names_what_a_module_of_the_program_gave(tmp_path: Path) -> None:
         tmp_path,
     )
     assert [(one.name, one.shape) for one in found.operands] == [("net(x)", (2, 6)), ("y", (2, 8))]
-    assert found.advice[0] == "net(x) of shape (2, 8) passes, and gives (2, 8)"  # as x has it
+    assert found.because[-1] == "net(x) would have to be (2, 8)"  # as x has it
 
 
 def test_a_size_that_is_in_another_place_is_no_other_setting(tmp_path: Path) -> None:
@@ -313,12 +314,12 @@ def test_a_size_that_is_in_another_place_is_no_other_setting(tmp_path: Path) -> 
     assert found.advice == ("torch.randn(4, 11, 24).transpose(1, 2) passes, and gives (4, 24, 11)",)
 
 
-def test_a_changed_operand_is_meant_wherever_its_name_stands(tmp_path: Path) -> None:
+def test_what_fails_at_its_next_use_is_changed_where_it_is_made(tmp_path: Path) -> None:
     found = explanation_of(
         "w, x = torch.ones(6), torch.ones(6, 3, 4, 4)\nmixed = w * x + (1 - w) * x[torch.arange(6)]\n",
         tmp_path,
     )
-    assert found.advice[0].startswith("w[:, None, None, None] and (1 - w)[:, None, None, None] pass")
+    assert found.advice[0] == "torch.ones(6)[:, None, None, None] in line 5 passes, and gives (6, 3, 4, 4)"
 
 
 def test_what_is_done_for_its_effects_judges_no_change(tmp_path: Path) -> None:

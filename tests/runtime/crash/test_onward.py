@@ -47,7 +47,7 @@ CASES = {
     ),
     "an argument, where another call of the function has another": (
         CRITIC,
-        "action.unsqueeze(1) in line 14 passes",
+        "torch.ones(8).unsqueeze(1) in line 17 passes",
     ),
     "an index that fits forward and not backward": (
         SPREAD,

@@ -11,16 +11,14 @@ from types import ModuleType
 
 import torch
 
-from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import node_at, operands
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
-from stablelint.runtime.crash.layers import outermost, shapes_through_layers
+from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
@@ -56,15 +54,12 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     ]
     of_numpy = any(re.search(r"numpy|\bnp\b", at.expression) for at in wide)
     because = ["NumPy arrays are float64 unless they are told otherwise"] if of_numpy else []
-    because += _promoted(scene, shown)
     given = {one.dtype for one in shown if not one.held}
     own = {one.dtype for one in shown if one.held}
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
-    odd = next((one for one in shown if one.dtype in given - own), None) if own else None
-    chain = tuple(_holders(scene, odd.dtype)) if odd is not None else ()
     held = next((one.dtype for one in shown if one.held), "float32")
     cast = re.compile(rf"\.({held}|half|double)\(\)$|\.to\(.*\b{held}\b")
-    chain += tuple(("weights are cast here", at) for at in scene.calls(cast) if held != "float32")
+    chain = tuple(("weights are cast here", at) for at in scene.calls(cast) if held != "float32")
     call = called(scene)
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
@@ -73,50 +68,17 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return _with_left(found, left, scene)
 
 
-def _promoted(scene: Scene, found: tuple[Operand, ...]) -> Iterator[str]:
-    """What an operand was computed of that has its dtype, beside what has another."""
-    user = scene.user
-    for one in found if user is not None else ():
-        value = getattr(statement_at(one.made_at), "value", None) if one.made_at is not None else None
-        parts = (
-            [Operand.of(tensor, text) for text, tensor in operands(value, user.names, deduced)]
-            if user
-            else []
-        )
-        wide = [part.name for part in parts if part.dtype == one.dtype]
-        if wide and len({part.dtype for part in parts if part.dtype.startswith(_FLOATING)}) > 1:
-            yield f"{one.name} is {one.dtype} because {wide[0]} is, of which it is made"
-
-
-def _holders(scene: Scene, dtype: str) -> Iterator[tuple[str, Location]]:
-    """The layers of the model whose weights are of a dtype, where others are of another, and where they are made."""
-    model = (outermost(scene) or (torch.nn.Identity(),))[0]
-    for path, layer in model.named_modules():
-        if any(dtype_name(one.dtype) == dtype for one in layer.parameters(recurse=False)):
-            yield from (
-                (f"the weights of {path} are {dtype}", at) for at in scene.origins.of_module(layer)[:1]
-            )
-
-
 @explains(r"source and destination dtypes match, got (\w+) for the destination and (\w+) for the source")
 def written(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """Values of another dtype than the tensor that they are written into."""
-    user, node = scene.user, scene.statement
-    if user is None or not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Subscript):
-        return None
-    target, text = ast.unparse(node.targets[0].value), ast.unparse(node.value)
+    match scene.statement:
+        case ast.Assign([ast.Subscript(owner)], value):
+            target, text = ast.unparse(owner), ast.unparse(value)
+        case _:
+            return None
     wanted, given = (dtype_name(getattr(torch, one.lower())) for one in match.groups())
     summary = f"{target} is {wanted}, and is given values of {given}: `{text}`"
-    parts = [one for one in ast.walk(node.value) if isinstance(one, ast.expr)]
-    inner = () if any(isinstance(one, ast.BinOp) for one in parts) else parts  # of either side
-    at = next((found[-1] for one in inner if (found := scene.origins.of(user, one))), None)
-    other = (("the values come from here", at),) if at is not None else ()
-    of_numpy = given == "float64" and re.search(r"numpy|\bnp\b", text)
-    because = ("NumPy computes in float64 unless it is told otherwise",) if of_numpy else ()
-    values = text if isinstance(node.value, ast.Name | ast.Call | ast.Attribute) else f"({text})"
-    return Explanation(
-        "dtype", summary, because, (f"{values}.to({target}.dtype)",), scene.operands(), other=other
-    )
+    return Explanation("dtype", summary, (), (f"({text}).to({target}.dtype)",), scene.operands())
 
 
 def _with_left(found: Explanation, left: list[Unregistered], scene: Scene) -> Explanation:

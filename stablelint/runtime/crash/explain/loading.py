@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
+import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at
-from stablelint.runtime.crash.frame import is_of_program
+from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.hints import Hints
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import returned
+from stablelint.runtime.process.confined import confine
+from stablelint.runtime.process.copies import can_copy, said_by_copy
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
+_SECONDS = 2.0
 _SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
 
 # What torch says of samples of different shapes: in this process, and where a worker writes them to shared memory.
@@ -150,6 +161,45 @@ def _layout(sample: Any) -> str:
     return described(sample) if hasattr(sample, "shape") else type(sample).__name__
 
 
+@explains(r"out of (?:range|bounds)")
+def past_the_end(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """A data set that says it has more samples than it can give."""
+    asked = next((one for one in scene.frames[::-1] if one.mine and asks_for_sample(one)), None)
+    data: Any = asked.frame.f_locals["self"] if asked is not None else None
+    told = returned(getattr(type(data), "__len__", None))
+    if asked is None or len(told) != 1 or not isinstance(scene.error, IndexError):
+        return None
+    index, count = asked.frame.f_locals[asked.site.code.co_varnames[1]], len(data)
+    missing, name = _missing_at_the_end(data, count), type(data).__name__
+    if not missing or not count - missing <= index < count:
+        return None
+    held = [(f"self.{key}", value) for key, value in vars(data).items() if type(value) is int]
+    held += [(f"({name} - 1)", value - 1) for name, value in held]
+    less = next((text for text, value in held if value == missing), str(missing))
+    at = Location.of(told[0], type(data).__len__.__code__.co_filename)
+    edit = Edit.of(told[0], at.filename, f"{at.expression} - {less}")
+    repair = Repair(edit.text, None, revisions=(edit,), where=f" in __len__, line {at.row}")
+    tried = Onward(scene, lambda _: []).through([repair])
+    summary = f"__len__ of {name} says {count}, and sample {index} is past the end, as all of the last {missing} are"
+    advice = tuple(one.told for one in tried) or (repair.text + repair.where,)
+    because, other = (scene.message,), (("the length is told here", at),)
+    return Explanation("data", summary, because, advice, scene.operands(), other=other)
+
+
+def _missing_at_the_end(data: Any, count: int) -> int:
+    """How many of the last samples of a data set are beyond the end of what it holds, asked in a copy of the process."""
+
+    def work() -> bytes:
+        confine(os.devnull)
+        for back in range(1, count + 1):
+            with suppress(IndexError):
+                data[count - back]
+                return str(back - 1).encode()
+        return b""
+
+    return int((said_by_copy(work, _SECONDS) if can_copy() else b"") or 0)
+
+
 @explains(r"")
 def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An exception of a data set in this process."""
@@ -159,6 +209,25 @@ def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     because, advice = map(tuple, _told(notes))
     return Explanation("data", f"{found[1]}: {scene.message}", because, advice)
+
+
+@explains(r"")
+def used_up(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """An iterator that has nothing left."""
+    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
+    if (
+        user is None
+        or not isinstance(scene.error, StopIteration)
+        or not isinstance(node, ast.Call)
+        or not node.args
+    ):
+        return None
+    name, held = ast.unparse(node.args[0]), value_of(node.args[0], user.names)
+    has = f" after {len(held)} items" if isinstance(held, _BaseDataLoaderIter) else ""
+    made = [at for at in scene.origins.of(user, node.args[0]) if f"{name} = " in at.expression]
+    advice = [f"`{at.expression}` anew, in an except StopIteration around it" for at in made]
+    other = tuple((f"{name} is made here, once", at) for at in made)
+    return Explanation("data", f"{name} is used up{has}", (), tuple(advice[:1]), other=other[:1])
 
 
 @explains(r"(?:pickle|get) .*(?:<lambda>|local object)|cannot pickle '(\w+)' object")

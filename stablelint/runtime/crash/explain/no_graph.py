@@ -10,22 +10,26 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
-from stablelint.runtime.crash.provenance.cuts import cut_in
 from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
+from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import is_without_gradients, statement_at
-from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of
 
 _Why = tuple[str, str]  # what cut a value off its graph, and what to do
 _SWITCHED = "with torch.no_grad(): around what is not trained on, in place of that call"
 _SWITCHES_OFF = re.compile(r"^torch(\.autograd)?\.set_grad_enabled\((?!True)")
+_LEAVE = "move that line out of no_grad"
+_COMPARISONS = ("gt", "ge", "lt", "le", "eq", "ne")
 _TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
 
 
@@ -48,15 +52,9 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif (found := _frozen(made, user)) is not None:
         why = found.told, found.advice
         other += found.places(user.site.code.co_filename)
-    elif is_without_gradients(user.site.code.co_filename, (made or at).row):
-        because = "gradients are disabled where it is made: it stands under no_grad, or something like it"
-        why = because, "leave that block before the loss is computed"
-    for one in _behind(made, user) if why is None else ():
-        silent = one is not made and is_without_gradients(one.filename, one.row)
-        told = f"gradients are disabled where `{one.expression}` stands", "move that line out of no_grad"
-        why = told if silent else _cut_off(one, user, other)
-        if why is not None:
-            break
+    elif (found_cut := _cut(scene)) is not None:
+        why = found_cut[:2]
+        other.append(("the graph ends here", found_cut[2]))
     because, advice = why or ("", _TORCH_ALONE)
     return Explanation("no-graph", summary, (because,) * bool(because), (advice,), other=tuple(other))
 
@@ -91,46 +89,22 @@ def _is_trained(model: nn.Module) -> bool | None:
     return any(asked) if asked else None
 
 
-def _cut_off(made: Location, user: Frame, other: list[tuple[str, Location]]) -> _Why | None:
-    """The operation that gave no graph where a statement is computed once more."""
-    match statement_at(made):
-        case ast.Expr(ast.Call(ast.Attribute(value, "backward"))):
-            cut = cut_in(user, value)
-        case ast.Assign(value=value) | ast.Return(ast.expr() as value):
-            cut = cut_in(user, value)
-        case _:
-            return None
-    if cut is None:
+def _cut(scene: Scene) -> tuple[str, str, Location] | None:
+    """The operation that was given a graph and gave what went backward, or what that is made of, without one."""
+    past = history(scene)
+    cut = next((past.cut(place) for place in past.operands.values()), None) if past is not None else None
+    if cut is None or cut.at is None or scene.user is None:
         return None
-    at = cut.at or made
-    if cut.at is not None:
-        other.append(("the graph ends here", at))
-    if cut.disabled:
-        inner = at.function if at.function != user.site.code.co_qualname else ""
-        silent = f"gradients are disabled in {inner}, where" if inner else "gradients are disabled where"
-        advice = f"{inner} without no_grad, where its result is trained on"
-        return f"{silent} `{at.expression}` stands", advice if inner else "move that line out of no_grad"
-    because = f"`{at.expression}` cuts it off: {cut.operation} gives a value without a graph"
+    at, kind = cut.at, "the comparison" if cut.operation in _COMPARISONS else cut.operation
+    if cut.silent:
+        inner = at.function if at.function != scene.user.site.code.co_qualname else ""
+        told = f"gradients are disabled{inner and f' in {inner}'} where `{at.expression}` stands"
+        return told, f"{inner} without no_grad, where its result is trained on" if inner else _LEAVE, at
+    because = f"`{at.expression}` cuts it off: {kind} gives a value without a graph"
     joined = [one.args[0] for one in ast.walk(at.parsed()) if isinstance(one, ast.Call) and one.args]
-    if cut.operation == "tensor" and joined:
-        return because, f"torch.stack({ast.unparse(joined[-1])}), which keeps the graphs of what it joins"
-    return because, f"compute the loss of what stands before {cut.operation}"
-
-
-def _behind(made: Location | None, user: Frame) -> Iterator[Location]:
-    """The assignment of a loss, and those of the tensors without a graph that it names."""
-    if made is None:
-        at = resolve(user.site)
-        if at.expression:
-            yield at
-        return
-    yield made
-    for one in ast.walk(made.parsed()):
-        value = user.names.get(one.id) if isinstance(one, ast.Name) else None
-        if isinstance(value, torch.Tensor) and isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-            found = assigned(user.site.code, one.id, made.row)
-            if not value.requires_grad and found is not None:
-                yield found
+    if kind == "tensor" and joined:
+        return because, f"torch.stack({ast.unparse(joined[-1])}), which keeps the graphs of what it joins", at
+    return because, f"compute the loss of what stands before {kind}", at
 
 
 @explains(
@@ -170,16 +144,43 @@ def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
 @explains(r"grad can be implicitly created only for scalar outputs")
 def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A loss of several numbers."""
-    given = losses(scene)
-    if not given:
+    given, user = losses(scene), scene.user
+    if not given or user is None:
         return None
-    operand = scene.operand(given[0], "the loss")
-    advice = (
-        f"{operand.owner}.mean().backward(), or a loss whose reduction is not 'none'",
-        f"{operand.owner}.sum().backward(), if its numbers are weighted and the weights add up to 1",
-    )
+    operand, because, other = scene.operand(given[0], "the loss"), list[str](), list[tuple[str, Location]]()
+    advice = tuple(_changed(scene, operand, "{}.mean()", "view")) or (f"{operand.owner}.mean().backward()",)
+    made = statement_at(operand.made_at) if operand.made_at is not None else None
+    match made:
+        case ast.Assign(value=ast.Call(function)):
+            loss = value_of(function, user.names)
+            if getattr(loss, "reduction", "") == "none":
+                because.append(f"{ast.unparse(function)} is {loss}, made with reduction='none'")
+                other += [
+                    (f"{ast.unparse(function)} is made here", at) for at in scene.origins.of_module(loss)
+                ]
+    if not because:
+        advice += (f"{operand.owner}.sum(), if its numbers are weighted and the weights add up to 1",)
     summary = f"{operand.name} {operand.shape} is not one number"
-    return Explanation("no-scalar", summary, advice=advice, operands=(operand,))
+    return Explanation("no-scalar", summary, tuple(because), advice, (operand,), other=tuple(other))
+
+
+@explains(r"Can't call numpy\(\) on Tensor that requires grad")
+def no_array(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """An array asked of what has a graph."""
+    operand = next(iter(scene.operands()), None)
+    advice = tuple(_changed(scene, operand, "{}.detach()", "cast")) if operand is not None else ()
+    if operand is None or not advice:
+        return None
+    return Explanation("no-array", f"{operand.name} has a graph", (), advice, (operand,))
+
+
+def _changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
+    """How an operand whose method failed is changed so that the program goes on: there, or where it is made."""
+    match node_at(scene.user.site) if scene.user is not None else None:
+        case ast.Call(ast.Attribute(owner)) if scene.user is not None and ast.unparse(owner) == operand.name:
+            edit = Edit.of(owner, scene.user.site.code.co_filename, template.format(f"({operand.name})"))
+            repair = Repair(template.format(operand.owner), None, kind, revisions=(edit,))
+            yield from (one.told for one in Onward(scene, lambda _: []).confirmed([repair]))
 
 
 @explains(

@@ -100,13 +100,9 @@ def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, for
     summary = f"{first} is {saved} in the state and {built} in {module}"
     because = [f"{name} is {a} in the state and {b} in {module}" for name, a, b in sizes[1:_SHOWN]]
     advice = "build the model in the sizes of the state"
-    if 2 * len(sizes) > len(given):
-        because.append(
-            f"{len(sizes)} of {len(given)} entries differ in size: it is the state of another model"
-        )
-    elif not forgiven:
+    if not forgiven and 2 * len(sizes) <= len(given):
         advice += ", or leave these keys out and load with strict=False"
-    else:
+    elif forgiven:
         because.append("strict=False forgives keys that are missing or unknown, and no other sizes")
         advice = f"leave {_some([name for name, *_ in sizes])} out of the state"
     return Explanation("state", summary, tuple(because), (advice,))

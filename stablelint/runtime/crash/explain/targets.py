@@ -10,6 +10,8 @@ import torch
 from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.general import operands_of_call
+from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 4
@@ -63,7 +65,7 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An index that an embedding has no row for."""
     frame = scene.called("embedding")
     if frame is None:
-        return None
+        return _of_entries(scene)
     indices, weight = frame.frame.f_locals["input"], frame.frame.f_locals["weight"]
     operands = scene.operand(indices, "input"), scene.operand(weight, "weight")
     rows = weight.shape[0]
@@ -71,16 +73,6 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
     advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
-    if int(indices.min()) >= rows:  # none of them counts rows
-        numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
-        advice.insert(
-            0, f"if these are identifiers, number them all from 0: {numbered}, of the whole data set"
-        )
-    if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
-        advice = [
-            f"these count places, and {rows} have a row: cut what they count to the last {rows}",
-            *advice[:1],
-        ]
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
@@ -88,6 +80,21 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     made = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
     other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in made)
     return Explanation("index", summary, advice=tuple(advice), operands=operands, other=other)
+
+
+def _of_entries(scene: Scene) -> Explanation | None:
+    """Numbers beyond the entries of a dimension that they pick from."""
+    call = called(scene)
+    shown = operands_of_call(scene)
+    whole, index, *_ = (
+        [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    )
+    if call is None or len(shown) != 2 or index.dtype != torch.int64 or not whole.dim():
+        return None
+    dim = next((one for one in call.values if type(one) is int), 0)
+    count, held = whole.shape[dim], f"{shown[1].name} holds {_outside(index, 0, whole.shape[dim] - 1)}"
+    summary = f"{held}; dimension {dim} of {shown[0].name} has {count} entries, 0 … {count - 1}"
+    return Explanation("index", summary, operands=shown)
 
 
 @explains(r"Class values must be (?:smaller than num_classes|non-negative)")

@@ -36,11 +36,6 @@ def _changed(before: Shape, after: Shape) -> tuple[list[int], list[int]]:
     return list(one - other), list(other - one)
 
 
-def brought(before: Shape, after: Shape) -> list[int]:
-    """The sizes that a change brings."""
-    return _changed(before, after)[1]
-
-
 def _tensors(frames: list[Frame]) -> Iterator[tuple[str, torch.Tensor]]:
     for frame in reversed(frames):
         for name, value in frame.frame.f_locals.items() if frame.mine else ():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FunctionType
@@ -13,14 +12,12 @@ from types import CodeType, FunctionType
 from torch import nn
 from torch.utils.data import TensorDataset
 
-from stablelint.runtime.crash.deduced import value_without_elements
 from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.scopes import (
     Argument,
     Scope,
     Step,
-    creates,
     field_of,
     given_to,
     innermost,
@@ -30,7 +27,6 @@ from stablelint.runtime.crash.provenance.scopes import (
     method_of,
     none_given,
     part_of,
-    sizes_in,
 )
 from stablelint.runtime.crash.provenance.statements import (
     END,
@@ -63,12 +59,6 @@ class Origins:
         """The places that gave an expression of a frame its value, the nearest first."""
         return _told(self._way(frame, whole))
 
-    def of_size(self, frame: Frame, whole: ast.expr, sizes: Collection[int]) -> Location | None:
-        """The place of a number that gives what is behind an expression one of some sizes; None where none has a name."""
-        steps = list(islice(self._way(frame, whole), _MOST))
-        found = next(self._numbers(steps[-1], sizes, set()), None) if steps else None
-        return found.at if found is not None else None
-
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
         """The steps from an expression of a frame back to what made it."""
         scope = self._scope(frame)
@@ -79,25 +69,9 @@ class Origins:
                 known = callee(function, frame.names) is not None
                 return self._behind(whole, scope) if known else self._way(frame, inner)
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
-                ways = (list(self._way(frame, one)) for one in (left, right))
-                return iter(next(filter(None, ways), ()))
+                ways = [way for one in (left, right) if (way := list(self._way(frame, one)))]
+                return iter(ways[0] if len(ways) == 1 else ())  # of two parts none is meant
         return self._behind(whole, scope)
-
-    def _numbers(self, step: Step, sizes: Collection[int], seen: set[Location]) -> Iterator[Step]:
-        """The named numbers in the call that creates a tensor, through sums and views of it, each place once."""
-        node, scope = step.value, step.scope
-        parts = list(ast.walk(node)) if node is not None else []
-        calls = [one for one in parts if isinstance(one, ast.Call) and creates(one, scope)]
-        for given in (one for call in calls for one in sizes_in(call, scope)):
-            for name in (one for one in ast.walk(given) if isinstance(one, ast.Name)):
-                steps = list(self._behind(name, scope))
-                if steps and _gives_one_of(sizes, given, name, steps[-1]):
-                    yield steps[-1]
-        for name in (one for one in parts if isinstance(one, ast.Name)) if not calls else ():
-            steps = list(self._behind(name, scope))
-            if steps and steps[-1].at not in seen:
-                seen.add(steps[-1].at)
-                yield from self._numbers(steps[-1], sizes, seen)
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -188,7 +162,7 @@ class Origins:
 
     def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
-        if not isinstance(node, ast.Name | ast.Constant):
+        if not isinstance(node, ast.Name | ast.Constant) and not _is_empty(node):
             yield Step(scope.at(node), node, scope)
         yield from self._behind(node, scope, picks)
 
@@ -286,12 +260,6 @@ class Origins:
         names = getattr(defined, "__globals__", {})
         return Scope(code, {**names, "self": owner}, END, argument)
 
-    def passed(self, frame: Frame, name: str) -> tuple[ast.expr, CodeType] | None:
-        """What the caller of a frame wrote for an argument that still has the value which it was given."""
-        found = self._passed(frame, name) if assignment(frame.site.code, name) is None else None
-        written = found is not None and hasattr(found[0], "lineno")
-        return (found[0], found[1].code) if found is not None and written else None
-
     def _passed(self, frame: Frame, name: str) -> tuple[ast.expr, Scope] | None:
         """What a caller of a frame passed as its argument `name`, or what the frame around it has under a free name."""
         outer = next((one for one in reversed(self.frames[: self.frames.index(frame)]) if one.mine), None)
@@ -309,16 +277,9 @@ class Origins:
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
 
 
-def _gives_one_of(sizes: Collection[int], given: ast.expr, name: ast.Name, number: Step) -> bool:
-    """Whether an argument is one of some sizes where a name in it is a number, as far as that can be computed."""
-    if not isinstance(number.value, ast.Constant):
-        atoms = [one for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute | ast.Call)]
-        return atoms == [name] and not isinstance(number.value, ast.Tuple)
-    try:
-        whole = copy.deepcopy(given, {id(name): number.value})
-        return value_without_elements(whole, number.scope.names) in sizes
-    except Exception:  # of other names, or whatever the operators say
-        return False
+def _is_empty(node: ast.AST) -> bool:
+    """Whether this is a list or a dict without anything in it, to which others add."""
+    return (isinstance(node, ast.List) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:

@@ -12,10 +12,9 @@ from torch.utils.data import DataLoader, Subset
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
-from stablelint.runtime.crash.pure import is_builtin
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.syntax.operations import function, having, method
+from stablelint.syntax.operations import having, method
 
 Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
 
@@ -133,16 +132,3 @@ def keeps_elements(name: str) -> bool:
     """Whether a method of tensors only cuts their graph, or moves them to a device."""
     found = method(name)
     return found is not None and found[0].name in having("cut", "device")
-
-
-def creates(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call makes a tensor of the sizes that it is given."""
-    called = value_of(call.func, scope.names)
-    return is_builtin(called) and called.__name__ in having("create")
-
-
-def sizes_in(call: ast.Call, scope: Scope) -> list[ast.expr]:
-    """What such a call is given by position, without the value that fills the tensor."""
-    operation = function(f"torch.{value_of(call.func, scope.names).__name__}")
-    parameters = operation.parameters if operation is not None else ()
-    return [one for place, one in enumerate(call.args) if parameters[place : place + 1] != ("fill_value",)]

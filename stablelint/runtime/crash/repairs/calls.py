@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import torch
@@ -17,7 +16,6 @@ from stablelint.runtime.crash.repairs.tensors import PRODUCTS, Change, Name, app
 
 def changes(call: Call, name: Name) -> Iterator[Change]:
     """Changes of a call: their kind, how each is written, and the changed call."""
-    tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
     for place, one in enumerate(call.values):
         for text in ("x.T", "x[:, None]", "x[None]") if type(one).__name__ == "ndarray" else ():
             yield from applied(call, place, one, "view", text, name)
@@ -28,12 +26,6 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     for function in _KIN.get(call.function, ()):
         name_of = f"torch.{function.__name__}"
         yield "function", name_of, replace(call, function=function, revisions=_called(call, name_of))
-    for (place, one), (beside, two) in combinations(tensors, 2):
-        if one.dim() and one.numel() and two.numel():
-            flat = f"reshape(-1, {one.shape[-1]})"
-            changed = call.revised(place, f"x.{flat}").revised(beside, "x.reshape(-1)")
-            changed = changed.given(place, one.reshape(-1, one.shape[-1])).given(beside, two.reshape(-1))
-            yield "both", f"{name(place)}.{flat} and {name(beside)}.reshape(-1)", changed
 
 
 def _called(call: Call, name: str) -> tuple[Revision, ...] | None:

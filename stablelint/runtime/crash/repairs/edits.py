@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import torch
@@ -59,12 +60,18 @@ def make(revisions: Iterable[Revision], frames: list[Frame]) -> None:
     for scope in scopes[::2]:  # what repairs are written with
         for name, value in (("torch", torch), ("nn", nn), ("F", nn.functional)):
             scope.setdefault(name, value)
-    for filename in {one.filename for one in changes if isinstance(one, Edit)}:
-        tree = parse_file(filename) or ast.Module([], [])
-        _Edited([one for one in changes if isinstance(one, Edit) and one.filename == filename]).visit(tree)
-        module = compile_calmly(copy.deepcopy(ast.fix_missing_locations(tree)), filename)
-        for function, code in counterparts(functions_of(filename, scopes), module):
+    edits = [one for one in changes if isinstance(one, Edit)]
+    for filename in {one.filename for one in edits}:
+        for function, code in counterparts(functions_of(filename, scopes), edited(filename, edits)):
             function.__code__ = code
+
+
+def edited(filename: str, edits: Iterable[Edit]) -> CodeType:
+    """The code of a file with those edits that are of it, from now on also in the tree that this process keeps."""
+    tree = parse_file(filename) or ast.Module([], [])
+    _Edited([one for one in edits if one.filename == filename]).visit(tree)
+    code: CodeType = compile_calmly(copy.deepcopy(ast.fix_missing_locations(tree)), filename)
+    return code
 
 
 def _remake(setting: Setting, frames: list[Frame]) -> None:

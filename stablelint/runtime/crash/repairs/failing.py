@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.deduced import deduced, is_plain
-from stablelint.runtime.crash.expression import UNKNOWN, node_at, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.crash.repairs.edits import Edit, Revision
@@ -278,7 +278,13 @@ class _Reader:
         if self.below and getattr(called, "__code__", None) is self.below[0].site.code:
             names, more, _, values = inspect.getargvalues(self.below[0].frame)
             if not more and is_known(called):
-                return Call(called, *_flat([], {one: values[one] for one in names}))
+                written = given_by_name(ast.Call(function, arguments, keywords), self.user.names, called)
+                spots = {
+                    id(values[name]): Edit.of(one, self.user.site.code.co_filename, ast.unparse(one))
+                    for name, one in written.items()
+                }
+                given = {one: values[one] for one in names}
+                return Call(called, *_flat([], given), {key: one.text for key, one in spots.items()}, spots)
         named = {str(one.arg): one.value for one in keywords}
         return self._made(called, *arguments, **named) if is_known(called) else None
 

@@ -6,23 +6,24 @@ The copy writes no file, reaches no network, prints nothing, and hands back only
 from __future__ import annotations
 
 import ast
-import inspect
+import functools
 import os
 import pickle
-import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import NamedTuple
 
 import torch
 
-from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.provenance.anew import by_script
+from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import function_at
+from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.process.confined import EffectError, confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
 
@@ -30,6 +31,7 @@ _SECONDS = 8.0  # for all copies
 _MOST_CHAINED = 4  # repairs of errors that follow upon each other
 _LONGEST = 160  # characters of an error
 _MOST_FOLLOWED = 3  # repairs of each error that follows
+_MOST_PLACES = 4  # where the same is tried instead
 
 Repairs = Callable[[Scene], list[Repair]]
 
@@ -55,15 +57,16 @@ class Onward:
         return [met for one in found if can_copy() and isinstance(met := self._tried((one,)), Repair)]
 
     def confirmed(self, found: list[Repair]) -> list[Repair]:
-        """The repairs with which the step may go on, and what it takes further; else all, with what fails then."""
+        """The repairs with which the program may go on, and what it takes further; else all, with what fails then."""
         if not can_copy():
             return found
         likely, short = list[Repair](), list[Repair]()
         for one in found:
             met = self._tried((one,))
-            for other in _outward(self.scene, one) if isinstance(met, Met) else ():
-                further = self._tried((other,))
-                met = further if isinstance(further, Repair) else met
+            for other in _elsewhere(self.scene, one) if met not in (None, one) else ():
+                if self._tried((other,)) is other:
+                    met = other
+                    break
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
             else:
@@ -71,21 +74,36 @@ class Onward:
         return likely or short
 
     def _tried(self, chain: tuple[Repair, ...]) -> Repair | Met | None:
-        """All repairs of a chain as one, where the step goes on with them; None where that cannot be told."""
+        """All repairs of a chain as one, where the program goes on with them; None where that cannot be told."""
         revisions = [one for repair in chain for one in repair.revisions]
-        left = self.until - monotonic()
-        if left <= 0 or not all(one.revisions for one in chain):
+        if not all(one.revisions for one in chain):
             return None
-        said = said_by_copy(lambda: pickle.dumps(_run_on(self.scene, revisions, self.repairs)), left)
+        said = self._to_the_end(revisions) or self._to_the_end_of_the_step(revisions)
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
             return _joined(chain) if met is not None else None
-        for one in _first_alike(met.repairs, chain[0].kind) if len(chain) < _MOST_CHAINED else ():
+        ends = len(chain) >= _MOST_CHAINED or chain[-1].kind == "shape"
+        for one in _first_alike(met.repairs, chain[0].kind) if not ends else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
             further = self._tried((*chain, one)) if not again else None
             if isinstance(further, Repair):
                 return further
         return met
+
+    def _to_the_end(self, revisions: list[Revision]) -> bytes:
+        """What the whole script meets, revised; nothing where that cannot be told."""
+        edits = [one for one in revisions if isinstance(one, Edit)]
+
+        def told(then: Scene | None, _: object) -> bytes:
+            met = _met(self.scene, then, self.repairs) if then is not None and then.user is not None else None
+            return pickle.dumps(met or Met()) if then is None or met is not None else b""
+
+        return by_script(self.scene, told, nullcontext, edits) if len(edits) == len(revisions) else b""
+
+    def _to_the_end_of_the_step(self, revisions: list[Revision]) -> bytes:
+        left = self.until - monotonic()
+        work = functools.partial(_run_on, self.scene, revisions, self.repairs)
+        return said_by_copy(lambda: pickle.dumps(work()), left) if left > 0 else b""
 
 
 def _spot(one: Revision) -> object:
@@ -100,27 +118,43 @@ def _first_alike(repairs: tuple[Repair, ...], kind: str) -> list[Repair]:
 
 def _joined(chain: tuple[Repair, ...]) -> Repair:
     """Several repairs as one."""
+    if len(chain) == 1:
+        return chain[0]
     text = " and ".join(dict.fromkeys(one.text + one.where for one in chain))
     revisions = tuple(each for one in chain for each in one.revisions)
     return replace(chain[0], text=text, revisions=revisions, where="")
 
 
-def _outward(scene: Scene, repair: Repair) -> Iterator[Repair]:
-    """The same of what the caller gives, where a repair changes an argument of the function that failed."""
-    match repair.revisions, scene.user:
-        case [Edit() as edit], Frame() as user:
-            name = edit.original
-        case _:
-            return
-    if (
-        name in inspect.getargs(user.site.code).args
-        and (given := scene.origins.passed(user, name)) is not None
-    ):
-        node, code = given
-        text = re.sub(rf"\b{name}\b", lambda _: f"({ast.unparse(node)})", edit.text)
-        told = re.sub(rf"\b{name}\b", lambda _: ast.unparse(node), repair.text)
-        outer = Edit.of(node, code.co_filename, text)
-        yield replace(repair, text=told, revisions=(outer,), where=f" in line {node.lineno}")
+def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
+    """The same of what an operand was made of that has its dtype, or its shape."""
+    past = history(scene) if len(repair.revisions) == 1 and isinstance(repair.revisions[0], Edit) else None
+    for edit in repair.revisions if past is not None else ():
+        assert isinstance(edit, Edit)
+        assert past is not None
+        way = past.way(edit.original, _like(past, edit.original, repair.kind))
+        places = [at for one in way[::-1] for at in (one.at, *one.callers) if at is not None]
+        for at in [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]:
+            node = expression_at(at)
+            if node is not None:
+                anew = edit.text.replace(f"({edit.original})", f"({ast.unparse(node)})")
+                text = ast.unparse(ast.parse(anew, mode="eval"))
+                yield replace(
+                    repair,
+                    text=text,
+                    revisions=(Edit.of(node, at.filename, anew),),
+                    where=f" in line {at.row}",
+                )
+
+
+def _like(past: History, name: str, kind: str) -> Callable[[Past], bool]:
+    """Whether the past of an operand is to be changed as it is: a cast where its dtype is, else its shape."""
+
+    def is_like(one: Past) -> bool:
+        own = past.pasts[past.operands[name]]
+        same = one.dtype == own.dtype if kind == "cast" else one.shape == own.shape
+        return same and one.has_graph >= own.has_graph
+
+    return is_like
 
 
 def _run_on(scene: Scene, revisions: list[Revision], repairs: Repairs) -> Met | None:
@@ -169,6 +203,5 @@ def _met(scene: Scene, then: Scene, repairs: Repairs) -> Met:
     found = repairs(then)
     if not here:
         there = f" in line {row}"
-        found = [replace(one, where="" if one.kind == "setting" else there) for one in found]
-    spread = (each for one in found for each in (one, *_outward(then, one)) if each.revisions)
-    return Met(told, row, tuple(spread))
+        found = [replace(one, where=one.where or ("" if one.kind == "setting" else there)) for one in found]
+    return Met(told, row, tuple(one for one in found if one.revisions))

@@ -45,7 +45,9 @@ class Repair:
 
     @property
     def told(self) -> str:
-        """That it passes, and what comes of it."""
+        """That it passes, and what comes of it; of what is no change of the program, what would."""
+        if self.kind == "shape":
+            return self.text
         several, text = " and " in self.text, self.text + self.where
         gives = (
             f", and {'give' if several else 'gives'} {self.shape}"
@@ -180,7 +182,7 @@ _WEIGHED = {
     "switch": _Kind(most=1, rank=3, grows=True),
     "dimension": _Kind(most=1),
     **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
-    **dict.fromkeys(("both", "function", "layer"), _Kind(last=True)),
+    **dict.fromkeys(("function", "layer"), _Kind(last=True)),
 }
 
 

@@ -30,11 +30,6 @@ _ELEMENTWISE = (
 )  # fmt: skip
 
 
-def is_elementwise(call: Call) -> bool:
-    """Whether a call is arithmetic, element by element."""
-    return call.function in _ELEMENTWISE
-
-
 def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
     """Changes of one tensor by what it says, and of what is set for it."""
     tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
@@ -67,7 +62,7 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
             names = " and ".join(dict.fromkeys(map(name, places)))
             anew = f"{'x.sum() * 0 + ' * value.is_floating_point()}x.new_zeros({tuple(made.shape)})"
             changed = functools.reduce(lambda one, at: one.revised(at, anew).given(at, made), places, call)
-            yield kind, f"{names} of shape {tuple(made.shape)}", changed
+            yield kind, f"{names} would have to be {tuple(made.shape)}", changed
     elif kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
         yield kind, f"{text} of dtype {dtype_name(made.dtype)}", call.given(place, made)
     elif " of " in text and template.startswith("x."):  # in words
@@ -247,7 +242,8 @@ def _resized(call: Call, name: Name) -> Iterator[Change]:
         if fits and one.shape[2:] != two.shape[-2:] and one.shape[2:].numel() < two.shape[-2:].numel():
             text = f"F.interpolate({name(place)}, size={name(beside)}.shape[-2:])"
             kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
-            changed = call.revised(place, f"F.interpolate(x, size={tuple(two.shape[-2:])})")
+            size = call.texts.get(id(two), "") and f"{call.texts[id(two)]}.shape[-2:]"
+            changed = call.revised(place, f"F.interpolate(x, size={size or tuple(two.shape[-2:])})")
             yield kind, text, changed.given(place, functional.interpolate(one, size=two.shape[-2:]))
 
 

@@ -1,0 +1,101 @@
+"""The script that failed that failed, or the step alone, once more in a forked copy of the process: revised, or watched."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from tempfile import TemporaryDirectory
+from time import monotonic, process_time
+from types import ModuleType
+from typing import TypeVar
+
+import torch
+from torch.nn import functional
+
+from stablelint.runtime.crash.provenance.rest import rest_of_step
+from stablelint.runtime.crash.repairs.edits import Edit, edited, make
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.process.confined import EffectError, confine
+from stablelint.runtime.process.copies import can_copy, said_by_copy
+
+_LONGEST = 30.0  # seconds of the processor that a script may have taken to be run once more
+_SECONDS = 15.0  # for all copies
+_OF_MODULES = ("__file__", "__package__", "__spec__")
+
+
+_Watch = TypeVar("_Watch", bound=AbstractContextManager[object])
+
+
+def by_script(
+    scene: Scene,
+    told: Callable[[Scene | None, _Watch], bytes],
+    watch: Callable[[], _Watch],
+    edits: Iterable[Edit] = (),
+) -> bytes:
+    """What is told of the exception that the script ends with in the copy, or of None at its end, and of what watched it.
+
+    Empty where it cannot be run, takes too long, or was about to do more than compute.
+    """
+    scripts = [one for one in scene.frames if one.mine and one.frame.f_globals.get("__name__") == "__main__"]
+    code = next((one.site.code for one in scripts[::-1] if one.site.code.co_name == "<module>"), None)
+    until = scene.known.setdefault("until", monotonic() + _SECONDS)
+    if code is None or not can_copy() or process_time() > _LONGEST or monotonic() > until:
+        return b""
+    filename, like = code.co_filename, scripts[-1].frame.f_globals
+
+    def work() -> bytes:
+        confine(folder)
+        _as_at_the_start()
+        changes = [*edits]
+        make([one for one in changes if one.filename != filename], scene.frames)
+        module, watched = ModuleType("__main__"), watch()
+        vars(module).update(
+            {name: like.get(name) for name in _OF_MODULES}, torch=torch, nn=torch.nn, F=functional
+        )
+        sys.modules["__main__"] = module
+        try:
+            with watched:
+                exec(edited(filename, changes), vars(module))
+        except (EffectError, MemoryError):
+            return b""
+        except Exception as error:  # whatever the program raises
+            return told(Scene(error, scene.trail), watched)
+        except SystemExit:
+            pass
+        return told(None, watched)
+
+    with TemporaryDirectory() as folder:
+        return said_by_copy(work, until - monotonic())
+
+
+def by_step(
+    scene: Scene, told: Callable[[Scene | None, _Watch], bytes], watch: Callable[[], _Watch]
+) -> bytes:
+    """The same of the step that failed alone, with what its names hold."""
+
+    def work() -> bytes:
+        confine(os.devnull)
+        torch.set_num_threads(1)
+        watched = watch()
+        for run in rest_of_step(scene.frames, resized=True):
+            try:
+                with watched:
+                    run()
+            except EffectError:
+                return b""
+            except Exception as error:  # whatever the program raises
+                return told(Scene(error, scene.trail), watched)
+        return b""
+
+    return said_by_copy(work, _SECONDS) if can_copy() else b""
+
+
+def _as_at_the_start() -> None:
+    """What a script may have set for the whole process is as it was."""
+    torch.set_num_threads(1)  # the threads of the original are not in the copy
+    torch.manual_seed(torch.initial_seed())
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)

@@ -1,0 +1,220 @@
+"""What the operands of a failed call were made of: the script once more, with a record of all operations of torch."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from stablelint.runtime.crash.explanation import Operand
+from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.provenance.anew import by_script, by_step
+from stablelint.runtime.crash.provenance.statements import located
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import dtype_name, tensors_in
+
+_MOST_BYTES = 1 << 30  # of the results that are kept
+_MOST_PASTS = 4096  # that are told of an operand
+_MOST_COMPARED = 1 << 20  # elements
+_MOST_CALLERS = 4
+_UNSEEN = ("from_numpy", "save", "load")  # functions of torch that tell no mode
+
+
+class Past(NamedTuple):
+    """A tensor, the operation that gave it, and which others that was given."""
+
+    operation: str  # nothing where none is known
+    at: Location | None
+    shape: tuple[int, ...]
+    dtype: str
+    has_graph: bool
+    range: tuple[int, int] | None  # the least and the largest of whole numbers
+    given: tuple[int, ...]  # places in the history
+    asks: bool  # for gradients
+    silent: bool  # whether gradients were disabled where it was made
+    number: int | None  # what left torch as a number last, before it was made of numbers
+    callers: tuple[Location, ...] = ()  # the calls of the program that led there, the innermost first
+
+
+@dataclass(frozen=True)
+class History:
+    """The pasts of the operands of what failed, by name, and of all that they were made of."""
+
+    pasts: list[Past]
+    operands: dict[str, int]
+
+    def way(self, name: str, trait: Callable[[Past], bool]) -> list[Past]:
+        """An operand that has a trait, and before it what it was made of as long as that has it, the operand first."""
+        return self.way_from(self.operands.get(name), trait)
+
+    def way_from(self, place: int | None, trait: Callable[[Past], bool]) -> list[Past]:
+        """The same from a place in the history."""
+        found = list[Past]()
+        while place is not None and trait(self.pasts[place]):
+            found.append(self.pasts[place])
+            place = next((one for one in found[-1].given if trait(self.pasts[one])), None)
+        return found
+
+    def cut(self, place: int) -> Past | None:
+        """The nearest operation behind a tensor without a graph that was given one."""
+        waiting = [place]
+        for one in waiting:
+            if any(self.pasts[given].asks for given in self.pasts[one].given):
+                return self.pasts[one]
+            waiting += [given for given in self.pasts[one].given if given not in waiting]
+        numbers = (self.pasts[one].number for one in waiting)
+        return next((self.pasts[one] for one in numbers if one is not None), None)
+
+
+class _Made(NamedTuple):
+    """A result, and the operation that gave it."""
+
+    tensor: torch.Tensor
+    operation: str
+    sites: tuple[Site, ...]  # of the program, the innermost first
+    given: tuple[_Made, ...]
+    silent: bool = False
+    number: _Made | None = None
+
+
+@dataclass
+class _Record(TorchFunctionMode):
+    """All operations, with what they were given and gave."""
+
+    made: dict[int, _Made] = field(default_factory=dict)
+    stored: dict[tuple[object, ...], _Made] = field(default_factory=dict)  # by their elements
+    saved: list[torch.Tensor] = field(default_factory=list)
+    failed: list[torch.Tensor] = field(default_factory=list)  # what the first call that failed was given
+    left: _Made | None = None  # the last tensor with a graph of which a number was made
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        for name in _UNSEEN:
+            setattr(torch, name, self._seen(getattr(torch, name)))
+
+    def _seen(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def seen(*args: Any, **kwargs: Any) -> Any:
+            return self.__torch_function__(function, (), args, kwargs)
+
+        return seen
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        given = list(tensors_in((args, kwargs)))
+        try:
+            result = func(*args, **(kwargs or {}))
+        except Exception:
+            self.failed = self.failed or given
+            raise
+        name, frames = getattr(func, "__name__", ""), user_frames(sys._getframe(1), _MOST_CALLERS)
+        sites, silent = tuple(map(site_of, frames)), not torch.is_grad_enabled()
+        made = list(tensors_in(result))
+        if not made and isinstance(result, float | list) and any(one.requires_grad for one in given):
+            self.left = _Made(given[0], name, sites, (self.known(given[0]),), silent)
+        self.saved += given if name == "save" else []
+        for one in made:
+            self.size += one.numel() * one.element_size()
+            before = given[:1] if name.endswith("_") and not name.endswith("__") else given
+            before = [each for each in self.saved if torch.equal(each, one)] if name == "load" else before
+            number = self.left if not given else None
+            self._keep(_Made(one, name, sites, tuple(map(self.known, before)), silent, number))
+        if self.size > _MOST_BYTES:
+            raise MemoryError
+        return result
+
+    def _keep(self, one: _Made) -> None:
+        self.made[id(one.tensor)] = one
+        self.stored[_elements(one.tensor)] = one
+
+    def known(self, tensor: torch.Tensor) -> _Made:
+        """What is known of a tensor."""
+        found = self.made.get(id(tensor)) or self.stored.get(_elements(tensor))
+        return found if found is not None else _Made(tensor, "", (), ())
+
+
+def _elements(tensor: torch.Tensor) -> tuple[object, ...]:
+    strided = tensor.layout is torch.strided and not tensor.is_meta
+    return (tensor.data_ptr(), tensor.shape, tensor.dtype) if strided and tensor.numel() else (id(tensor),)
+
+
+def history(scene: Scene) -> History | None:
+    """The pasts of the operands; None where the script cannot be run again, or does not fail in the same way."""
+    if "history" not in scene.known:
+        told = functools.partial(_told, scene)
+        said = by_script(scene, told, _Record) or by_step(scene, told, _Record)
+        scene.known["history"] = pickle.loads(said) if said else None
+    found: History | None = scene.known["history"]
+    return found
+
+
+def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
+    if then is None or (then.message, then.location) != (scene.message, scene.location):
+        return b""
+    pasts, places = list[Past](), dict[int, int]()
+    operands = {one.name: _place(found, pasts, places) for one, found in _operands(then, record)}
+    return pickle.dumps(History(pasts, operands))
+
+
+def _operands(scene: Scene, record: _Record) -> Iterator[tuple[Operand, _Made]]:
+    """The operands of what failed; of one that has no name any more, what the operation was given that is as it."""
+    for tensor, one in scene.operand_tensors():
+        found = record.known(tensor)
+        like = (each for each in record.failed if (each.shape, each.dtype) == (tensor.shape, tensor.dtype))
+        yield one, found if found.operation else record.known(next(like, tensor))
+
+
+def _place(one: _Made, pasts: list[Past], places: dict[int, int]) -> int:
+    """Where the past of a result stands in a history, which is written there with all before it."""
+    waiting = [one]
+    while waiting:
+        each = waiting[-1]
+        before = (*each.given, *([each.number] if each.number is not None else []))
+        missing = [given for given in before if id(given) not in places]
+        if missing and len(pasts) < _MOST_PASTS:
+            waiting.extend(missing)
+            continue
+        waiting.pop()
+        if id(each) not in places:
+            places[id(each)] = len(pasts)
+            given = tuple(places[id(given)] for given in each.given if id(given) in places)
+            pasts.append(_past(each, given, places.get(id(each.number))))
+    return places[id(one)]
+
+
+def _past(one: _Made, given: tuple[int, ...], number: int | None) -> Past:
+    tensor, places = one.tensor, tuple(map(_located, one.sites))
+    counts = not (tensor.is_floating_point() or tensor.is_complex() or tensor.is_meta)
+    known = counts and 0 < tensor.numel() <= _MOST_COMPARED
+    return Past(
+        one.operation,
+        next(iter(places), None),
+        tuple(tensor.shape),
+        dtype_name(tensor.dtype),
+        tensor.grad_fn is not None,
+        (int(tensor.min()), int(tensor.max())) if known else None,
+        given,
+        tensor.requires_grad,
+        one.silent,
+        number,
+        places[1:],
+    )
+
+
+def _located(site: Site) -> Location:
+    node = node_at(site)
+    return located(node, site.code.co_filename) if isinstance(node, ast.For) else resolve(site)

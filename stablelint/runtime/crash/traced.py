@@ -1,0 +1,120 @@
+"""Where the operands of what failed got what does not fit: told of a record of the script."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.general import tried
+from stablelint.runtime.crash.provenance.history import History, Past, history
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.location import Location
+
+_MOST_STEPS = 3  # that changed a size
+_Told = tuple[str, Location]
+
+
+def with_history(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation, and the lines where what does not fit came into its operands."""
+    asked = _asked(scene, found)
+    past = history(scene) if asked is not None else None
+    if asked is None or past is None:
+        return found
+    known = {found.location or scene.location, *(at for _, at in found.other)}
+    told = [one for one in asked(scene, found, past) if one[1] not in known]
+    return replace(found, other=(*found.other, *told))
+
+
+def _asked(
+    scene: Scene, found: Explanation
+) -> Callable[[Scene, Explanation, History], Iterator[_Told]] | None:
+    """What of the operands does not fit."""
+    if found.kind == "no-array":
+        return _graphs
+    if found.kind == "index" or "index out of range" in scene.message:
+        return _numbers
+    if found.kind == "dtype" or any(one.kind == "cast" for one in tried(scene)[:1]):
+        return _dtypes
+    return _sizes if len(found.operands) > 1 else None
+
+
+def _begun(way: list[Past], what: str) -> Iterator[_Told]:
+    """The last of a way that has a place, and the calls that led there."""
+    last = next((one for one in reversed(way) if one.at is not None), None)
+    if last is not None and last.at is not None:
+        yield what, last.at
+        yield from (("it is called here", at) for at in last.callers[:1])
+
+
+def _graphs(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
+    for one in found.operands:
+        yield from _begun(
+            past.way(one.name, lambda each: each.has_graph), f"the graph of {one.name} begins here"
+        )
+
+
+def _dtypes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
+    usual = {one.dtype for one in found.operands if one.held} or {"float32"}
+    for one in found.operands:
+        if one.dtype not in usual and not one.held:
+            way = past.way(one.name, partial(_is_of, one.dtype))
+            yield from _begun(way, f"{one.name} is {one.dtype} from here on")
+
+
+def _is_of(dtype: str, past: Past) -> bool:
+    return past.dtype == dtype
+
+
+def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
+    """Where whole numbers beyond the entries of another operand were first."""
+    for one in found.operands:
+        counts = {size for other in found.operands if other is not one for size in other.shape}
+        ways = (past.way(one.name, partial(_reaches, count)) for count in sorted(counts, reverse=True))
+        way = next((way for way in ways if way), [])
+        for last in way[-1:]:
+            before = [
+                each.range for each in map(past.pasts.__getitem__, last.given) if each.range is not None
+            ]
+            of = f", of {before[0][0]} … {before[0][1]}" if before else ""
+            yield from _begun(way, f"{one.name} reaches {last.range and last.range[1]} here first{of}")
+
+
+def _reaches(count: int, past: Past) -> bool:
+    return past.range is not None and past.range[1] >= count
+
+
+def _sizes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
+    """The operations that made a size of an operand of one that another operand has, or of any other."""
+    told = list[tuple[bool, list[_Told]]]()
+    for one in found.operands:
+        others = {size for other in found.operands if other is not one for size in other.shape}
+        for size in dict.fromkeys(size for size in one.shape if size not in others and not one.held):
+            told.append(_changes(past, one, size, others))
+    parted = [steps for reached, steps in told if reached]
+    for steps in parted or [steps for _, steps in told]:
+        yield from steps
+
+
+def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tuple[bool, list[_Told]]:
+    """Whether an operand had a wanted size in place of its own, and the last operations that changed that."""
+    place, told = past.operands.get(operand.name), list[_Told]()
+    while place is not None and len(told) < _MOST_STEPS and size not in wanted:
+        way = past.way_from(place, partial(_has, size))
+        last = way[-1] if way else None
+        before = past.pasts[last.given[0]] if last is not None and last.given else None
+        same_rank = before is not None and last is not None and len(before.shape) == len(last.shape)
+        if last is None or last.at is None or before is None:
+            break
+        if same_rank or math.prod(before.shape) == math.prod(last.shape):
+            told.append((f"{operand.name}: {last.shape} of {before.shape}", last.at))
+        if not same_rank:
+            break
+        place, size = last.given[0], before.shape[last.shape.index(size)]
+    return size in wanted, told
+
+
+def _has(size: int, past: Past) -> bool:
+    return size in past.shape
