@@ -30,7 +30,6 @@ from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import tensors_in
 
 _FRAMES = 64
-_TAPES = 3  # losses among the first, of which one is known how it comes of models
 _MOST_SAMPLES = 20_000  # that are remembered of a loader
 
 
@@ -43,6 +42,7 @@ class CallRecorder:
         self.fetches = 0  # batches since the last backward call
         self.under_way: list[torch.nn.Module] = []  # modules that are being called
         self.tape: Tape | None = None  # while it is written, or may still be shown functions
+        self.tapes = 3  # that may still begin
         self._process = os.getpid()
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._inside: list[LossCall] = []  # losses that the pass under way has computed
@@ -57,9 +57,9 @@ class CallRecorder:
         """Keep the first rows of what an outermost module was given, and see whether a backward pass comes by."""
         self.leave_tape()
         learned = next(root.parameters(), None) is not None
-        begins = self.run.tape is None is self.tape and len(self.run.backwards) < _TAPES
+        begins = self.run.tape is None is self.tape and self.tapes > 0
         if learned and begins and torch.is_grad_enabled() and not self.elsewhere():
-            self.tape = Tape(self.under_way, own_frame)
+            self.tape, self.tapes = Tape(self.under_way, own_frame), self.tapes - 1
         if self.tape is not None:
             self.tape.note(root, args, kwargs, result)
         if not learned:

@@ -131,6 +131,7 @@ class Recorder(CallRecorder, hooks.Observer):
             (functional, "scaled_dot_product_attention", self.on_attention),
             (torch.nn.utils, "clip_grad_value_", self.on_clip_value),
             (torch.nn.utils.clip_grad, "clip_grad_value_", self.on_clip_value),
+            (torch, "compile", self.on_compile),
             (torch, "manual_seed", functools.partial(self.on_seed, "torch")),
             (torch.random, "manual_seed", functools.partial(self.on_seed, "torch")),
             (random, "seed", functools.partial(self.on_seed, "random")),
@@ -206,6 +207,12 @@ class Recorder(CallRecorder, hooks.Observer):
         self.run.seeded.add(generator)
         if self.run.backwards and not self.elsewhere():
             self.run.seeded_again.append(here())
+
+    def on_compile(self, *_: object, **__: object) -> None:
+        """Write no tape: it would be compiled, too."""
+        self.tapes = 0
+        self._end_tape(())
+        self.leave_tape()
 
     def on_unscale(self, *_: object) -> None:
         """Gradients are what they are again."""

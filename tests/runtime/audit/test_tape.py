@@ -124,3 +124,15 @@ def test_a_pass_without_backward_is_left() -> None:
         nn.Linear(4, 2)(torch.randn(8, 4)).sum()
     assert not found.run.trouble
     assert not _get_current_function_mode_stack()
+
+
+def test_what_is_compiled_runs_without_a_tape() -> None:
+    inner = nn.Linear(4, 2)
+
+    def within(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        given = inner(x)
+        compiled = torch.compile(model, backend="eager")
+        return (compiled(x) + compiled(2 * x) + given - y).square().mean()
+
+    assert said(trained(within)).status is Status.UNSEEN
+    assert not _get_current_function_mode_stack()

@@ -266,14 +266,13 @@ def _beside_inputs(calls: list[LossCall]) -> list[list[tuple[torch.Tensor, torch
             if fits and targets.dim() and len(rows) == len(targets):
                 key = call.site, number, rows.shape[1:], targets.shape[1:]
                 found.setdefault(key, {})[fingerprint(rows)] = rows, targets.cpu()
-    return [[*batches.values()] for batches in found.values()]
+    several = ([*batches.values()] for batches in found.values())
+    return [one for one in several if sum(len(rows) for rows, _ in one) >= _ENOUGH_ROWS]
 
 
 def _telling(batches: list[tuple[torch.Tensor, torch.Tensor]]) -> list[str]:
     """The places in rows of an input that tell the target up to its scale, or most classes one by one."""
     rows, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
-    if len(rows) < _ENOUGH_ROWS:
-        return []
     told = _alike(rows, targets.reshape(len(targets), -1)).any(1)
     if not targets.is_floating_point() and targets.dim() == 1:
         classes, counts = targets.unique(return_counts=True)

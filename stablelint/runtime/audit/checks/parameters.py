@@ -79,19 +79,15 @@ def gradients_arrive(run: Run) -> Outcome | None:
     return all_of(len(mine), "parameter")
 
 
-@check(needs="normalisation layers")
+@check(needs="frozen normalisation layers")
 def frozen_statistics(run: Run) -> Outcome | None:
     """Frozen normalisation layers keep their statistics."""
-    layers = [one for one in run.layers.values() if isinstance(one.module, NORMALISING)]
-    moving = [
-        one
-        for one in layers
-        if one.train_calls and one.module.affine and not any(p.requires_grad for p in one.module.parameters())
-    ]
-    if moving:
+    layers = [one for one in run.layers.values() if isinstance(one.module, NORMALISING) and one.module.affine]
+    frozen = [one for one in layers if not any(p.requires_grad for p in one.module.parameters())]
+    if moving := [one for one in frozen if one.train_calls]:
         text = "{names} are frozen, and in training mode: their running statistics move"
         return failed(text, "call eval() on frozen layers after train()", *moving)
-    return all_of(len(layers), "layer")
+    return all_of(len(frozen), "layer")
 
 
 @check(needs="normalisation layers in training mode")
