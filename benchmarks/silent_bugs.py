@@ -45,7 +45,7 @@ _PATTERNS = (
         "optimizer and loss",
         "SL408 SL601 SL603 SL604 SL605 SL608 SL614 SL617 SL620 SL628 SL629 SL640 SL642".split(),
     ),
-    ("model storage", ("SL613", "SL634")),
+    ("model storage", ("SL613", "SL634", "SL644")),
     ("computational graph", "SL605 SL609 SL614 SL620 SL629 SL643".split()),
     ("loading data", ("SL624", "SL630")),
     ("random numbers", ("SL624", "SL635")),

@@ -20,6 +20,7 @@ from stablelint.matchers.names import (
     reached_from,
 )
 from stablelint.matchers.through import given_to, listed
+from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
     argument,
@@ -35,7 +36,7 @@ from stablelint.matchers.tree import (
     start,
 )
 from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")
 _GENERATORS = frozenset(
@@ -47,6 +48,7 @@ _PROCESSES = frozenset(
     for name in ("Process", "Pool", "pool.Pool", "process.Process")
 )
 _FORKED = "CUDA is initialised before processes are forked, which cannot use it then"
+_SEEDED_ALIKE = "every worker is seeded with the same number, and all draw the same numbers"
 _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 
 
@@ -54,8 +56,11 @@ _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
     module = review.module
-    moves = [c for info in _data_sets(review) for m in _reading(info) for c in calls_in(m)]
-    moves = [c for c in (*moves, *_collating(review)) if moves_to_cuda(c, module)]
+    sets = list(_data_sets(review))
+    moves = [c for info in sets for m in _reading(info) for c in calls_in(m)]
+    moves = [
+        c for c in (*moves, *_collating(review), *_transforming(sets, module)) if moves_to_cuda(c, module)
+    ]
     yield from (site_at(review, rule, c) for c in moves)
     for root in functions_of(review, "multiprocessing"):
         calls = sorted(calls_in(root), key=start) if not module.mentions(*_STARTS) else []
@@ -74,6 +79,14 @@ def _collating(review: Review) -> Iterator[ast.Call]:
         given = argument(loader, "collate_fn")
         collate = functions.get(given.id) if isinstance(given, ast.Name) else given
         yield from calls_below(collate) if collate is not None else ()
+
+
+def _transforming(sets: list[ast.ClassDef], module: ModuleInfo) -> Iterator[ast.Call]:
+    """The calls in functions that a data set of the file is given when it is made."""
+    made = [n for info in sets for n in module.sights.calls(info.name)]
+    given = {one.id for call in made for one in arguments(call) if isinstance(one, ast.Name)}
+    functions = (f for f in module.sights.functions if f.name in given) if given else ()
+    yield from (call for f in functions for call in calls_in(f))
 
 
 def _data_sets(review: Review) -> Iterator[ast.ClassDef]:
@@ -121,6 +134,7 @@ def copied_generator(review: Review, rule: Rule) -> Sites:
     ):
         return
     loaders = module.sights.calls("DataLoader")
+    yield from (site_at(review, rule, n, message=_SEEDED_ALIKE) for n in _seeded_alike(loaders, module))
     with_workers = any(map(_has_workers, loaders))
     if any(is_given(loader, "worker_init_fn") for loader in loaders) or (loaders and not with_workers):
         return
@@ -147,6 +161,21 @@ def _is_generator(made: ast.expr, module: ModuleInfo) -> bool:
     if called(made) == "manual_seed" and (of := receiver(made)) is not None:
         return _is_generator(of, module)
     return made_by(made, module) in _GENERATORS
+
+
+def _seeded_alike(loaders: list[ast.Call], module: ModuleInfo) -> Iterator[ast.Call]:
+    """The seeds that a `worker_init_fn` of the file sets without a look at which worker it is in."""
+    functions = {f.name: f for f in functions_below(module.source.tree)}
+    for loader in loaders:
+        given = argument(loader, "worker_init_fn")
+        inits = functions.get(given.id) if isinstance(given, ast.Name) else given
+        if inits is None:
+            continue
+        names = [n.arg for n in descendants(inits) if isinstance(n, ast.arg)]
+        own = [*names, *(text for n in nodes_below(inits, ast.Assign) for text in assigned(n)[0])]
+        for call in calls_below(inits) if names else ():
+            if made_by(call, module) in SEEDS and not mentions(call, *own) and len(calls_below(call)) == 1:
+                yield call
 
 
 def _has_workers(loader: ast.Call) -> bool:

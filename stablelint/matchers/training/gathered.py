@@ -190,3 +190,15 @@ def _empties(node: ast.AST, base: str) -> bool:
             place_alone = not isinstance(place, ast.Slice) and not empty
             return spelled(of) == base and not place_alone
     return base in assigned(node)[0]
+
+
+def holds_no_graph(collection: ast.expr, module: ModuleInfo) -> bool:
+    """Whether the file puts into a dict of its own detached tensors and numbers alone, by key, and hands it to nobody."""
+    tree, name = module.source.tree, spelled(collection)
+    made = assigned_in(name, tree)
+    entries = [n for n in nodes_below(tree, ast.Subscript) if spelled(n.value) == name]
+    stored = [n.value for n in nodes_below(tree, ast.Assign) if n.targets[0] in entries]
+    named = [n for n in nodes_below(tree, ast.Name) if n.id == name]
+    known = all(n.value is not None and spelled(n.value) in ("{}", "dict()") for n in made)
+    alone = len(named) == len(made) + len(entries)
+    return known and alone and bool(stored) and all(called(v) in ("detach", "item") for v in stored)

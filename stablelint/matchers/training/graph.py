@@ -24,6 +24,7 @@ from stablelint.matchers.common import (
 from stablelint.matchers.models import runs_module, trained_in
 from stablelint.matchers.names import assigned_in, bound_to, is_without_graph, operation_of, reached_from
 from stablelint.matchers.training.events import Event, backward_seen, differentiated, events_in, losses_in
+from stablelint.matchers.training.gathered import holds_no_graph
 from stablelint.matchers.tree import Function, ancestors, called, end, exclusive, start
 from stablelint.syntax.aliases import origin
 from stablelint.syntax.beforehand import is_computed, values_by_name
@@ -238,9 +239,10 @@ def _is_cut_leaf(leaf: Value, review: Review) -> bool:
 
 def _is_cut(value: Value, review: Review, depth: int = _DEPTH) -> bool:
     """Whether a value is known to carry no graph; what a method returns that others override is not."""
-    entry = isinstance(value.node, ast.Subscript)
-    if value.kind is Kind.NONE or value.op == "attribute" or value.assumed or entry:
+    if value.kind is Kind.NONE or value.op == "attribute" or value.assumed:
         return False  # what the constructor gives it says nothing of what it is now
+    if isinstance(value.node, ast.Subscript):
+        return holds_no_graph(value.node.value, review.module)
     if value.op in WITHOUT_GRAPH or value.kind in _WITHOUT:
         copied = called(value.node) == "tensor"  # `torch.tensor` copies, and cuts what it copies off
         return value.op != "tensor" or copied or _is_written(value)

@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.lists import elements_of, is_list
 from stablelint.analysis.values.views import COPIES, behind
 from stablelint.matchers.common import (
+    Kind,
     Review,
     Rule,
     Sites,
@@ -73,7 +74,7 @@ def copied_into_leaf(review: Review, rule: Rule) -> Sites:
         given = argument(value.node, "requires_grad") if isinstance(value.node, ast.Call) else None
         asks = value.op == "parameter" and (given is None or isinstance(given, ast.Constant))
         trained = id(value) in within and (comes or (id(value) in added and bool(source.operands)))
-        told = asks and comes and id(value) in scored
+        told = asks and ((comes and id(value) in scored) or (_is_total(source) and _is_returned(value, root)))
         off = value.node is not None and graph_is_off(value.node, root)
         if trained or told or (comes and not off and _is_of_forward(root, review.module)):
             yield make_site(review, rule, (value, frame), {"x": source})
@@ -116,6 +117,24 @@ def _summands(value: Value) -> Iterator[Value]:
     yield value
     for part in value.operands.values() if value.op == "add" else ():
         yield from _summands(part)
+
+
+def _is_total(value: Value) -> bool:
+    """Whether a value is made of a loss, or of a total over all elements: what a loss function gives back."""
+    held = elements_of(value) if is_list(value) else [value]
+    if is_list(value) and any(one.kind is Kind.TENSOR for one in held):
+        return True
+    parts = [part for one in held for part in behind(one, lambda v: v.op not in _ARITHMETIC)]
+    return any(v.op in LOSSES or (v.op in _TOTALS and "dim" not in v.operands) for v in parts)
+
+
+def _is_returned(value: Value, root: ast.AST) -> bool:
+    """Whether a function returns a value, or a name that is bound to it."""
+    parts, names = (
+        {part for n in nodes_in(root, ast.Return) for part in descendants(n)},
+        _names_of(value, root),
+    )
+    return value.node in parts or any(isinstance(p, ast.Name) and p.id in names for p in parts)
 
 
 def _copied(value: Value) -> Value | None:

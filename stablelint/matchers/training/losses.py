@@ -6,6 +6,7 @@ import ast
 import builtins
 from functools import partial
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (
     Kind,
@@ -31,6 +32,7 @@ from stablelint.matchers.names import (
     operand_of,
     operation_of,
     parameters_of,
+    qualified,
     unpacked_from,
 )
 from stablelint.matchers.through import call_into
@@ -38,6 +40,7 @@ from stablelint.matchers.training.events import Event, losses_in, turns
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
+    assigned,
     called,
     calls_in,
     end,
@@ -49,7 +52,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import nodes_in
+from stablelint.syntax.walk import nodes_below, nodes_in
 
 # Losses of an output and a target, and modules that are built of nothing, or of numbers alone.
 _PAIRING = tuple(f"{name}Loss" for name in "CrossEntropy NLL MSE L1 SmoothL1 BCE BCEWithLogits KLDiv".split())
@@ -73,14 +76,16 @@ _ADDED = "the gradients of all these batches add up: divide the loss by `{}`"
 def built_on_tensors(review: Review, rule: Rule) -> Sites:
     """`nn.MSELoss(output, target)`, `nn.Sigmoid(self.fc(x))`: the module is built where its result is meant."""
     held = review.of_body and review.module.mentions(*_PAIRING, *_ACTIVATIONS)
-    for root in functions_naming(review, *_PAIRING, *_ACTIVATIONS) if held else ():
+    kept = _classes_kept(review.module) if held else {}
+    names = (text.rpartition(".")[2] for text in kept)
+    for root in functions_naming(review, *_PAIRING, *_ACTIVATIONS, *names) if held else ():
         if getattr(root, "name", "") == "__init__":
             continue
-        bound = {n.id for n in nodes_in(root, ast.Name) if isinstance(n.ctx, ast.Store)}
+        bound = {n.id for n in nodes_in(root, ast.Name) if isinstance(n.ctx, ast.Store)} - kept.keys()
         for call in calls_in(root):
             if isinstance(call.func, ast.Name) and call.func.id in bound:
                 continue  # an object under the name of its class: `MSELoss = nn.MSELoss()`
-            made = made_by(call, review.module)
+            made = kept.get(spelled(call.func)) or made_by(call, review.module)
             package, _, name = made.rpartition(".")
             if package not in ("torch.nn", "nn", "") or review.module.defines(made):
                 continue
@@ -98,6 +103,18 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 )
                 message = _BUILT.format(spelled(call.func), ", ".join(map(spelled, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
+
+
+def _classes_kept(module: ModuleInfo) -> dict[str, str]:
+    """The names that a file binds once, and to a class of torch.nn that it does not call: `loss = nn.L1Loss`."""
+    bound = [(text, n.value) for n in nodes_below(module.source.tree, ast.Assign) for text in assigned(n)[0]]
+    texts = [text for text, _ in bound]
+    classes = {text: qualified(value, module) for text, value in bound if isinstance(value, ast.Attribute)}
+    return {
+        text: name
+        for text, name in classes.items()
+        if name.startswith("torch.nn.") and texts.count(text) == 1
+    }
 
 
 def _is_computed(node: ast.expr, root: ast.AST) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 
-from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes
+from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.matchers.common import Review, Rule, Sites, Value, made_from, make_site, observes, site_at
 from stablelint.matchers.models import calls_behind, modules_in, runs_module
 from stablelint.matchers.names import assigned_in, bound_to, graph_is_off, made_by, operation_of
-from stablelint.matchers.training.events import Event, backward_seen, differentiated
+from stablelint.matchers.training.events import Event, backward_seen, differentiated, events_in
 from stablelint.matchers.training.gathered import (
     is_begun_anew,
     is_emptied,
@@ -18,17 +20,21 @@ from stablelint.matchers.training.gathered import (
 from stablelint.matchers.tree import (
     Loop,
     around,
+    block_of,
     called,
+    end,
     exclusive,
     is_given,
     loop_around,
     mentions,
     start,
+    subject,
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_in
 
+_ONCE = "the graph is built once, before the loop: its second turn fails"
 _CARRIED = "`{}` carries the graph of the turn before, which its backward has freed: detach it"
 _RECURRENT = tuple(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"))
 _KEEPS = ("retain_graph", "create_graph", "retain_variables", None)
@@ -56,9 +62,28 @@ def second_backward(review: Review, rule: Rule) -> Sites:
         if not is_given(first.at if first else back.at, *_KEEPS):
             if first is not None:
                 yield make_site(review, rule, seen)
+            elif _is_made_before_loop(loss, graph, back, review.module):
+                yield make_site(review, rule, seen, message=_ONCE)
             elif (carried := _carried(back, review)) is not None:
                 yield make_site(review, rule, seen, message=_CARRIED.format(carried[0]), shown=carried[1])
         done.append((back, [loss, *graph]))
+    for root, events in events_in(review).items():
+        backs = [e for e in events if e.kind == "backward"]
+        for before, behind in pairwise(backs):
+            if isinstance(behind.at, ast.expr) and _repeats(before, behind, root):
+                yield site_at(review, rule, behind.at)
+
+
+def _repeats(first: Event, second: Event, root: ast.AST) -> bool:
+    """Whether two backward passes, of which a helper runs one, go from the loss that it is given, and that is the same."""
+    if (first.is_own and second.is_own) or not all(one.is_own or one.is_of_first for one in (first, second)):
+        return False
+    names = first.made.words(first.loss) & second.made.words(second.loss)
+    anew = [
+        n for name in names for n in assigned_in(name, root) if start(first.at) < start(n) < start(second.at)
+    ]
+    keeps = is_given(first.made.node, *_KEEPS) or exclusive(first.at, second.at, root)
+    return bool(names) and first.at is not second.at and not anew and not keeps
 
 
 def _meets(freed: tuple[Event, list[Value]], back: Event, graph: list[Value]) -> bool:
@@ -127,3 +152,18 @@ def _carries_graph(part: ast.expr, at: ast.AST, back: Event, review: Review) -> 
     return not cut and any(
         runs_module(n, modules) or operation_of(n, review.module) in _LOSSES for n in calls
     )
+
+
+def _is_made_before_loop(loss: Value, graph: list[Value], back: Event, module: ModuleInfo) -> bool:
+    """Whether a loss that a loop backs on every turn is computed before it, or made of what a trained model gave there."""
+    loop = loop_around(back.at, back.root)
+    if loop is None or block_of(back.at, back.root) is not loop.body:
+        return False
+    if isinstance(loop.body[-1], ast.Break | ast.Return):
+        return False
+    before = {n for n in nodes_in(back.root, ast.Call, ast.BinOp) if end(n) < start(loop)}
+    if loss.node in before:
+        return len(assigned_in(back.text, back.root)) == 1
+    trained = frozenset(map(subject, module.sights.calls("parameters"))) - {""}
+    frozen = module.speaks_of("requires_grad") or is_given(back.at, *_KEEPS)
+    return not frozen and any(v.node in before and runs_module(v.node, trained) for v in graph)

@@ -11,11 +11,12 @@ from stablelint.matchers.names import (
     assigned_in,
     bound_anywhere,
     bound_to,
+    defined,
     function_around,
     functions_naming,
     made_by,
 )
-from stablelint.matchers.through import listed
+from stablelint.matchers.through import given_to, listed
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -39,6 +40,7 @@ _REFITTED = "fitted anew to other data: what the first fit has scaled is on anot
 _FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
 # They keep nothing of what they are fitted to.
 _ROW_BY_ROW = ("Normalizer", "Binarizer", "FunctionTransformer")
+_OWN_MOMENTS = "brought to scale by moments of its own: what is trained on has other ones"
 _PARTS = {"train": ("test", "val", "valid", "eval"), "tr": ("te", "ts", "va")}  # of the data
 _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
 
@@ -52,6 +54,7 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     for root in functions_naming(review, "fit_transform", "fit", "scale", "std", "max", *helpers):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
+        yield from (site_at(review, rule, n, message=_OWN_MOMENTS) for n in _standardised(root, module))
         for fit in fits if late else ():
             name = made_by(_scaler_of(fit, root), module)
             if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
@@ -71,6 +74,48 @@ def _fits(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     made = made_by(_scaler_of(call, root), module) if called(call) == "fit" else ""
     scales = made_by(call, module) == "sklearn.preprocessing.scale"
     return called(call) == "fit_transform" or scales or made.startswith("sklearn.preprocessing")
+
+
+def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
+    """Test data that are brought to scale by moments of their own: `(x_test - x_test.mean(0)) / x_test.std(0)`, there or in
+    a function of the file that is given them."""
+    scaled = dict(_by_own_moments(root))
+    for call in calls_in(root):
+        for helper in defined(call, module):
+            fits = ((_data_of(n), n) for n in calls_in(helper) if n.args and _fits(n, helper, module))
+            inner = {
+                **dict(_by_own_moments(helper)),
+                **{name: n for name, n in fits if called(_scaler_of(n, helper)).endswith("Scaler")},
+            }
+            scaled |= {name: call for local, name in given_to(call, helper).items() if local in inner}
+    names = {spelled(n) for n in nodes_in(root, ast.Name, ast.Attribute, ast.Subscript)} if scaled else set()
+    for name, computed in scaled.items():
+        if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in names):
+            yield computed
+
+
+def _by_own_moments(root: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """What a function scales by its own mean and deviation, over all its rows, and where."""
+    for node in sorted(nodes_in(root, ast.BinOp), key=start):
+        match node:
+            case ast.BinOp(left=ast.BinOp(left=data, op=ast.Sub(), right=mean), op=ast.Div(), right=spread):
+                moments = [
+                    _moment(mean, ("mean", "min"), node, root),
+                    _moment(spread, ("std", "max"), node, root),
+                ]
+                if moments == [spelled(data)] * 2:
+                    yield spelled(data), node
+
+
+def _moment(node: ast.expr, names: tuple[str, ...], at: ast.AST, root: ast.AST) -> str:
+    """Of what an expression, or what its name is bound to, is a moment over the rows; empty where it is none."""
+    made = bound_to(spelled(node), at, root) or node
+    found = calls_below(made, *names)
+    by_row = any(
+        is_given(n, "keepdim", "keepdims") or [spelled(a) for a in arguments(n)] in (["1"], ["-1"])
+        for n in found
+    )
+    return "" if by_row else next((subject(n) for n in found), "")
 
 
 def _refitted(fits: list[ast.Call], root: ast.AST) -> Iterator[ast.Call]:

@@ -279,6 +279,12 @@ def _rows(_value: Value, given: Shape) -> Shape:
     return Shape((None, *given.dims[1:]), whole=True) if given.whole and given.dims else UNKNOWN
 
 
+def _counted(value: Value, _given: Shape) -> Shape:
+    steps = value.operands.get("steps")
+    only = value.operands.get("start") if len(value.operands) == 1 else None
+    return Shape((_number(steps) if value.op == "linspace" else _number(only),), whole=True)
+
+
 _OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
     "view": lambda value, _: _written(value, 0),
     "squeeze": _squeezed,
@@ -288,4 +294,6 @@ _OTHERS: dict[str, Callable[[Value, Shape], Shape]] = {
     "part": _unpacked,
     "tensor": _listed,
     "batch": _rows,
+    "arange": _counted,
+    "linspace": _counted,
 }

@@ -189,12 +189,16 @@ def view_for_transpose(review: Review, rule: Rule) -> Sites:
     A tensor that was padded before is skewed so, row by row (Shaw et al., 2018; Dai et al., 2019). One that counts shows
     what a view does.
     """
+    shapes = Shapes()
     for pair in observed(review, "view"):
         value, tensor = pair[0], pair[0].first
         sizes = [v for name, v in value.operands.items() if name != "input"]
         if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
             sizes = list(sizes[0].data)
         if tensor is None or len(sizes) < 2 or tensor.op in _LENGTHENED or stripped(tensor).op in _COUNTED:
+            continue
+        if (places := _places_of_numbers(sizes, shapes.of(tensor))) is not None:
+            yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
             continue
         rest = sizes[-1].constant() == -1
         order = _order(sizes[:-1] if rest else sizes, tensor)
@@ -204,6 +208,24 @@ def view_for_transpose(review: Review, rule: Rule) -> Sites:
             if rest or not _has_more_dimensions(pair, tensor, len(order)):
                 places = ", ".join([*map(str, order), *["…"] * rest])
                 yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
+
+
+def _places_of_numbers(sizes: list[Value], given: Shape) -> str | None:
+    """The dimensions that sizes written out as numbers stand for, where they are those of the tensor in another order."""
+    numbers, known = [v.constant() for v in sizes], list(given.dims)
+    if (
+        not given.whole
+        or None in known
+        or len(set(known) - {1}) < 2
+        or sorted(map(str, numbers)) != sorted(map(str, known))
+    ):
+        return None
+    if [n for n in numbers if n != 1] == [n for n in known if n != 1]:
+        return None  # dimensions of one element alone have moved
+    places = list[int]()
+    for number in numbers:
+        places.append(next(i for i, n in enumerate(known) if n == number and i not in places))
+    return ", ".join(map(str, places))
 
 
 def _order(sizes: list[Value], tensor: Value) -> list[int]:

@@ -6,16 +6,23 @@ import ast
 import builtins
 import re
 import sys
+from collections.abc import Iterator
 
+from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in
 from stablelint.matchers.names import (
     assigned_in,
+    bound_anywhere,
     bound_to,
     functions_naming,
+    functions_of,
     made_by,
     parameters_of,
 )
+from stablelint.matchers.through import Through, made_through
+from stablelint.matchers.training.events import is_optimizer
+from stablelint.matchers.training.gathered import kept_in
 from stablelint.matchers.tree import (
     ancestors,
     arguments,
@@ -26,6 +33,7 @@ from stablelint.matchers.tree import (
     calls_below,
     calls_in,
     end,
+    exclusive,
     is_given,
     loop_around,
     parents,
@@ -35,8 +43,9 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
-from stablelint.syntax.walk import descendants, nodes_in
+from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
+_PLACING = ("load_state_dict", "to", "cuda")
 _NUMBERS = re.compile(r"GradScaler$|\.lr_scheduler\.")
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
@@ -84,11 +93,66 @@ def _given(call: ast.Call, place: int) -> str:
 
 
 @observes()
+def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
+    """`optimizer.load_state_dict(…)` and then `model.cuda()`, of a model whose state is restored before that."""
+    module = review.module
+    told = set[ast.AST]()
+    known = module.mentions("load_state_dict") or module.speaks_of("optim")
+    for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
+        models, moved, restored = set[str](), set[str](), list[Through]()
+        for made in made_through(root, module, review.project, lambda node: called(node) in _PLACING):
+            if called(made.node) != "load_state_dict":
+                late = restored and _moved(made) & models - moved
+                if late and not all(
+                    exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
+                ):
+                    yield from (
+                        [site_at(review, rule, made.place(module), shown=False)]
+                        if made.node not in told
+                        else []
+                    )
+                    told.add(made.node)
+                    break
+                moved |= _moved(made)
+            elif any(is_optimizer(name, module) for name in (subject(made.node), *made.subjects)):
+                restored.append(made)
+                models |= {
+                    subject(given)
+                    for one in (subject(made.node), *made.subjects)
+                    for optimizer in bound_anywhere(one, module.source.tree)
+                    for given in calls_below(optimizer, "parameters")
+                }
+            else:
+                models |= made.subjects
+
+
+def _moved(made: Through) -> set[str]:
+    """What a call moves: `net` of `net.cuda()`, and of `nn.DataParallel(net).cuda()`."""
+    of = receiver(made.node)
+    wraps = isinstance(of, ast.Call) and called(of)[:1].isupper() and len(of.args) > 0
+    return made.words(of.args[0] if wraps and isinstance(of, ast.Call) else of)
+
+
+def _is_renewed(restored: Through, moved: Through, module: ModuleInfo) -> bool:
+    """Whether the optimizer is made anew behind a move, or its state is moved by hand: `optimizer.state.values()`."""
+    names = restored.subjects
+    again = any(start(n) > start(moved.at) for one in names for n in assigned_in(one, moved.root))
+    tree = module.source.tree
+    return again or any(
+        n.attr == "state" and spelled(n.value) in names for n in nodes_below(tree, ast.Attribute)
+    )
+
+
+@observes()
 def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
     """`best = model.state_dict()`, training, and `model.load_state_dict(best)`; or `best = model` in a loop that trains."""
     if not review.of_body or not review.module.mentions("state_dict", "load_state_dict", "backward", "step"):
         return
     tree, modules = review.module.source.tree, modules_in(review)
+    for root in functions_naming(review, "state_dict"):
+        yield from (
+            site_at(review, rule, state, {"state": state}) for state in _gathered(root, review.module)
+        )
     names = (text.rpartition(".")[2] for text in modules)
     for root in functions_naming(review, "load_state_dict", "state_dict", *names):
         for statement in nodes_in(root, ast.Assign):
@@ -101,6 +165,17 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
                 elif best and spelled(state) in modules:
                     message = _SAME_MODEL.format(spelled(state))
                     yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
+
+
+def _gathered(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
+    """The states that a loop which trains puts into a list that is read behind it: each is the last one, in the end."""
+    for states in kept_in(root, module):
+        behind = (n for n in nodes_in(root, ast.Name, ast.Attribute) if start(n) > end(states.loop))
+        read = any(spelled(n) == states.base for n in behind)
+        for part in states.parts if read else ():
+            state = _without_copy(part)
+            if called(state) == "state_dict" and _trains(states.loop, subject(state)):
+                yield part
 
 
 def _entries(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
@@ -137,7 +212,13 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
 
 def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
     of_model = (n for n in calls_in(root, "load_state_dict") if n.args and subject(n) == model)
-    return [n for n in of_model if kept == _given(n, 0)]
+    return [n for n in of_model if kept in {_given(n, 0), *map(spelled, _mixed(n.args[0]))}]
+
+
+def _mixed(state: ast.expr) -> list[ast.expr]:
+    """What the entries of a state are taken from that is computed of others: `{k: a * old[k] + b * new[k] for k in old}`."""
+    entry = state.value if isinstance(state, ast.DictComp) else None
+    return [n.value for n in nodes_below(entry, ast.Subscript)] if isinstance(entry, ast.BinOp) else []
 
 
 def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: ast.AST) -> bool:

@@ -95,7 +95,9 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
                 returns = [n for f in defined(made, review.module) for n in nodes_in(f, ast.Return)]
                 made = (returns[0].value if len(returns) == 1 else None) or made
-            leaf = made is not None and _is_leaf(made, review.module)
+            of_torch = made_by(made, review.module).startswith("torch.")
+            is_asked = of_torch and _is_asked({spelled(target), spelled(value)}, init)
+            leaf = made is not None and _is_leaf(made, review.module, is_asked=is_asked)
             if not isinstance(target, ast.Attribute) or (moved is None and not leaf):
                 continue
             listed = (part for n in nodes_below(info, ast.List, ast.Tuple, ast.Dict) for part in _elements(n))
@@ -134,10 +136,19 @@ def _moved_parameter(node: ast.expr, module: ModuleInfo) -> dict[str, ast.expr] 
     return {"raw": inner.args[0]} if called(node) == "cuda" else {}
 
 
-def _is_leaf(node: ast.expr, module: ModuleInfo) -> bool:
+def _is_asked(names: set[str], init: ast.AST) -> bool:
+    """Whether a constructor asks one of the names for gradients in a statement of its own: `w.requires_grad = True`."""
+    written = {
+        text for n in nodes_in(init, ast.Assign) if spelled(n.value) == "True" for text in assigned(n)[0]
+    }
+    asking = {subject(n) for n in calls_below(init, "requires_grad_") if not spelled(n).endswith("(False)")}
+    return any(f"{name}.requires_grad" in written or name in asking for name in names)
+
+
+def _is_leaf(node: ast.expr, module: ModuleInfo, *, is_asked: bool) -> bool:
     """Whether an expression makes a tensor that asks for gradients: `torch.ones(1, requires_grad=True)`."""
     given = argument(node, "requires_grad") if isinstance(node, ast.Call) else None
-    asks = isinstance(given, ast.Constant) and given.value is True
+    asks = is_asked or (isinstance(given, ast.Constant) and given.value is True)
     made: ast.expr | None = node
     if called(node) == "requires_grad_" and not spelled(node).endswith("(False)"):
         made, asks = receiver(node), True

@@ -9,6 +9,7 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     functions_naming,
+    functions_of,
     is_without_graph,
     made_by,
     operation_of,
@@ -28,6 +29,7 @@ from stablelint.matchers.tree import (
     backs_in,
     called,
     calls_in,
+    loss_of,
     parents,
     receiver,
 )
@@ -71,6 +73,26 @@ def batch_never_read(review: Review, rule: Rule) -> Sites:
                     names, loop, sure, read, spared
                 ):
                     yield site_at(review, rule, batch)
+    yield from _unread_by_hook(review, rule)
+
+
+def _unread_by_hook(review: Review, rule: Rule) -> Sites:
+    """The loss that a `training_step` of Lightning returns, and computes without its batch."""
+    for root in functions_of(review, "LightningModule"):
+        if getattr(root, "name", "") == "training_step":
+            batch = {name for name in [*parameters_of(root)][1:2] if not name.startswith("_")}
+            losses = [
+                loss
+                for n in (*nodes_in(root, ast.Return), *backs_in(root))
+                if (loss := loss_of(n)) is not None
+            ]
+            if (
+                losses
+                and nodes_in(root, ast.Call)
+                and batch
+                and _is_passed_on(batch, root, True, set(), set())
+            ):
+                yield site_at(review, rule, losses[0])
 
 
 def _given_for_nothing(root: ast.AST, review: Review) -> set[ast.AST]:

@@ -103,6 +103,10 @@ def fit(net, data, epochs):
 """
 
 
+def _resumed(*body: str) -> str:
+    return "\n    ".join(["def main(net):", "opt = torch.optim.Adam(net.parameters())", *body])
+
+
 def _tested(model: str) -> str:
     return f"""
 model = {model}
@@ -122,6 +126,11 @@ def test(data):
 @pytest.mark.parametrize(
     ("code", "body", "line"),
     [
+        (
+            "SL644",
+            _resumed("helpers.restore(net, opt, 'x')", "net.cuda()"),
+            "net.cuda()",
+        ),
         (
             "SL623",
             _loop("helpers.backward(net, opt, x).backward()", "opt.step()")
@@ -157,6 +166,7 @@ def test(data):
             "helpers.limit(net)",
         ),
         ("SL604", _loop("helpers.learn(net(x).sum())", "opt.step()"), "helpers.learn(net(x).sum())"),
+        ("SL608", _loop("loss = net(x).sum()", "helpers.learn(loss)", "loss.backward()"), "loss.backward()"),
         (
             "SL614",
             _loop("loss = net(x).sum()", "helpers.learn(loss)", "opt.step()", "losses.append(loss)"),
@@ -182,6 +192,10 @@ def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: st
 @pytest.mark.parametrize(
     ("code", "body"),
     [
+        (
+            "SL644",
+            _resumed("net.cuda()", "helpers.restore(net, opt, 'x')"),
+        ),
         (
             "SL623",
             _loop("helpers.backward(net, opt, x)", "opt.step()")

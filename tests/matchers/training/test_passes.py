@@ -27,6 +27,16 @@ def test_a_loss_backed_in_one_arm_or_the_other() -> None:
     assert findings("SL608", program) == []
 
 
+def test_a_graph_built_before_the_loop_that_uses_it() -> None:
+    program = """
+    def fit(model, x, y):
+        loss = F.mse_loss(model(x), y)
+        for _ in range(10):
+            loss.backward()
+    """
+    assert findings("SL608", program) == ["loss.backward()"]
+
+
 def test_a_sum_of_leaves_keeps_no_tensors_for_the_backward_pass() -> None:
     program = """
         x = torch.ones(2, 2, requires_grad=True)
