@@ -1,4 +1,4 @@
-"""The script that failed that failed, or the step alone, once more in a forked copy of the process: revised, or watched."""
+"""The script that failed, or the step that failed alone, once more in a forked copy of the process: revised, or watched."""
 
 from __future__ import annotations
 
