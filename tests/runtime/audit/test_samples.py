@@ -197,3 +197,39 @@ def test_what_is_learned_by_now_need_not_be_learned_again(tmp_path: Path) -> Non
     found = audited(path)
     assert not (*found.failed, *found.warned), str(found)
     assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
+
+
+CRITIC = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+critic = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(), nn.Linear(16, 1))
+optimizer = torch.optim.Adam(critic.parameters(), 1e-3)
+for _ in range(6):
+    optimizer.zero_grad()
+    (critic(torch.randn(32, 2)).mean() - critic(torch.randn(32, 2) + 1).mean()).backward()
+    optimizer.step()
+"""
+BY_HAND = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(6):
+    x = torch.randn(16, 4)
+    with torch.no_grad():
+        off = model(x) - x[:, :1]
+        model.weight.grad, model.bias.grad = off.T @ x / 16, off.mean(0)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("program", [CRITIC, BY_HAND])
+def test_a_bias_that_cancels_and_gradients_set_by_hand_are_no_faults(program: str, tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    found = audited(path, 5)
+    assert not (*found.failed, *found.warned), str(found)

@@ -84,7 +84,7 @@ def varying_features(run: Run) -> Outcome | None:
     if bool(sparse.any()) and (int(empty.sum()) <= int(sparse.sum()) or rows < columns):
         same &= ~empty  # kinds or words that have not come yet, among those that have
     if still := [f"column {index}" for index in same.nonzero().flatten().tolist()]:
-        text = f"{len(still)} of {columns} columns have one value in {rows} rows: {{names}}"
+        text = f"{len(still)} of {columns} columns have one value in the {rows} rows seen: {{names}}"
         remedy = "drop them, or see why they were not filled"
         return (failed if 2 * len(still) > columns else warned)(text, remedy, *still, at=run.trained[0].site)
     seen: dict[bytes, int] = {}

@@ -61,10 +61,11 @@ def raw_scores(run: Run) -> Outcome | None:
 @check(needs="a loss of torch.nn.functional that goes backward by itself, and one optimizer")
 def minimised_loss(run: Run) -> Outcome | None:
     """What goes backward falls with the loss."""
-    first = run.backwards[0] if run.backwards and len(run.optimizers) == 1 else None
-    for call in run.losses if first is not None else ():
-        value = call.value if call.grad and call.value is not None else math.nan
-        if first is not None and value and math.isclose(abs(value), abs(first.value), rel_tol=1e-5):
+    if not run.backwards or len(run.optimizers) != 1:
+        return None
+    first = run.backwards[0]
+    for call, value in ((one, one.value or math.nan) for one in run.losses if one.grad):
+        if math.isclose(abs(value), abs(first.value), rel_tol=1e-5):
             if value > 0 > first.value:
                 text = (
                     f"{call.kind} is {value:.3g}, and {first.value:.3g} goes backward: steps make it larger"

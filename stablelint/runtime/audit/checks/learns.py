@@ -123,9 +123,8 @@ def overfits_one_batch(run: Run) -> Outcome | None:
 
 def _best_constant(run: Run) -> float | None:
     """The least first loss that an output gives which is the same for all samples, where a loss function alone made it."""
-    first = run.backwards[0].value
-    known = (one for one in run.losses if one.grad and one.value is not None)
-    alone = (one for one in known if math.isclose(one.value or 0.0, first, rel_tol=1e-5))
+    values = ((one, one.value or math.nan) for one in run.losses if one.grad)
+    alone = (one for one, value in values if math.isclose(value, run.backwards[0].value, rel_tol=1e-5))
     return next((one.best_constant for one in alone), None)
 
 

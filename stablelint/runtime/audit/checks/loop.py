@@ -68,7 +68,7 @@ def backward_before_step(run: Run) -> Outcome | None:
         if all(summary_of(one.tensor) == one.start for one in run.parameters.values()):
             text = f"{len(run.backwards)} backward passes, and no step: the parameters are as they were"
             return failed(text, "optimizer.step() after backward()", at=run.backwards[0].site)
-    if len(run.steps) < 2:
+    if len(run.steps) < 2 or not run.backwards:  # gradients are set by hand
         return None
     if without := [one for one in run.steps if not one.backwards]:
         text = f"{len(without)} of {len(run.steps)} steps followed no backward pass"

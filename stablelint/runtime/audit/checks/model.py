@@ -126,7 +126,8 @@ def initial_loss(run: Run) -> Outcome | None:
         value = float(nn.functional.binary_cross_entropy_with_logits(scores, target.float()))
     text = f"{value:.3g} at the first step; chance is {chance:.3g}"
     if value > usual * chance + 0.5:
-        return failed(text, "the last layer starts too large, or its input is", at=call.site)
+        remedy = "the last layer starts too large, or its input or a scale behind it is"
+        return (warned if call.maker in ("mul", "div") else failed)(text, remedy, at=call.site)
     return passed(text)
 
 
