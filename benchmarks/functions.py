@@ -85,7 +85,7 @@ def fixes(tree: Path) -> dict[bool, Fixed]:
         # A function is of one file, and none of a notebook is imported.
         here = "cell" not in item and not any("filename" in edit for edit in fix["edits"])
         given = fix.get("applicability", "display") if here else "display"
-        given = "unsafe" if fix.get("caution") == UNMET else given
+        given = "unsafe" if here and fix.get("caution") == UNMET else given
         for safe in (True, False) if given == "safe" else (False,) if given == "unsafe" else ():
             name = os.path.relpath(tree / item["filename"], tree)
             offered[safe].setdefault(name, []).append(item)
