@@ -112,7 +112,7 @@ class _Shadows:
         if self._is_read_beside(site.value, other):
             return False
         if site.rule.code in other.rule.replaces:
-            return _is_other_rule(other, site)
+            return _may_shadow(other, site) and (other.node is not site.node or _is_other_rule(other, site))
         plain = site.rule.has_contract and not other.rule.has_contract and other.node is not site.node
         return plain and _may_shadow(other, site)
 
