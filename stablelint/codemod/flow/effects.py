@@ -103,6 +103,9 @@ KEEPS_TYPE = having("keep-sort", "layout", "copy", "spread", "total", "pick", "l
 )
 
 
+_TOTALS = having("total", "spread")
+
+
 def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | None:
     """A cheap part of `node` that has its element type, or None.
 
@@ -126,6 +129,8 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         receiver = node.func.value
         operand = node.args[0] if imported(root_name(receiver)) and node.args else receiver
         given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
+        if operand is receiver and found[0] is not None and found[0].name in _TOTALS:
+            given = given or not all(map(is_number, node.args))  # `process.std(t, x)` is of another object
         keeps = found[0] is not None and found[0].name in KEEPS_TYPE and not given
         return dtype_source(operand, imported) if keeps else None
     return None

@@ -11,6 +11,7 @@ from stablelint.codemod.templates.operand import Operand, placeholder
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import DTYPES
 from stablelint.runtime.rules.laws import Law, laws
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import CLAMPED_LOG, HEAD, proposal, rewritten, span_of
 from tests.syntax.test_traits import X, result, tensors, torch
 
@@ -166,3 +167,11 @@ def test_a_root_of_a_limit_is_asked_of_the_type_in_a_file_of_double_precision(li
     template = "$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)"
     after = rewritten(source, proposal(source, "x.norm()", template, x="x.norm()"))
     assert f"x_norm.clamp_min({bound})" in after
+
+
+def test_no_object_is_asked_for_its_element_type() -> None:
+    source = (
+        "import torch\ndef f(process, s, x):\n    sigma = process.std(s, x)\n    scale = process.log_scale(s)\n"
+        "    return x / sigma + scale / sigma\n"
+    )
+    assert "torch.finfo(sigma.dtype)" in fixed(source, unsafe=True)[0]
