@@ -126,6 +126,7 @@ def check_attribute(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where an attribute is read beside its exponential: other methods would go on without the bound."""
     exponent, function = _exponent(tree, proposal, node), function_of(tree, node)
     read = None if exponent is None or function is None else of_logarithm(exponent)
+    read = read.value if isinstance(read, ast.Subscript) else read
     if isinstance(read, ast.Attribute) and exponent is not None and function is not None:
         alike = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read))
         if any(_is_beside(tree, one, exponent) for one in alike):

@@ -49,8 +49,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
         given = definition(tree, inner) if isinstance(inner, ast.Name) else None
-        if given is not None and called_name(given.value) == "log":
-            raise Withheld(f"`{given.name}` is a logarithm, whose exponential is what it was taken of")
+        kept = _kept_logarithm(tree, inner if given is None else given.value)
+        if kept is not None:
+            raise Withheld(f"`{kept}` is a logarithm, whose exponential is what it was taken of")
         is_shown = makes_scale(tree, node)
         if is_shown or _is_called_log_scale(node):
             behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
@@ -93,6 +94,19 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _kept_logarithm(tree: Tree, value: ast.expr) -> str | None:
+    """What a value is taken of that is a logarithm wherever the file makes it: itself, or an attribute of any object."""
+    if called_name(value) == "log":
+        return ast.unparse(value)
+    read = {one.attr for one in ast.walk(value) if isinstance(one, ast.Attribute)}
+    made: dict[str, list[str]] = {}
+    for one in ast.walk(tree.module) if read else ():
+        for target in one.targets if isinstance(one, ast.Assign) else ():
+            if isinstance(target, ast.Attribute) and isinstance(one, ast.Assign):
+                made.setdefault(target.attr, []).append(called_name(viewed(one.value)))
+    return next((name for name in sorted(read & made.keys()) if set(made[name]) == {"log"}), None)
 
 
 def _is_called_log_scale(node: ast.expr) -> bool:

@@ -5,6 +5,7 @@ import pytest
 from stablelint.codemod.rewrite import Rewriter
 from stablelint.codemod.templates.limits import widest
 from stablelint.diagnostic import Applicability, Binding, Position, Proposal, Span
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
 EXP = widest("x")
@@ -521,3 +522,15 @@ def test_a_scale_that_is_kept_from_0_behind_gets_no_lower_bound_of_its_logarithm
     source = f"{HEAD}def f(log_std):\n    scale = torch.exp(log_std).clamp_min(1e-4)\n    return Normal(0, scale)\n"
     fixed = rewritten(source, last(source, "log_std", EXP))
     assert "scale = torch.exp(log_std.clamp(max=20.0)).clamp_min(1e-4)\n" in fixed
+
+
+@pytest.mark.parametrize(("made", "is_bounded"), [("torch.log(v)", False), ("net(v)", True)])
+def test_what_an_object_keeps_as_logarithms_needs_no_bound_before_its_exponential(
+    made: str, is_bounded: bool
+) -> None:
+    source = (
+        f"import torch\nclass C:\n    def __init__(self, v, net):\n        self.logvar = {made}\n"
+        "def f(c, x, t):\n    log_var = torch.gather(c.logvar, 0, t)\n"
+        "    return x + torch.exp(0.5 * log_var) * torch.randn_like(x)\n"
+    )
+    assert ("clamp(" in fixed(source, unsafe=True)[0]) is is_bounded
