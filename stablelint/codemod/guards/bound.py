@@ -13,7 +13,7 @@ from dataclasses import replace
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.nodes import is_name, root_name, viewed
+from stablelint.codemod.flow.nodes import is_name, loads, root_name, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
@@ -164,11 +164,14 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     function = _function_without_loop(tree, node)
     if function is None:
         return None
-    named = [one for one in ast.walk(function) if is_name(one, node.id)]
-    readers = [one for one in named if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     given = definition(tree, node)
     value = given.value if given is not None and isinstance(given.value, COMPUTED) else None
-    if value is None or len(named) != len(readers) + 1:
+    if given is None or value is None:
+        return None
+    last = given.statement.end_lineno or 0
+    made = {one: definition(tree, one) for one in loads(function) if one.id == node.id and one.lineno > last}
+    readers = [reader for reader, one in made.items() if one is not None and one.statement is given.statement]
+    if None in made.values():
         return None
     if is_widest:
         is_exponent = len(readers) > 1 and all(applied(tree, one, "exp") for one in readers)

@@ -5,6 +5,7 @@ import pytest
 from stablelint.codemod.propose import propose
 from stablelint.codemod.templates.limits import widest
 from stablelint.diagnostic import Applicability, Binding
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import diagnostic, proposal, rewritten, span_of, withheld
 
 GUARD = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
@@ -127,7 +128,6 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
         "    n = m.sum()\n    return a / n\n",  # nothing is gained
         "    n = m.sum()\n    return a / n, n\n",
         "    n = m.sum()\n    return a / n, n.sum(0)\n",
-        "    n = m.sum()\n    n = n + 1\n    return a / n, b / n\n",
         "    if b:\n        n = m.sum()\n    return a / n, b / n\n",
         "    for n in m:\n        b = a / n\n        b = b / n\n    return b\n",
         "    n = m.sum()\n    def g():\n        return b / n\n    return a / n\n",
@@ -136,6 +136,12 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
 )
 def test_a_name_that_others_read_is_bounded_where_it_is_divided_by(body: str) -> None:
     assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")
+
+
+def test_twins_in_two_branches_get_one_form() -> None:
+    twins = "    if b:\n        n = {0}\n        return a / n, b / n\n    n = {0}\n    return b / n, a / n\n"
+    source = f"import torch\n\n\ndef f(a, b, m: torch.Tensor):\n{twins}"
+    assert fixed(source.format("m.norm()"), unsafe=True)[0].count("    n = n.clamp_min(") == 2
 
 
 def test_a_logarithm_is_of_what_is_divided_by() -> None:
