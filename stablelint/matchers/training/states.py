@@ -162,9 +162,15 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
                 best = model is not None and _is_taken_for_best(statement, target, model, root)
                 if model is not state and (best or _is_restored(target, state, root, tree)):
                     yield site_at(review, rule, kept, {"state": kept})
-                elif best and spelled(state) in modules:
+                elif best and spelled(state) in modules and not _is_loaded(target, root):
                     message = _SAME_MODEL.format(spelled(state))
                     yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
+
+
+def _is_loaded(target: str, root: ast.AST) -> bool:
+    """Whether a function loads a state into what a name stands for: whatever it held before."""
+    given = (receiver(call) for call in calls_below(root, "load_state_dict"))
+    return any(one is not None and spelled(one) == target for one in given)
 
 
 def _gathered(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
