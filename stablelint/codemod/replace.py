@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from stablelint.catalog.pattern import encode
+from stablelint.codemod.flow.definition import definition
 from stablelint.codemod.flow.effects import is_cheap
+from stablelint.codemod.flow.nodes import loads, viewed
 from stablelint.codemod.guards import bound, dead
 from stablelint.codemod.guards.alias import without_alias
 from stablelint.codemod.layout.placed import placed
@@ -36,7 +38,8 @@ from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.operations import SELECTIONS
 from stablelint.syntax.writes import is_in_place
 
 
@@ -75,34 +78,47 @@ def _replaced(
     if ".dtype" in template:
         expression = limits.with_types(expression, operands, file.imported_at(node))
     expression = clamps.merged(file.tree, node, expression, operands)
-    expression = _in_form(file, node, expression, operands)
+    expression = _as_it_stands(file.tree, node, _in_form(file, node, expression, operands), operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
         raise Withheld(f"`{writer}` writes into its operand")
-    joined = _in_choice(file.tree, node, expression, operands)
-    if joined is not None:
-        return draft.edits(file.tree, joined)
+    if isinstance(expression, ast.IfExp) and isinstance(file.tree.link(node).parent, ast.IfExp):
+        raise Withheld("a choice within a choice is hard to read")
     whole, expression = without_signs(file.tree, node, expression, operands)
     return _finish(file, node, whole, expression, operands, inline, moved)
 
 
-def _in_choice(
-    tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]
-) -> list[draft.Change] | None:
-    """The changes for a choice within another that gives the same instead: ``x.mean() if mean and n > 0 else x.sum()``."""
-    choice = tree.link(node).parent
-    if not isinstance(expression, ast.IfExp) or not isinstance(choice, ast.IfExp) or choice.body is not node:
+def _as_it_stands(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]) -> ast.expr:
+    """A choice with what stands there in place of its first part, which is that again in another spelling.
+
+    What is asked how many elements it has is the one tensor that the operand is computed of, element by element.
+    """
+    asked = uses(forms.code(expression.test))[0] if isinstance(expression, ast.IfExp) else None
+    given = operands.get(asked or "")
+    own = None if given is None else given.tree if isinstance(given.tree, ast.Name) else given.node
+    base = None if own is None else _one_name(tree, own)
+    if not isinstance(expression, ast.IfExp) or given is None or base is None:
+        return expression
+    span = tree.source.span(tree.start(node), tree.end(node))
+    whole = Operand(placeholder("whole"), tree.text(node), node, node, span)
+    operands.clear()
+    operands[given.placeholder] = replace(given, text=base.id, tree=base, node=None, span=None)
+    operands[whole.placeholder] = whole
+    return ast.IfExp(expression.test, ast.Name(whole.placeholder, ast.Load()), expression.orelse)
+
+
+def _one_name(tree: Tree, node: ast.expr) -> ast.Name | None:
+    """The name that an expression is, or is computed of with numbers; with attributes where the name is of a selection."""
+    within = list(ast.walk(node))
+    names = {one.id: one for one in loads(node) if one.id != "self"}
+    if len(names) != 1 or any(isinstance(one, ast.Call | ast.Subscript) for one in within):
         return None
-    if not all(is_cheap(one.tree) for one in operands.values()) or isinstance(
-        choice.test, ast.BoolOp | ast.IfExp
-    ):
-        return None
-    body, test, other = (instantiate(ast.unparse(one), operands)[0] for one in
-                         (expression.body, expression.test, expression.orelse))  # fmt: skip
-    if other != tree.text(choice.orelse) or body != tree.text(node):
-        return None
-    end = tree.end(choice.test)
-    return [(end, end, f" and {test}")]
+    (name,) = names.values()
+    if not any(isinstance(one, ast.Attribute) for one in within):
+        return name
+    made = definition(tree, name)
+    value = node if made is None else viewed(made.value)
+    return name if isinstance(value, ast.Subscript) or called_name(value) in SELECTIONS else None
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
@@ -261,9 +277,12 @@ class _Writing:
     def changes(self) -> tuple[ast.Module, list[draft.Change]]:
         """The template's tree with its operands, and the changes that put it in place of the node.
 
-        Of several operands that were spread over lines each is put on one first, to be spread anew.
+        Of several operands that were spread over lines each is put on one first, to be spread anew; so is one that stood
+        further in.
         """
-        if len(set(uses(self.code))) > 1 and any("\n" in one.text for one in self.operands.values()):
+        spread = [one for one in self.operands.values() if "\n" in one.text]
+        is_inner = any(isinstance(one.tree, ast.BinOp) and one.node is not self.node for one in spread)
+        if spread and (is_inner or len(set(uses(self.code))) > 1):
             with contextlib.suppress(Withheld):
                 return self._changes(
                     {name: replace(one, text=flat(one.text)) for name, one in self.operands.items()}

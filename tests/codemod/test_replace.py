@@ -1,6 +1,7 @@
 import pytest
 
 from stablelint.diagnostic import Binding
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import CLAMPED_LOG, HEAD, body, proposal, rewritten, withheld
 
 
@@ -157,3 +158,33 @@ def test_the_type_of_what_a_mapping_holds_is_asked_of_that() -> None:
     source = f'{HEAD}def f(state):\n    return torch.log(state["v"] * 2)\n'
     fixed = rewritten(source, proposal(source, 'torch.log(state["v"] * 2)', CLAMPED_LOG, x='state["v"] * 2'))
     assert '(state["v"] * 2).clamp_min(torch.finfo(state["v"].dtype).tiny)' in fixed
+
+
+SELECTED = """import torch
+from torch import nn
+
+
+class Loss(nn.Module):
+    def __init__(self, t):
+        super().__init__()
+        self.mse = nn.MSELoss()
+        self.t = t
+
+    def forward(self, x, y, mask):
+        kept = x[mask]
+        return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mean", "asked"),
+    [
+        ("self.mse(kept / self.t, y)", "kept"),
+        ("(kept**2).mean()", "kept"),
+        ("(kept * y).mean()", "product"),
+    ],
+)
+def test_a_mean_that_may_be_one_of_nothing_stays_as_it_is_written(mean: str, asked: str) -> None:
+    after = fixed(SELECTED.format(mean), unsafe=True)[0]
+    assert f"if {asked}.numel() > 0 else {asked}.sum()" in " ".join(after.split())
+    assert (mean in after) is (asked == "kept")

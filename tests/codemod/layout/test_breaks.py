@@ -343,3 +343,13 @@ def test_brackets_stay_around_a_sign_behind_an_operator_alone(before: str, after
     source = f"{HEAD}def f(x, y):\n    return {before}\n"
     change = proposal(source, "1 - x.exp()", "-torch.expm1($x)", x="x")
     assert f"    return {after}\n" in rewritten(source, change)
+
+
+def test_a_sum_that_stood_further_in_is_spread_anew() -> None:
+    first, second = "first_long_factor * second_long_factor", "third_long_factor * fourth_factor"
+    given = f"{first}\n            * {second}"
+    call = f"torch.log(\n        1\n        - (\n            {given}\n        )\n    )"
+    source = f"{HEAD}def f(x):\n    return {call}\n"
+    assert body(rewritten(source, proposal(source, call, "torch.log1p(-$x)", x=given))) == (
+        f"def f(x):\n    return torch.log1p(\n        -({first} * {second})\n    )\n"
+    )
