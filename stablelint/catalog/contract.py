@@ -37,7 +37,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "!=": operator.ne,
 }
-_BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -151,7 +151,7 @@ def evaluate(node: ast.expr, fmt: FloatFormat) -> float:
         return -evaluate(node.operand, fmt)
     try:
         if isinstance(node, ast.BinOp):
-            return _BINARY[type(node.op)](evaluate(node.left, fmt), evaluate(node.right, fmt))
+            return BINARY[type(node.op)](evaluate(node.left, fmt), evaluate(node.right, fmt))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return FUNCTIONS[node.func.id](evaluate(node.args[0], fmt))
     except OverflowError:
@@ -227,7 +227,7 @@ def _check_constant(node: ast.expr, text: str) -> None:
         raise _undefined(node.id, text)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _check_constant(node.operand, text)
-    elif isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+    elif isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         _check_constant(node.left, text)
         return _check_constant(node.right, text)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
+from stablelint.catalog.contract import BINARY
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import uses
@@ -163,18 +165,11 @@ def number(node: ast.AST) -> float | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LIMITS:
         sizes = [size for size in map(number, node.args) if size is not None]
         return _LIMITS[node.func.id](sizes) if len(sizes) == len(node.args) > 0 else None
-    if isinstance(node, ast.BinOp):
-        left, right = number(node.left), number(node.right)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Sub):
-            return left - right
-        if isinstance(node.op, ast.Div) and right:
-            return left / right
-        if isinstance(node.op, ast.Pow) and left > 0:
-            return float(left**right)
+    sides = (number(node.left), number(node.right)) if isinstance(node, ast.BinOp) else ()
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY and None not in sides:
+        with contextlib.suppress(ArithmeticError):
+            result = BINARY[type(node.op)](*(side for side in sides if side is not None))
+            return result if isinstance(result, float) else None  # the root of a negative number is complex
     return None
 
 
