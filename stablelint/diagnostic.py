@@ -130,7 +130,7 @@ def edited(lines: Sequence[str], edits: Iterable[Edit], first: int = 1) -> str:
     return text
 
 
-UNMET = "nothing shows that such a value occurs: `stablelint verify` can"
+UNMET = "nothing shows that this occurs: `stablelint verify` can"
 """The caution of a fix that is only shown for want of evidence."""
 
 
@@ -232,6 +232,7 @@ class Diagnostic:
     discharged_by: str | None = None  # "clamp", "eps", "branch" ... when the status is DISCHARGED or ASSUMED
     assumes: tuple[str, ...] = ()  # settings on which the status rests: "temperature=1.0"
     url: str = ""
+    of_gradient: bool = False  # the value itself is finite
 
     @property
     def sort_key(self) -> tuple[str, Span, str]:

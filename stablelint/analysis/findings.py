@@ -210,6 +210,7 @@ def diagnose(site: Site) -> Diagnostic:
         discharged_by=judgement.by or None,
         assumes=judgement.assumes,
         url=rule.url,
+        of_gradient=judgement.backward_only,
     )
 
 

@@ -110,6 +110,9 @@ class Rewriter:
         trust = proposal.applicability if caveat is None else Applicability.UNSAFE
         if bound.REPLACED.match(proposal.template) and any(bound.FILLED in edit.content for edit in edits):
             trust = Applicability.DISPLAY  # which side of 0 is meant, its author knows
+        if proposal.applicability is Applicability.UNSAFE:
+            shown = handled.only_shown(self._file.tree, proposal, edits)
+            trust, caveat = (Applicability.DISPLAY, shown) if shown else (trust, caveat)
         return Fix(trust, proposal.message, tuple(edits), caveat)
 
     def _other(self, filename: str) -> Rewriter:
@@ -218,8 +221,12 @@ class Rewriter:
 
 
 def _called_for(fix: Fix, proposal: Proposal, diagnostic: Diagnostic) -> Fix:
-    """A fix as one that is only shown, where neither values nor facts nor a run tell that what it changes is met."""
-    is_met = diagnostic.status is Status.VIOLATED or diagnostic.level is Level.LIKELY
+    """A fix as one that is only shown, where neither values nor facts nor a run tell that what it changes is met.
+
+    What is known of a value does not tell that a gradient is taken of it.
+    """
+    is_shown = diagnostic.status is Status.VIOLATED and not diagnostic.of_gradient
+    is_met = is_shown or diagnostic.level is Level.LIKELY
     if is_met or proposal.kind != "replace" or fix.applicability is not Applicability.UNSAFE:
         return fix
     return fix._replace(applicability=Applicability.DISPLAY, caution=UNMET)

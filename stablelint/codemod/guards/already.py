@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import shown, viewed
-from stablelint.codemod.guards.bound import applied
+from stablelint.codemod.guards.bound import QUOTIENTS, applied, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
@@ -18,7 +17,6 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
-_OF_QUOTIENT = re.compile(r"\.tiny \*\* 0\.5|1e-19")
 _NEAR_ZERO = (".masked_fill(", ".clamp_min(6e-8)")  # what a denominator of either sign gets, and a union
 
 
@@ -38,25 +36,17 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         limit = None if bound is None else number(bound)
         if bound is not None and limit is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
-        if bound is not None and limit is not None and 0 < limit < FLOAT32.smallest_subnormal:
+        if bound is not None and 0 < (limit or 0) < FLOAT32.smallest_subnormal:
             raise Withheld(f"the clamp by `{tree.text(bound)}` is one for double precision")
-    for bound in (given_bounds(value) or {}).values() if ".clamp" in proposal.template else ():
-        if 0 < 1 - abs(number(bound) or 0) < FLOAT32.eps / 4:
-            raise Withheld(
-                f"there is a clamp already, by `{tree.text(bound)}`, which single precision rounds to 1"
-            )
+    offsets = (one for one in _addends(value) if _is_positive(one) or is_offset(tree, one, _SMOOTH))
+    is_near_zero = any(one in proposal.template for one in _NEAR_ZERO)
+    if is_near_zero and (offset := next(offsets, None)) is not None:
+        raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
     square = node if given is None else given.value
-    if _OF_QUOTIENT.search(proposal.template) and _is_square(square):
+    if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(square):
         raise Withheld(
             f"the bound of `{shown(tree.text(square))}` is met by the squares of what is not small"
         )
-    if not any(one in proposal.template for one in _NEAR_ZERO):
-        return
-    offset = next(
-        (one for one in _addends(value) if _is_positive(one) or is_offset(tree, one, _SMOOTH)), None
-    )
-    if offset is not None:
-        raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
 
 
 def _is_square(node: ast.expr) -> bool:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed
+from stablelint.codemod.flow.nodes import is_name, loads, readers, root_name, viewed
 from stablelint.codemod.text.law import same
-from stablelint.codemod.text.locate import Link, Tree
+from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Applicability, Proposal
-from stablelint.syntax.names import called_name
+from stablelint.diagnostic import Applicability, Edit, Proposal
+from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import written_name
 
 _BOUNDS = (".clamp", ".masked_fill(")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_GOES_ON = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Continue, ast.Break)
 _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
-_INFINITE = re.compile(r"\binf\b")
 _PARTS = having("layout", "alias", "may-alias")
-_EMPTY, _NOT_FINITE = ".numel()", ("nan", "inf", "-inf")
+_EMPTY = ".numel()"
 _REPLACES = having("replace")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
@@ -35,7 +36,6 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     for one in (
         check_applied,
         check_unhandled,
-        check_agrees,
         check_possible,
         check_cured,
         check_unwritten,
@@ -73,22 +73,17 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if test is not None and any(_asks(test, one.id) for one in loads(node)):
             raise Withheld(f"`{ast.unparse(test)}` on line {test.lineno} has seen to what is not finite")
         test = link.parent.test if isinstance(link.parent, ast.If) and link.field == "body" else None
-        named = descendants(test or ast.Pass())
-        if any(isinstance(one, ast.Constant) and str(one.value).lower() in _NOT_FINITE for one in named):
+        if any(map(_is_not_finite, descendants(test or ast.Pass()))):
             raise Withheld(f"NaN is meant where `{ast.unparse(test or node)}`")
     targets = _targets(statement)
     given = {one.id for one in targets if isinstance(one, ast.Name)}
     later = [one for one in descendants(function) if getattr(one, "lineno", 0) > statement.lineno]
-    choices = (one for one in later if isinstance(one, ast.If))
-    seen_to = next((one for one in choices if any(_sees_to(one, name) for name in given)), None)
-    if seen_to is not None:
-        raise Withheld(f"`{ast.unparse(seen_to.test)}` on line {seen_to.lineno} sees to what is not finite")
     replaced = next((one for one in later if _sets_an_element(one, given)), None)
     if replaced is not None:
         raise Withheld(f"`{ast.unparse(replaced)}` on line {replaced.lineno} sees to the one element")
-    picked = next(_picked(tree, _made_of(given, later), later), None)
-    if picked is not None:
-        raise Withheld(f"`{ast.unparse(picked)}` on line {picked.lineno} picks what is not finite")
+    seen_to = next(_seen_to(tree, given, later), None)
+    if seen_to is not None:
+        raise Withheld(f"`{ast.unparse(seen_to)}` on line {seen_to.lineno} sees to what is not finite")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))
     operand, zeros = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
@@ -100,6 +95,34 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         read = {each.id for each in loads(one)}
         if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def only_shown(tree: Tree, proposal: Proposal, edits: Sequence[Edit]) -> str | None:
+    """Why a rewrite that changes values is only shown: an argument would have no reader, or a share of 0 meet its logarithm.
+
+    ``p * torch.log(p + eps)`` is 0 for the share of what is masked, and ``p * log_softmax`` is 0 * -inf.
+    """
+    node = tree.find(proposal.span) if proposal.kind == "replace" and proposal.filename is None else None
+    function = function_of(tree, node) if isinstance(node, ast.expr) else None
+    if function is None or not isinstance(node, ast.expr):
+        return None
+    inside, written = set(ast.walk(node)), " ".join(edit.content for edit in edits)
+    takes = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    for name in sorted(takes.intersection(one.id for one in loads(node))):
+        is_read = any(one not in inside for one in readers(function, name))
+        if not is_read and re.search(rf"\b{name}\b", written) is None:
+            return f"`{name}`, which callers may give, would have no reader"
+    given = [one.id for one in _targets(tree.statement(node)) if isinstance(one, ast.Name)]
+    above = [tree.link(one).parent for one in (node, *(r for name in given for r in readers(function, name)))]
+    is_factor = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in above)
+    logits = (
+        one.text for key, one in proposal.bindings.items() if f".log_softmax(${key}," in proposal.template
+    )
+    masked = next((one for one in logits if one in takes), None) if is_factor else None
+    return (
+        masked
+        and f"where an element of `{masked}` is -inf, as of what is masked, its share times this is NaN"
+    )
 
 
 def _sets_an_element(node: ast.AST, names: set[str]) -> TypeGuard[ast.Assign]:
@@ -124,17 +147,21 @@ def _made_of(names: set[str], later: list[ast.AST], views: bool = False) -> set[
     return made
 
 
-def _picked(tree: Tree, names: set[str], later: list[ast.AST]) -> Iterator[ast.expr]:
-    """The tests by which elements of the names that are not finite are told from the others, and what becomes of them.
+def _seen_to(tree: Tree, given: set[str], later: list[ast.AST]) -> Iterator[ast.expr]:
+    """The tests by which elements that are not finite are told from the others, of some names and what is made of them.
 
-    A test that branches, or refuses, is no such test: it is to find what the rewrite mends.
+    A branch that only tells of them is no such test, nor one that refuses what is made of them: it is to find what the
+    rewrite mends.
     """
+    names = _made_of(given, later)
     for one in later:
         if isinstance(one, ast.Call | ast.Compare) and any(_asks(one, name) for name in names):
+            refuses = (ast.Raise,) if any(_asks(one, name) for name in given) else ()
             statement = tree.statement(one)
             call = statement.value if isinstance(statement, ast.Expr) else None
             is_replaced = isinstance(call, ast.Call) and called_name(call).rstrip("_") in _REPLACES
-            if is_replaced or isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
+            branch = statement.body if isinstance(statement, ast.If) else [statement]
+            if is_replaced or any(isinstance(each, _GOES_ON + refuses) for each in branch):
                 yield one
 
 
@@ -154,28 +181,6 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.AnnAssign | ast.AugAssign):
         return [statement.target]
     return statement.targets if isinstance(statement, ast.Assign) else []
-
-
-def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a logarithm loses the constant in its operand, and others read that operand with it.
-
-    ``s = sigmoid(z) + 1e-3; y = s * x; s.log()``: the logarithm is that of the scale, and stays so.
-    """
-    function = function_of(tree, node)
-    if proposal.applicability is not Applicability.UNSAFE or called_name(node) != "log" or function is None:
-        return
-    texts = {binding.text for binding in proposal.bindings.values()}
-    for name in (one for one in loads(node) if one.id not in texts):
-        given = definition(tree, name)
-        value = None if given is None else given.value
-        if not isinstance(value, ast.BinOp) or not (is_number(value.left) or is_number(value.right)):
-            continue
-        for reader in readers(function, name.id):
-            above = tree.link(reader).parent
-            call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
-            is_log = isinstance(call, ast.Call) and called_name(call) == "log"
-            if reader.lineno > value.lineno and not is_log:
-                raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
 
 
 def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -220,8 +225,7 @@ def _calls(node: ast.AST, *names: str) -> bool:
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a rewrite does without a value that others need all the same.
 
-    ``s = w.sum(); s.log() + m / s``: what is divided by the sum overflows as before. An inverse that is read elsewhere is
-    computed, and solving comes on top.
+    An inverse that is read elsewhere is computed, and solving comes on top.
     """
     function = function_of(tree, node)
     texts = {binding.text for binding in proposal.bindings.values()}
@@ -232,14 +236,13 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             continue
         behind = (one for one in readers(function, name) if one.lineno > made.statement.lineno)
         others = [tree.link(one) for one in behind if one not in within]
-        if _is_complement(node, name) and len(name) > 1 and not others:
+        rest = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else node
+        is_complement = rest is not node and is_name(rest, name) and isinstance(node.left, ast.Constant)  # type: ignore[attr-defined]
+        if is_complement and len(name) > 1 and not others:
             raise Withheld(f"`{name}`, whose complement this is, would be gone")
-        if ".solve(" in proposal.template and any(not _multiplies(link) for link in others):
+        factors = [link for link in others if isinstance(getattr(link.parent, "op", None), ast.MatMult)]
+        if ".solve(" in proposal.template and [one for one in factors if one.field == "left"] != others:
             raise Withheld(f"`{name}` is read elsewhere, too: the inverse is computed all the same")
-        if called_name(made.value) == "sum" and any(_divides_another(link, made.value) for link in others):
-            raise Withheld(
-                f"`{name}`, by which something else is divided, overflows or comes to 0 all the same"
-            )
 
 
 def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -264,31 +267,6 @@ def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(
                 f"`{part.id}`, which the gradient of a bound needs, is written into on line {one.lineno}"
             )
-
-
-def _is_complement(node: ast.expr, name: str) -> bool:
-    """Whether an expression is a number less what has a name, as the probability of what does not happen."""
-    match node:
-        case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name(id=other)):
-            return other == name
-    return False
-
-
-def _multiplies(link: Link) -> bool:
-    """Whether a place is the left factor of a product of matrices."""
-    return (
-        isinstance(link.parent, ast.BinOp)
-        and isinstance(link.parent.op, ast.MatMult)
-        and link.field == "left"
-    )
-
-
-def _divides_another(link: Link, total: ast.expr) -> bool:
-    """Whether a place is the denominator of something else than a term of a sum."""
-    quotient = link.parent
-    if not isinstance(quotient, ast.BinOp) or not isinstance(quotient.op, ast.Div) or link.field != "right":
-        return False
-    return not any(same(quotient.left, one) for one in ast.walk(total) if isinstance(one, ast.expr))
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -326,16 +304,20 @@ def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
     for one in descendants(test):
         is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS
-        is_equal = isinstance(one, ast.Compare) and (_INFINITE.search(ast.unparse(one)) or _is_of_itself(one))
+        is_infinite = any(map(_is_not_finite, descendants(one)))
+        is_equal = isinstance(one, ast.Compare) and (is_infinite or _is_of_itself(one))
         if (is_test or is_equal) and any(True for _ in readers(one, name)):
             return True
     return False
 
 
-def _sees_to(choice: ast.If, name: str) -> bool:
-    """Whether a branch for what is not finite goes on with something else, or refuses it, and does not only tell of it."""
-    goes_on = (ast.Assign, ast.AugAssign, ast.Return, ast.Continue, ast.Break, ast.Raise)
-    return _asks(choice.test, name) and any(isinstance(one, goes_on) for one in choice.body)
+def _is_not_finite(node: ast.AST) -> bool:
+    """Whether a constant, or what is called as one is, is read as NaN or an infinity: ``math.inf``, ``"nan"``."""
+    named = last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    try:
+        return not math.isfinite(float(str(node.value) if isinstance(node, ast.Constant) else named))
+    except ValueError:
+        return False
 
 
 def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare]:

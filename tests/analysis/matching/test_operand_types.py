@@ -760,7 +760,7 @@ def test_what_is_annotated_and_seen_to_stays() -> None:
             inverse[inverse == float("inf")] = 0
             return inverse
         """)
-    assert "picks what is not finite" in str(written["SL103"])
+    assert "sees to what is not finite" in str(written["SL103"])
 
 
 def test_a_count_whose_zeros_are_asked_for_stays() -> None:

@@ -20,11 +20,11 @@ def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
 
 
 def test_the_second_of_two_is_guarded_at_the_first() -> None:
-    source = f"{HEAD}def f(t, s):\n    a = t / (s * s)\n    if t:\n        a = a / (s * s)\n    return a\n"
-    second = Binding("s * s", span_of(source, "s * s", 1))
-    change = proposal(source, "s * s", FLOOR, occurrence=1, x=second)
+    source = f"{HEAD}def f(t, s, w):\n    a = t / (s * w)\n    if t:\n        a = a / (s * w)\n    return a\n"
+    second = Binding("s * w", span_of(source, "s * w", 1))
+    change = proposal(source, "s * w", FLOOR, occurrence=1, x=second)
     assert body(rewritten(source, change)) == (
-        "def f(t, s):\n    product = (s * s).clamp_min(1e-12)\n"
+        "def f(t, s, w):\n    product = (s * w).clamp_min(1e-12)\n"
         "    a = t / product\n    if t:\n        a = a / product\n    return a\n"
     )
 
