@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from stablelint.codemod.flow.nodes import shown
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.text.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.text.locate import parse
@@ -194,7 +195,8 @@ class _Trial:
             return _Verdict("the finding would still be there", suspects, certain)
         # A finding around a fixed expression is the same finding, although its text has changed.
         edited = [edit.span for item in items if item.fix is not None for edit in item.fix.edits]
-        others = [item for item in self._findings if item not in items and _touched(item, edited)]
+        left = (item for item in self._findings if item not in items)
+        others = [one for one in left if any(one.span.contains(e) or one.span.overlaps(e) for e in edited)]
         renamed = Counter(item.code for item in others)
         reason = ""
         new: list[Span] = []
@@ -202,9 +204,7 @@ class _Trial:
             renamed[code] -= 1
             spans = [item.span for item in after if key(item) == (code, expression)]
             if renamed[code] < 0 and not _was_there(items, code, spans):
-                reason = (
-                    reason or f"the fixed code would have another finding: {code}, `{_shown(expression)}`"
-                )
+                reason = reason or f"the fixed code would have another finding: {code}, `{shown(expression)}`"
                 new += spans
         return _Verdict(reason, tuple(_at_rows(items, new))) if reason else None
 
@@ -242,14 +242,6 @@ def _at_rows(items: list[Diagnostic], found: list[Span]) -> Iterator[Diagnostic]
         rows = [written[edit] for edit in item.fix.edits] if item.fix is not None else []
         if any(one.start <= span.end.row and span.start.row < one.stop for one in rows for span in found):
             yield item
-
-
-def _touched(diagnostic: Diagnostic, edited: list[Span]) -> bool:
-    return any(diagnostic.span.contains(span) or diagnostic.span.overlaps(span) for span in edited)
-
-
-def _shown(expression: str) -> str:
-    return expression if len(expression) <= 60 else f"{expression[:57]}..."
 
 
 def _unreadable(source: bytes) -> str | None:

@@ -82,8 +82,9 @@ def _replaced(
     writer = written.writer_of(file.tree, node, file.imported_at(node))
     if writer is not None:
         raise Withheld(f"`{writer}` writes into its operand")
-    if isinstance(expression, ast.IfExp) and isinstance(file.tree.link(node).parent, ast.IfExp):
-        raise Withheld("a choice within a choice is hard to read")
+    joined = _in_choice(file.tree, node, expression, operands)
+    if joined is not None:
+        return draft.edits(file.tree, joined)
     whole, expression = without_signs(file.tree, node, expression, operands)
     return _finish(file, node, whole, expression, operands, inline, moved)
 
@@ -93,18 +94,25 @@ def _as_it_stands(tree: Tree, node: ast.expr, expression: ast.expr, operands: di
 
     What is asked how many elements it has is the one tensor that the operand is computed of, element by element.
     """
-    asked = uses(forms.code(expression.test))[0] if isinstance(expression, ast.IfExp) else None
-    given = operands.get(asked or "")
-    own = None if given is None else given.tree if isinstance(given.tree, ast.Name) else given.node
+    if not isinstance(expression, ast.IfExp) or not _is_same_operation(node, expression.body):
+        return expression
+    asked = operands.get(next(iter(uses(forms.code(expression.test))), ""))
+    own = None if asked is None else asked.tree if isinstance(asked.tree, ast.Name) else asked.node
     base = None if own is None else _one_name(tree, own)
-    if not isinstance(expression, ast.IfExp) or given is None or base is None:
+    if asked is None or base is None:
         return expression
     span = tree.source.span(tree.start(node), tree.end(node))
     whole = Operand(placeholder("whole"), tree.text(node), node, node, span)
     operands.clear()
-    operands[given.placeholder] = replace(given, text=base.id, tree=base, node=None, span=None)
+    operands[asked.placeholder] = replace(asked, text=base.id, tree=base, node=None, span=None)
     operands[whole.placeholder] = whole
     return ast.IfExp(expression.test, ast.Name(whole.placeholder, ast.Load()), expression.orelse)
+
+
+def _is_same_operation(node: ast.expr, body: ast.expr) -> bool:
+    """Whether a template calls what stands there, which may be a module's call."""
+    name = called_name(node)
+    return name == called_name(body) or (operations.method(name) or operations.canonical(name)) is None
 
 
 def _one_name(tree: Tree, node: ast.expr) -> ast.Name | None:
@@ -119,6 +127,19 @@ def _one_name(tree: Tree, node: ast.expr) -> ast.Name | None:
     made = definition(tree, name)
     value = node if made is None else viewed(made.value)
     return name if isinstance(value, ast.Subscript) or called_name(value) in SELECTIONS else None
+
+
+def _in_choice(
+    tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str, Operand]
+) -> list[draft.Change] | None:
+    """The changes for a choice within another that gives the same instead: ``x.mean() if mean and n > 0 else x.sum()``."""
+    choice = tree.link(node).parent
+    if not isinstance(expression, ast.IfExp) or not isinstance(choice, ast.IfExp) or choice.body is not node:
+        return None
+    test, other = (instantiate(ast.unparse(one), operands)[0] for one in (expression.test, expression.orelse))
+    is_plain = not isinstance(choice.test, ast.BoolOp | ast.IfExp)
+    end = tree.end(choice.test)
+    return [(end, end, f" and {test}")] if is_plain and other == tree.text(choice.orelse) else None
 
 
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:

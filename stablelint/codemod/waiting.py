@@ -40,7 +40,11 @@ def without_waiting(source: bytes, items: Sequence[Diagnostic]) -> list[Diagnost
     spared = [{(name, own) for name in _spared(text, item, own)} for item, own in places]
     last = {one: index for index, each in enumerate(spared) for one in each}
     shared = Counter(one for each in spared for one in each)
-    called = {function: _called(function) for function in around if function is not None}
+    called = {
+        function: {called_name(one) for one in descendants(function) if isinstance(one, ast.Call)}
+        for function in around
+        if function is not None
+    }
     seen: set[tuple[str, Function | None]] = set()
     changed: set[int] = set()
     kept: list[Diagnostic] = []
@@ -111,10 +115,6 @@ def _spared(text: SourceText, item: Diagnostic, function: Function | None) -> se
     )
     after = " ".join(edit.content for edit in edits)
     return (set(_NAME.findall(" ".join(before))) & local) - set(_NAME.findall(after))
-
-
-def _called(function: Function) -> frozenset[str]:
-    return frozenset(called_name(one) for one in descendants(function) if isinstance(one, ast.Call))
 
 
 def _assignments(item: Diagnostic) -> Iterator[str]:

@@ -118,7 +118,8 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         return dtype_source(node.operand, imported)
     if isinstance(node, ast.Subscript):
         # An item of a list or a dict has a type that the container has not; a part of a tensor has the tensor's.
-        part = isinstance(node.slice, ast.Tuple | ast.Slice | ast.Compare) or _is_inverted(node.slice)
+        is_inverted = isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.Invert)
+        part = isinstance(node.slice, ast.Tuple | ast.Slice | ast.Compare) or is_inverted
         return dtype_source(node.value, imported) if part else node if is_cheap(node) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
         if is_number(node.left):
@@ -134,10 +135,6 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         keeps = found[0] is not None and found[0].name in KEEPS_TYPE and not given
         return dtype_source(operand, imported) if keeps else None
     return None
-
-
-def _is_inverted(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert)
 
 
 def evaluated_before(tree: Tree, node: ast.expr) -> list[ast.AST] | None:

@@ -38,7 +38,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
         if bound is not None and 0 < (limit or 0) < FLOAT32.smallest_subnormal:
             raise Withheld(f"the clamp by `{tree.text(bound)}` is one for double precision")
-    offsets = (one for one in _addends(value) if _is_positive(one) or is_offset(tree, one, _SMOOTH))
+    offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
     is_near_zero = any(one in proposal.template for one in _NEAR_ZERO)
     if is_near_zero and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
@@ -62,10 +62,6 @@ def _is_square(node: ast.expr) -> bool:
             unknown = [one for one in factors(node) if not isinstance(one, ast.Constant)]
             return same(left, right) or len(unknown) > 2
     return False
-
-
-def _is_positive(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > 0
 
 
 def _values(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:

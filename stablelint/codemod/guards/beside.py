@@ -78,16 +78,13 @@ def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     is_widest = operand is not None and proposal.template == widest(operand)
     if not is_widest or operand is None or not isinstance(inner, ast.Attribute) or function is None:
         return None
-    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _sets(one, inner)]
+    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+    sets = [one for one in sets if [ast.unparse(t) for t in one.targets] == [ast.unparse(inner)]]
     is_log = words.names_a_log_scale(inner.attr) or makes_scale(tree, node)
     if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
         return None
     value = sets[0].value
     return replace(moved(tree, proposal, operand, value), template=f"${operand}{limits_of(node)}"), value
-
-
-def _sets(statement: ast.Assign, attribute: ast.Attribute) -> bool:
-    return [ast.unparse(one) for one in statement.targets] == [ast.unparse(attribute)]
 
 
 def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.expr, list[str]]:
@@ -137,12 +134,8 @@ def _logarithms(node: ast.expr) -> list[str]:
     """The names of which an expression is one, half of one, or the difference of two, its sign aside."""
     node = unsigned(node)
     parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
-    names = parts or [of_logarithm(node)]
-    return [one.id for one in names if isinstance(one, ast.Name)] if all(map(_is_name, names)) else []
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)
+    names = [one.id if isinstance(one, ast.Name) else "" for one in parts or [of_logarithm(node)]]
+    return names if all(names) else []
 
 
 def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[str, ast.stmt] | None:

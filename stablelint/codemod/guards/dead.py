@@ -33,7 +33,9 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
         name = pending.pop()
         statement = _only_binding(function, name)
         given = _given(statement) if statement is not None else []
-        if any(_is_read(function, one, gone) or one in still_read for one in given):
+        within = {inner for one in gone for inner in ast.walk(one)}
+        read = {one.id for one in loads(function) if one not in within} | still_read
+        if not read.isdisjoint(given):
             continue
         statement = statement or _read_here_alone(tree, function, gone, name)
         if statement is None or statement in gone or name in still_read:
@@ -111,11 +113,6 @@ def _is_captured(function: Function, name: str) -> bool:
         if node is not function and isinstance(node, nested) and name in _names(node):
             return True
     return False
-
-
-def _is_read(function: Function, name: str, gone: list[ast.AST]) -> bool:
-    ignored = {inner for node in gone for inner in ast.walk(node)}
-    return any(node.id == name and node not in ignored for node in loads(function))
 
 
 def _removal(tree: Tree, statement: ast.Assign, reader: ast.stmt) -> draft.Change | None:

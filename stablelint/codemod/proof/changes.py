@@ -162,14 +162,10 @@ def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[
             continue
         if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Name) and whole.func.id == "print":
             continue
-        if _asks_for_gradient(whole):
+        called = last_name(whole.func) if isinstance(whole, ast.Call) else getattr(whole, "attr", "")
+        if called.endswith(("grad", "hook")):
             raise Withheld(f"the gradient of `{given.name}` is asked for on line {reader.lineno}")
         acts = _is_dropped(file, whole)
         if isinstance(whole, ast.expr) and is_new(whole, imported) and not acts:
             continue
         yield f"`{given.name}` is also handed on, on line {reader.lineno}, and would leave the gradient's path"
-
-
-def _asks_for_gradient(node: ast.AST) -> bool:
-    called = last_name(node.func) if isinstance(node, ast.Call) else getattr(node, "attr", "")
-    return called.endswith(("grad", "hook"))

@@ -17,6 +17,7 @@ from stablelint.codemod.flow.nodes import is_number, shown, unsigned
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.templates.spelling import File
+from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Proposal, Span
@@ -37,6 +38,7 @@ def caution(file: File, proposal: Proposal) -> str | None:
 
 
 _NUMBERS = frozenset({"inf", "nan", "pi", "e"})
+_SELF = ("self", "cls")
 _NUMBERED = ("math.", "torch.", "numpy.")
 
 
@@ -125,7 +127,7 @@ class _Match:
         function = node.func
         if self._file.qualified(function) is None:
             is_method = isinstance(function, ast.Attribute) and operations.method(function.attr) is not None
-            if is_method and isinstance(function, ast.Attribute) and not _is_self(function.value):
+            if is_method and isinstance(function, ast.Attribute) and ast.unparse(function.value) not in _SELF:
                 yield function.value
             else:
                 self._others.append(function)
@@ -140,7 +142,7 @@ class _Match:
                 raise Withheld("a number that the rewrite relies on is one that others can set")
         for text, tree in ((ast.unparse(tree), tree) for tree in self._texts()):
             if is_number(tree) and ast.dump(tree) not in self._written:
-                beyond = next((one for one in unmet if _holds(one, tree)), None)
+                beyond = next((one for one in unmet if any(same(each, tree) for each in ast.walk(one))), None)
                 if beyond is not None:
                     raise Withheld(
                         f"no name leads from here to `{shown(ast.unparse(beyond))}`, where `{text}` stands"
@@ -230,11 +232,3 @@ def _assignments(scope: ast.AST) -> dict[str, list[ast.expr]]:
 
 def _found(tree: Tree, spans: tuple[Span | None, ...]) -> list[ast.AST | None]:
     return [None if span is None else tree.find(span) for span in spans]
-
-
-def _holds(node: ast.AST, number: ast.expr) -> bool:
-    return any(ast.dump(one) == ast.dump(number) for one in ast.walk(node))
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")

@@ -206,7 +206,10 @@ def _readers(tree: Tree, statement: ast.stmt, target: ast.expr) -> Iterator[ast.
     if isinstance(target, ast.Name):
         scope = scope_of(tree, statement)
         first = 0 if in_loop(tree, statement) else tree.start(statement)
-        later = {one for function in _functions_within(scope) for one in ast.walk(function)}
+        within = (
+            one for one in ast.walk(scope) if one is not scope and isinstance(one, Function | ast.Lambda)
+        )
+        later = {one for function in within for one in ast.walk(function)}
         others = {
             one
             for function in later
@@ -237,8 +240,3 @@ def _owner(tree: Tree, node: ast.stmt | ast.expr) -> ast.ClassDef | None:
         if isinstance(one, ast.ClassDef) and one.lineno <= node.lineno <= (one.end_lineno or 0)
     ]
     return max(around, key=lambda one: one.lineno, default=None)
-
-
-def _functions_within(scope: ast.AST) -> Iterator[ast.AST]:
-    kinds = Function | ast.Lambda
-    return (node for node in ast.walk(scope) if node is not scope and isinstance(node, kinds))

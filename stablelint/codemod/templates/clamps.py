@@ -46,7 +46,8 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
         if side in wanted and old is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(argument)}`")
     shared = given.keys() & wanted.keys()
-    idle = {side for side in shared if not _tighter(side, wanted[side][1], number(given[side]) or 0.0)}
+    sizes = {side: (wanted[side][1], number(given[side]) or 0.0) for side in shared}
+    idle = {side for side, (new, old) in sizes.items() if (new < old if side == _LOWER else new > old)}
     if shared and idle == wanted.keys():
         return expression
     wanted = {side: bound for side, bound in wanted.items() if side not in idle}
@@ -143,10 +144,6 @@ def _written(
     owner = ast.unparse(function.value) if _is_function(node) else placed(function.value)
     name = "clamp" if new else function.attr
     return forms.parse_code(f"{owner}.{name}({', '.join(parts)})")
-
-
-def _tighter(side: str, new: float, old: float) -> bool:
-    return new >= old if side == _LOWER else new <= old
 
 
 def number(node: ast.AST) -> float | None:

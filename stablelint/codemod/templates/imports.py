@@ -64,8 +64,9 @@ def _block_for(tree: Tree, root: str) -> list[_Import]:
         if any(root in _roots(statement) for statement in block):
             return block
     # The standard library's block, where there is one, comes first.
-    if root in sys.stdlib_module_names and blocks and any(_is_standard(statement) for statement in blocks[0]):
-        return blocks[0]
+    if root in sys.stdlib_module_names and blocks:
+        own = (all(one in sys.stdlib_module_names for one in _roots(each)) for each in blocks[0])
+        return blocks[0] if any(own) else []
     return []
 
 
@@ -74,7 +75,7 @@ def _blocks(tree: Tree) -> list[list[_Import]]:
     blocks: list[list[_Import]] = []
     last_row = -1
     for statement in tree.module.body:
-        if not isinstance(statement, _Import) or _is_future(statement) or statement.col_offset:
+        if not isinstance(statement, _Import) or "__future__" in _roots(statement) or statement.col_offset:
             continue
         if blocks and statement.lineno == last_row + 1:
             blocks[-1].append(statement)
@@ -95,18 +96,10 @@ def _head(tree: Tree) -> list[ast.stmt]:
     return head
 
 
-def _is_standard(statement: _Import) -> bool:
-    return all(root in sys.stdlib_module_names for root in _roots(statement))
-
-
 def _roots(statement: _Import) -> set[str]:
     if isinstance(statement, ast.Import):
         return {alias.name.partition(".")[0] for alias in statement.names}
     return set() if statement.level else {(statement.module or "").partition(".")[0]}
-
-
-def _is_future(statement: _Import) -> bool:
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
 def _after(tree: Tree, statement: ast.stmt, text: str, gap: str) -> Edit:

@@ -124,7 +124,7 @@ def check_evaluation(operands: Iterable[Operand], uses: dict[str, int], original
             raise Withheld(f"`{operand.shown}` would be evaluated once more")
         if operand.node is not None and not used:
             raise Withheld(f"`{operand.shown}` would no longer be evaluated")
-        if operand.node is not None and _count(original, operand.tree) > 1:
+        if operand.node is not None and sum(same(one, operand.tree) for one in ast.walk(original)) > 1:
             raise Withheld(f"`{operand.shown}` is evaluated more than once, and the fix would merge them")
 
 
@@ -132,7 +132,7 @@ def check_computed_once(operands: Iterable[Operand], uses: dict[str, int], remov
     """Raise Withheld where the rewrite would compute a matrix product again; `removed` is text that it deletes."""
     for operand in operands:
         again = operand.node is None and uses.get(operand.placeholder) and operand.text not in removed
-        if again and _has_product(operand.tree):
+        if again and any(isinstance(one, ast.MatMult) for one in ast.walk(operand.tree)):
             raise Withheld(f"`{operand.shown}` would be computed a second time")
 
 
@@ -149,11 +149,3 @@ def check_order(operands: Iterable[Operand], template_order: list[str]) -> None:
             effects = sorted((first.effect, second.effect))
             if swapped and effects[1] is Effect.ACTS and effects[0] is not Effect.NONE:
                 raise Withheld(f"`{second.shown}` would be evaluated before `{first.shown}`")
-
-
-def _count(root: ast.AST, wanted: ast.expr) -> int:
-    return sum(isinstance(node, ast.expr) and same(node, wanted) for node in ast.walk(root))
-
-
-def _has_product(node: ast.AST) -> bool:
-    return any(isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.MatMult) for inner in ast.walk(node))

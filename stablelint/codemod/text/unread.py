@@ -35,7 +35,8 @@ def without_unread(
         start = source.line_start(statement.lineno)
         end = source.next_line(statement.end_lineno or statement.lineno)
         kept = [one for one in statement.names if _bound(one) not in lost]
-        if len(kept) < len(statement.names) and _is_plain(text[start:end]):
+        is_plain = text.count("\n", start, end) <= 1 and not any(mark in text[start:end] for mark in "#;\\(")
+        if len(kept) < len(statement.names) and is_plain:
             left = f"{_written(statement, kept)}{source.newline}" if kept else ""
             rest = (
                 text[end:] if start or left else text[end:].lstrip("\r\n")
@@ -77,11 +78,6 @@ def _looks_names_up(tree: ast.Module) -> bool:
 
 def _bound(name: ast.alias) -> str:
     return name.asname or name.name.partition(".")[0]
-
-
-def _is_plain(lines: str) -> bool:
-    """Whether an import stands alone on one line, and nothing is said of it."""
-    return lines.count("\n") <= 1 and not any(mark in lines for mark in "#;\\(")
 
 
 def _written(statement: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
