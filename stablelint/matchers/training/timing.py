@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in, runs_module
 from stablelint.matchers.names import assigned_in, bound_anywhere, functions_of, made_by, reached_from
@@ -64,8 +64,13 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         data = (
             n for s in timed for n in descendants(s) if isinstance(n, ast.For) and called(n.iter) != "range"
         )
-        reached = (node for s in timed for node in reached_from(s, review.module.source.tree))
-        if not any(data) and not any(mentions(node, *_WAITING) for node in reached):
+        reached = [node for s in timed for node in reached_from(s, review.module.source.tree)]
+        found = (review.project.resolve(n.func, review.module) for n in calls)
+        others = [one for one in found if isinstance(one, FunctionInfo) and one.module is not review.module]
+        waits = any(one.outline.dropped for one in others) or any(
+            mentions(node, *_WAITING) for node in (*reached, *(one.node for one in others))
+        )
+        if not any(data) and not waits:
             yield site_at(review, rule, taken)
 
 

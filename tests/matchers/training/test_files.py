@@ -107,6 +107,18 @@ def _resumed(*body: str) -> str:
     return "\n    ".join(["def main(net):", "opt = torch.optim.Adam(net.parameters())", *body])
 
 
+def _timed(what: str) -> str:
+    return f"""
+import time
+def fit(data):
+    net = nn.Linear(2, 2)
+    net = net.cuda()
+    begin = time.time()
+    {what}
+    print(time.time() - begin)
+"""
+
+
 def _tested(model: str) -> str:
     return f"""
 model = {model}
@@ -183,6 +195,7 @@ def test(data):
             _loop("helpers.learn(net(x).sum())", "helpers.clear(opt)", "opt.step()"),
             "helpers.clear(opt)",
         ),
+        ("SL631", _timed("helpers.limit(net)"), "print(time.time() - begin)"),
     ],
 )
 def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: str, tmp_path: Path) -> None:
@@ -222,6 +235,8 @@ def test_what_another_file_does_to_a_model_counts(code: str, body: str, line: st
             "SL604",
             _loop("loss = own(x)", "loss.backward()", "opt.step()") + "own = helpers.Scored()\n",
         ),
+        ("SL631", _timed("helpers.report(net, data)")),
+        ("SL631", _timed("helpers.score(net, data)")),
     ],
 )
 def test_what_another_file_does_rightly_is_seen(code: str, body: str, tmp_path: Path) -> None:
