@@ -68,7 +68,7 @@ def _tell_samples() -> None:
 def _note_sample(error: Exception) -> None:
     """Add to an exception for which sample of the program's data set it was raised, and what is known of it."""
     asked = next((one for one in frames_of(error.__traceback__) if one.mine and asks_for_sample(one)), None)
-    found = explain(error)
+    found = explain(error) if torch.utils.data.get_worker_info() is not None else None
     if asked is not None:
         names, index = asked.frame.f_locals, asked.site.code.co_varnames[1]
         error.add_note(f"stablelint: sample {names[index]} of {type(names['self']).__name__}")

@@ -20,6 +20,9 @@ from stablelint.runtime.crash.general import advised, general, operands_of_call
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.traced import with_history
 
+SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
+"""The note that tells for which sample a data set raised an exception."""
+
 Explain = Callable[[Scene, re.Match[str]], Explanation | None]
 
 
@@ -93,6 +96,20 @@ def _asked(one: Explainer, scene: Scene, match: re.Match[str]) -> Explanation | 
         return None
 
 
+def _sample(scene: Scene) -> str | None:
+    """Which sample a data set of this process was asked for when it raised."""
+    found = SAMPLE.search("\n".join(getattr(scene.error, "__notes__", ())))
+    return found[1] if found is not None and scene.user is not None else None
+
+
+def _of_sample(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation of what a data set raised, with the sample."""
+    if (name := _sample(scene)) is None or name in found.summary:
+        return found
+    because = (*filter(None, (found.summary,)), *found.because)
+    return replace(found, kind="data", summary=f"{name}: {scene.message}", because=because)
+
+
 def explanation_of(scene: Scene) -> Explanation | None:
     """What the first explainer that knows the error says of it; None where none does.
 
@@ -103,7 +120,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
         if match is not None and (found := _asked(one, scene, match)) is not None:
             break
     else:
-        found = general(scene)
+        found = general(scene) or (Explanation("data", "") if _sample(scene) else None)
     if found is None:
         return None
     if not found.operands:
@@ -111,7 +128,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     found = with_short_batch(scene, found)
     if not found.advice:
         found = advised(scene).onto(found)
-    found = with_history(scene, found)
+    found = _of_sample(scene, with_history(scene, found))
     because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
     other, at = dict.fromkeys(found.other), found.location or scene.location
     return replace(found, because=(*because,), advice=(*advice,), other=(*other,), location=at)

@@ -96,7 +96,7 @@ class Failed:
         plain = torch.Tensor if asked else torch.Tensor | int | float | str
         for one in self.parts(asked or self.node):
             value = value_of(one, self.names)
-            if value is not UNKNOWN and not isinstance(value, plain):
+            if value is not UNKNOWN and not isinstance(value, plain | None):
                 places = self.scene.origins.of(self.scene.user, one) if self.scene.user is not None else ()
                 for at in dict.fromkeys((*places[:1], *places[-1:])):
                     yield f"{ast.unparse(one)} gets its value here", at

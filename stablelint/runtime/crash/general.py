@@ -52,7 +52,7 @@ def passing(scene: Scene) -> list[Repair]:
             return []
         found = _repairs_of(scene, call)
         of_values = isinstance(scene.error, IndexError)  # no size of what holds them helps
-        return [one for one in found if not of_values or one.kind not in ("size", "shape")]
+        return [one for one in found if not of_values or one.kind != "size"]
     except Exception:  # a search that fails must not cost what is known
         return []
 
@@ -107,15 +107,23 @@ def advised(scene: Scene) -> Advice:
             return Advice((repair.told,), *reason)
     found = tried(scene)
     if (not found or found[0].kind == "setting") and scene.module is not None:
-        for text, anew, at in changed_in_place(scene.frames):
-            because = f"`{at.expression}` changes the list of the caller, of which the next is made"
-            return Advice((f"{text} = {anew} in its place",), (because,), (("it is changed here", at),))
+        if changed := of_own_lists(scene):
+            return changed
     if found and found[0].kind == "layer":
         return _projected(scene, found)
-    texts = tuple(one.told for one in found if one.kind != "shape")
-    wished = tuple(one.told for one in found if one.kind == "shape")
+    texts = tuple(one.told for one in found)
     sizes = tuple(place for one in found[:1] for place in sizes_from(scene, one))
-    return Advice(texts if found else tuple(Hints(scene, node_at(scene.user.site)).advice()), wished, sizes)
+    return Advice(texts if found else tuple(Hints(scene, node_at(scene.user.site)).advice()), (), sizes)
+
+
+def of_own_lists(scene: Scene) -> Advice | None:
+    """A list that a function has changed for its callers, where the program goes on with one of its own."""
+    for repair, at in changed_in_place(scene.frames):
+        if not repair.revisions or Onward(scene, lambda _: []).through([repair]):
+            because = f"`{at.expression}` changes the list of the caller, of which the next is made"
+            told = repair.told if repair.revisions else repair.text
+            return Advice((told,), (because,), (("it is changed here", at),))
+    return None
 
 
 def _projected(scene: Scene, found: list[Repair]) -> Advice:

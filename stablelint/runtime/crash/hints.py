@@ -18,8 +18,8 @@ from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
-from stablelint.runtime.crash.provenance.statements import callee
-from stablelint.runtime.crash.source import ends_silently, loop_around, returned
+from stablelint.runtime.crash.provenance.nothing import gave_none
+from stablelint.runtime.crash.source import loop_around, returned
 
 _SHOWN = 6
 
@@ -35,12 +35,10 @@ class Hints(Failed):
             yield f"if not {operands[0].owner}.is_meta: around what asks for them, if its shape is all that is wanted"
         for one in self.parts(self.node):
             value = value_of(one, self.names)
-            silent = self._without_return(one) if value is None else None
-            if silent is not None:
-                yield f"return … at the end of {silent}, which ends without one"
+            if value is None and not isinstance(one, ast.Attribute) and (silent := gave_none(self.scene)):
+                yield f"return … on every way through {silent}, which gave None"
             elif value is None and not isinstance(one, ast.Constant):
-                around = f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
-                yield around
+                yield f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
             if inspect.isroutine(self.value(one)) and re.search("not (subscr|itera)", self.scene.message):
                 yield f"{ast.unparse(one)}() calls it"
             if isinstance(value, float) and "integer" in self.scene.message:
@@ -59,24 +57,6 @@ class Hints(Failed):
             case ValueError() if isinstance(self.node, ast.Tuple):
                 yield from self._items(len(self.node.elts))
         yield from self._signature()
-
-    def _without_return(self, node: ast.expr) -> str | None:
-        """The function that gave an expression None, for it ends without a `return`: one that is called, or a forward."""
-        places = self.scene.origins.of(self.scene.user, node) if self.scene.user is not None else ()
-        calls = [one.func for at in places for one in ast.walk(at.parsed()) if isinstance(one, ast.Call)]
-        called: list[Any] = [found[0] for one in calls if (found := callee(one, self.names)) is not None]
-        models = [one.frame.f_locals.get("self") for one in self.scene.frames]
-        models += [one for one in self.names.values() if isinstance(one, nn.Module)]
-        owners = [
-            one
-            for model in models
-            for one in getattr(model, "__dict__", {}).values()
-            if isinstance(one, nn.Module)
-        ]
-        inner = [one for each in (*models, *owners) if isinstance(each, nn.Module) for one in each.modules()]
-        called += [type(one).forward for one in inner if inspect.isfunction(type(one).forward)]
-        names = (one.__qualname__ for one in called if ends_silently(one))
-        return next(names, None) if calls else None
 
     def _items(self, count: int) -> Iterator[str]:
         """How the values that were unpacked into names are to be unpacked."""

@@ -150,17 +150,6 @@ def returned(function: Any) -> list[ast.expr]:
     return [one.value for one in inner if isinstance(one, ast.Return) and one.value is not None]
 
 
-def ends_silently(function: Any) -> bool:
-    """Whether a function of the program ends with an assignment or a call, and not with `return`."""
-    body = getattr(_syntax(function), "body", None)
-    last = body[-1] if isinstance(body, list) and body else None
-    while isinstance(last, ast.If | ast.With | ast.For):
-        last = (getattr(last, "orelse", None) or last.body)[-1]
-    return isinstance(last, ast.Assign | ast.AugAssign | ast.Expr) and not isinstance(
-        getattr(last, "value", None), ast.Yield | ast.YieldFrom | ast.Constant
-    )
-
-
 def _syntax(function: Any) -> ast.AST | None:
     code = getattr(function, "__code__", None)
     tree = parse_file(code.co_filename) if code is not None and not is_library(code.co_filename) else None

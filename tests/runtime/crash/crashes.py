@@ -239,7 +239,7 @@ CRASHES = (
         TRAIN + "labels = torch.zeros(6).long()\nscores = model(inputs)\nF.cross_entropy(scores, labels)\n",
         "target",
         ("scores (8, 3)", "labels (6,)", "first dimension of both"),
-        "labels would have to be (8,)",
+        "",
     ),
     Crash(
         "a hidden state is carried on",
@@ -313,7 +313,7 @@ second.backward()
 """,
         "in-place",
         ("an optimizer stepped", "optimizer.step()"),
-        "before any step",
+        "compute the second loss anew",
     ),
     Crash(
         "item() in the loss",
@@ -704,7 +704,7 @@ CRASHES += (
         HEAD + "table, weight = torch.ones(6, 16), torch.ones(12, 3)\ntable @ weight\n",
         "shape",
         ("weight (12, 3)",),
-        "weight would have to be (16, 3)",
+        "",
     ),
     Crash(
         "saved tensors that are not taken apart",
@@ -745,7 +745,7 @@ CRASHES += (
         + "net, state = nn.GRU(4, 8, batch_first=True), torch.zeros(1, 16, 8)\nnet(torch.ones(6, 5, 4), state)\n",
         "shape",
         ("is (1, 16, 8), and must be (1, 6, 8)",),
-        "state would have to be (1, 6, 8)",
+        "",
     ),
     Crash(
         "the largest along a dimension as a number",
@@ -767,7 +767,7 @@ CRASHES += (
         HEAD + "left, right = torch.ones(3, 5, 5), torch.ones(2, 5, 8)\ntorch.bmm(left, right)\n",
         "shape",
         ("right (2, 5, 8)",),
-        "right would have to be (3, 5, 8)",
+        "",
     ),
     Crash(
         "nodes that are counted from 1",

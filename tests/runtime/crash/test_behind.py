@@ -19,13 +19,6 @@ CASES = (
         "loss_fn(s, t, y) in line 10 passes",
     ),
     (
-        HEAD + NET + "        self.fc = nn.Linear(3, 2)\n    def forward(self, x, adjacency):\n"
-        "        return adjacency @ self.fc(x)\nnet, x, chosen = Net(), torch.ones(6, 3), torch.arange(6) < 4\n"
-        "net(x[chosen], torch.eye(6))",
-        "adjacency (6, 6) float32 and self.fc(x) (4, 2) float32",
-        "net(x, torch.eye(6))[chosen]",
-    ),
-    (
         HEAD + NET + "        self.table = torch.ones(5)\n        self.fc = nn.Linear(5, 5)\n"
         "    def forward(self, x):\n        return self.fc(x + self.table)\n"
         "net = Net().to(torch.bfloat16)\nnet(torch.ones(2, 5, dtype=torch.bfloat16))",

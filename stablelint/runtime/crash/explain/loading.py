@@ -15,7 +15,7 @@ import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.crash.described import described
-from stablelint.runtime.crash.explainers import explains
+from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
@@ -32,7 +32,6 @@ from stablelint.runtime.program.location import Location
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SECONDS = 2.0
-_SAMPLE = re.compile(r"stablelint: (sample .+ of \w+)")
 
 # What torch says of samples of different shapes: in this process, and where a worker writes them to shared memory.
 _UNEQUAL = ("stack expects each tensor to be equal size", "resize storage that is not resizable")
@@ -41,7 +40,7 @@ _UNEQUAL = ("stack expects each tensor to be equal size", "resize storage that i
 @explains(r"Caught (\w+) in DataLoader worker process (\d+)")
 def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     """An exception that a worker handed on: its own place, and the sample."""
-    sample = _SAMPLE.search(scene.message)
+    sample = SAMPLE.search(scene.message)
     raised = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
     what = raised[-1] if raised else match[1]
     summary = f"worker {match[2]}: {what}"
@@ -198,17 +197,6 @@ def _missing_at_the_end(data: Any, count: int) -> int:
         return b""
 
     return int((said_by_copy(work, _SECONDS) if can_copy() else b"") or 0)
-
-
-@explains(r"")
-def sample(scene: Scene, _: re.Match[str]) -> Explanation | None:
-    """An exception of a data set in this process."""
-    notes = "\n".join(getattr(scene.error, "__notes__", ()))
-    found = _SAMPLE.search(notes)
-    if found is None or scene.user is None:
-        return None
-    because, advice = map(tuple, _told(notes))
-    return Explanation("data", f"{found[1]}: {scene.message}", because, advice)
 
 
 @explains(r"")

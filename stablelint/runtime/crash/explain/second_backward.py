@@ -14,7 +14,10 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
-from stablelint.runtime.crash.provenance.statements import assigned
+from stablelint.runtime.crash.provenance.statements import assigned, assignment
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import added_to, attribute_at, carried_name, function_at, loop_around
 from stablelint.runtime.program.frames import Site, resolve
@@ -58,7 +61,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     field = attribute_at(made) if made is not None and not names else None
     carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
     summary = "a part of this graph was made before the last backward call, which freed it"
-    advice = [] if before_loop else ["detach() what is carried from step to step"]
+    advice = list[str]()
     if names:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
@@ -78,7 +81,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
     both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
-    if stepped and names and (first := _loss_of(before.site, names[0])) is not None:
+    if stepped and (told := _detached_once(scene, before.site, {id(one) for one in old})):
+        advice = told
+    elif stepped and names and (first := _loss_of(before.site, names[0])) is not None:
         other.append((f"{names[0]} is used for the first loss here", first))
         advice = [f"{names[0]}.detach() in `{first.expression}`, if that step is not to train what made it"]
         advice.append(f"or compute {names[0]} anew for the second loss")
@@ -92,6 +97,24 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif not stepped and not field and _total(user) is None:
         advice.append("or one backward call for the sum of the losses")
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _detached_once(scene: Scene, site: Site | None, nodes: set[int]) -> list[str]:
+    """A name of the first loss whose graph was freed, and without which the program goes on."""
+    loss, names = _asked(site) or "", scene.user.names if scene.user is not None else {}
+    made = (
+        assignment(site.code, loss, resolve(site).row) if site is not None and loss.isidentifier() else None
+    )
+    if site is None or made is None:
+        return []
+    for one in (one for one in ast.walk(made) if isinstance(one, ast.Name) and one.id != loss):
+        graph = getattr(names.get(one.id), "grad_fn", None)
+        if graph is not None and nodes & {id(each) for each in nodes_of(graph)}:
+            edit = Edit.of(one, site.code.co_filename, f"{one.id}.detach()")
+            repair = Repair(edit.text, None, revisions=(edit,), where=f" in `{ast.unparse(made)}`")
+            if found := Onward(scene, lambda _: []).through([repair]):
+                return [each.told for each in found]
+    return []
 
 
 def _detached(name: str, scene: Scene) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 from itertools import takewhile
@@ -10,8 +11,10 @@ from typing import Any
 import torch
 
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation
+from stablelint.runtime.crash.explanation import Advice, Explanation
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
@@ -33,15 +36,15 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     sizes = _SIZES.findall(scene.message)
     prefix = _prefix(missing, unexpected)
     if prefix is not None:
-        return _of_wrapper(prefix, added=unexpected[0].startswith(prefix))
+        return _of_wrapper(prefix, _given(scene), added=unexpected[0].startswith(prefix))
     frame = scene.called("load_state_dict")
     given = frame.names.get("state_dict", {}) if frame is not None else {}
     if sizes:
         forgiven = frame is not None and frame.names.get("strict") is False
         found = _of_sizes(sizes, match[1], given, forgiven=forgiven)
-        return replace(
-            found, because=(*found.because, *_of_the_same(scene, given)), other=_made(scene, frame)
-        )
+        found = (of_own_lists(scene) or Advice(found.advice)).onto(found)
+        like, made = _of_the_same(scene, given), _made(scene, frame)
+        return replace(found, because=(*found.because, *like), other=(*found.other, *made))
     if not missing and not unexpected:
         return None
     held = frame.names["self"].state_dict() if frame is not None else {}
@@ -82,7 +85,15 @@ def _keys_of(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, dict) else ()
 
 
-def _of_wrapper(prefix: str, *, added: bool) -> Explanation:
+def _given(scene: Scene) -> str:
+    """What the program calls the state."""
+    match node_at(scene.user.site) if scene.user is not None else None:
+        case ast.Call(args=[state, *_]):
+            return ast.unparse(state)
+    return "state"
+
+
+def _of_wrapper(prefix: str, given: str, *, added: bool) -> Explanation:
     """A state whose keys are those of the module behind, or without, a prefix."""
     whose = f", those of {_WRAPPERS[prefix]}," if prefix in _WRAPPERS else ""
     if added:
@@ -91,7 +102,7 @@ def _of_wrapper(prefix: str, *, added: bool) -> Explanation:
     else:
         summary = f"the keys of the module{whose} begin with {prefix!r}, those of the state do not"
         keys = f"{prefix!r} + key"
-    return Explanation("state", summary, advice=(f"{{{keys}: value for key, value in state.items()}}",))
+    return Explanation("state", summary, advice=(f"{{{keys}: value for key, value in {given}.items()}}",))
 
 
 def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, forgiven: bool) -> Explanation:

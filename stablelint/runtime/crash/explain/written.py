@@ -45,7 +45,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         at, name = place(step.site), scene.parameter_name(weight) or f"weight {tuple(weight.shape)}"
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
-        advice = ["backward() for all losses before any step, or compute the second loss anew after it"]
+        advice = ["compute the second loss anew after that step"]
     elif (written := _writer(saver) or _written_by(nodes, saver)) is not None:
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"

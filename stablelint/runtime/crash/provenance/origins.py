@@ -35,6 +35,7 @@ from stablelint.runtime.crash.provenance.statements import (
     default_of,
     in_class,
     inside,
+    is_nothing_yet,
     last_in,
     located,
     path_in,
@@ -162,7 +163,7 @@ class Origins:
 
     def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
-        if not isinstance(node, ast.Name | ast.Constant) and not _is_empty(node):
+        if not isinstance(node, ast.Name | ast.Constant) and not is_nothing_yet(node):
             yield Step(scope.at(node), node, scope)
         yield from self._behind(node, scope, picks)
 
@@ -275,11 +276,6 @@ class Origins:
                 return found
         same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
-
-
-def _is_empty(node: ast.AST) -> bool:
-    """Whether this is a list or a dict without anything in it, to which others add."""
-    return (isinstance(node, ast.List) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:

@@ -113,7 +113,7 @@ def default_of(tree: ast.Module, code: CodeType, name: str) -> ast.expr | None:
 def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
     """The last statement `self.name = …` in the methods of an object's class, or of the class that it is.
 
-    Of several in a method the last that makes an object of the kind that the attribute is, or one that adds to it.
+    Of several in a method the last that makes an object of the kind that the attribute is; none that gives nothing yet.
     """
     held = value_of(ast.Attribute(ast.Name("self"), name), {"self": owner})
     kind = owner if isinstance(owner, type) else type(owner)
@@ -126,17 +126,17 @@ def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
                 scope = scope_of(tree, method.__code__) if tree is not None else ast.Module([], [])
                 found = [node for node in _all_in(scope, name) if _of_self(node, name)]
                 made = (node for node in found if _class_of(node, method.__globals__) is type(held))
-                if found and (given is None or _adds(found[0])):
+                if found and (given is None or is_nothing_yet(value_for(given[0], name))):
                     given = next(made, found[0]), method.__code__
     return given
 
 
-def _adds(statement: ast.AST) -> bool:
-    """Whether a statement adds to a list, which was empty then."""
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return (
-        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "append"
-    )
+def is_nothing_yet(node: ast.AST | None) -> bool:
+    """Whether an expression is None, or a list or a dict without anything in it, to which others add."""
+    match node:
+        case ast.Constant(None) | ast.List([]) | ast.Dict([]):
+            return True
+    return False
 
 
 def _class_of(statement: ast.AST, names: dict[str, Any]) -> Any:

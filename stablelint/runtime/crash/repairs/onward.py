@@ -82,8 +82,7 @@ class Onward:
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
             return _joined(chain) if met is not None else None
-        ends = len(chain) >= _MOST_CHAINED or chain[-1].kind == "shape"
-        for one in _first_alike(met.repairs, chain[0].kind) if not ends else ():
+        for one in _first_alike(met.repairs, chain[0].kind) if len(chain) < _MOST_CHAINED else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
             further = self._tried((*chain, one)) if not again else None
             if isinstance(further, Repair):

@@ -1,4 +1,4 @@
-"""Changes of what stands further out or before: arguments in the wrong places, a part in place of a whole."""
+"""Changes of what stands further out or before: arguments in the wrong places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rearranged(scene: Scene) -> Iterator[Repair]:
         called, where = value_of(node.func, frame.names), f" in line {resolve(frame.site).row}"
         of_torch = is_known(called) or type(called).__module__.startswith("torch.")
         if callable(called) and (not of_torch or hasattr(called, "reduction")):
-            for text in (*_exchanged(node, frame), *_whole(node, frame)):
+            for text in _exchanged(node, frame):
                 edit = Edit.of(node, frame.site.code.co_filename, text)
                 yield Repair(text, None, revisions=(edit,), where=where)
 
@@ -55,12 +55,3 @@ def _kind(node: ast.expr, frame: Frame) -> Any:
     value = value_of(node, frame.names)
     value = deduced(node, frame.names) if value is UNKNOWN else value
     return (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
-
-
-def _whole(node: ast.Call, frame: Frame) -> Iterator[str]:
-    """The call with the whole of a tensor of which an index took a part; the index comes behind the call."""
-    for place, one in enumerate(node.args):
-        match one:
-            case ast.Subscript(value, index) if isinstance(value_of(value, frame.names), torch.Tensor):
-                arguments = [*node.args[:place], value, *node.args[place + 1 :]]
-                yield f"{ast.unparse(ast.Call(node.func, arguments, []))}[{ast.unparse(index)}]"

@@ -45,9 +45,7 @@ class Repair:
 
     @property
     def told(self) -> str:
-        """That it passes, and what comes of it; of what is no change of the program, what would."""
-        if self.kind == "shape":
-            return self.text
+        """That it passes, and what comes of it."""
         several, text = " and " in self.text, self.text + self.where
         gives = (
             f", and {'give' if several else 'gives'} {self.shape}"
@@ -65,8 +63,7 @@ def repairs(call: Call, name: Name, is_odd: IsOdd) -> list[Repair]:
     """
     search = _Search(call, thread_time() + _SECONDS, is_odd)
     search.through(islice(changes(call, name), _MOST_TRIED))
-    others = [one for one in search.found if one.kind != "shape"]
-    return _likeliest(call, _plain(search.found) or others or search.found)
+    return _likeliest(call, _plain(search.found) or search.found)
 
 
 class _Passed(NamedTuple):
@@ -114,7 +111,7 @@ class _Search:
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
-            resized = resized if kind in ("size", "shape", "layer") else None
+            resized = resized if kind in ("size", "layer") else None
             self._add(rank, kind, Repair(text, told, kind, resized, changed.revisions or ()))
 
     def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
@@ -146,7 +143,7 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     keeps = any(shape is not None and shape[:1] == samples for shape in views)
     beaten |= {"switch"} if keeps or (views and not isinstance(call.function, nn.Module)) else set()
     beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
-    beaten |= {"size", "shape"} if any(one.kind == "layer" for one in passed) else set()
+    beaten |= {"size"} if any(one.kind == "layer" for one in passed) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
     if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples
@@ -181,8 +178,8 @@ _WEIGHED = {
     "setting": _Kind(rank=3, grows=True),
     "switch": _Kind(most=1, rank=3, grows=True),
     "dimension": _Kind(most=1),
-    **dict.fromkeys(("size", "shape"), _Kind(most=1, last=True)),
-    **dict.fromkeys(("function", "layer"), _Kind(last=True)),
+    "size": _Kind(most=1, last=True),
+    "layer": _Kind(last=True),
 }
 
 

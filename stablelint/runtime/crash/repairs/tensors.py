@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -56,14 +54,7 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
     except Exception:  # whatever torch says of it
         return
     text = name(place)
-    if kind == "shape":  # with its like, as the two parts of a state are
-        like = [i for i, one in enumerate(call.values) if getattr(one, "shape", None) == value.shape]
-        for places in ([place], like) if len(like) > 1 and place == like[0] else ([place],):
-            names = " and ".join(dict.fromkeys(map(name, places)))
-            anew = f"{'x.sum() * 0 + ' * value.is_floating_point()}x.new_zeros({tuple(made.shape)})"
-            changed = functools.reduce(lambda one, at: one.revised(at, anew).given(at, made), places, call)
-            yield kind, f"{names} would have to be {tuple(made.shape)}", changed
-    elif kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
+    if kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
         yield kind, f"{text} of dtype {dtype_name(made.dtype)}", call.given(place, made)
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.revised(place, template).given(place, made)
@@ -190,38 +181,10 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
                     yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
 
 
-def _shapes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
-    """An operand that was made in another size: of another operand, its last sizes too, or of a layer's settings."""
-    if (call.is_loss and value.dim() > 1) or _is_data(value, call) or _is_selected(value, others, call):
-        return
-    settings = vars(call.function).values() if isinstance(call.function, nn.Module) else ()
-    whole = [one * factor for one in settings if type(one) is int for factor in (1, 2)]  # of two directions
-    sizes = dict.fromkeys([*(one for other in others for one in other.shape), *whole])
-    if value.dim() == 2 and value.shape[0] == value.shape[1] > 1:  # and stays square
-        yield from (f"x.new_zeros({one, one})" for one in sizes if one not in (0, 1, value.shape[0]))
-        return
-    for place, size in enumerate(value.shape):
-        for wanted in sizes:
-            if wanted not in (0, 1, size):
-                yield f"x.new_zeros({(*value.shape[:place], wanted, *value.shape[place + 1 :])})"
-    for other in others:
-        for count in range(2, min(value.dim(), other.dim()) + 1):
-            yield f"x.new_zeros({(*value.shape[:-count], *other.shape[-count:])})"
-
-
 def _is_selected(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> bool:
     """Whether a mask selects of a tensor, which is not made to fit the mask."""
     masked = any(one.dtype == torch.bool for one in others)
     return call.function is operator.getitem and value.dtype != torch.bool and masked
-
-
-def _is_data(value: torch.Tensor, call: Call) -> bool:
-    """Whether a layer cannot do without a tensor: what it takes at will, a state or a mask, was made for it."""
-    if not isinstance(call.function, nn.Module):
-        return False
-    taken = inspect.signature(call.function.forward).parameters.values()
-    needed = [one for one in taken if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
-    return any(one is value for one in call.arguments[0][: len(needed)])
 
 
 _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[str]]] = {
@@ -230,7 +193,6 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
     "view": _views,
     "wider": _wider,
     "size": _sizes,
-    "shape": _shapes,
 }
 
 

@@ -1,0 +1,115 @@
+"""What a script tells when it is run once more in a copy of the process."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.crash.crashes import HEAD
+from tests.runtime.crash.running import explained
+
+NET = HEAD + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+DATA = HEAD + "from torch.utils.data import DataLoader, Dataset\nclass Rows(Dataset):\n"
+
+CASES = {
+    "a cast where two uses of a value need it": (
+        HEAD + "labels = (torch.rand(6) > 0.5).long()\nscores = torch.zeros(6)\n"
+        "for part in (scores, scores + 1):\n    F.binary_cross_entropy_with_logits(part, labels)\n"
+        "F.binary_cross_entropy(scores.sigmoid(), labels)\n",
+        "(torch.rand(6) > 0.5).long().float() in line 5 passes",
+        "labels is int64 from here on: (torch.rand(6) > 0.5).long()",
+    ),
+    "the same call with its arguments exchanged in two lines": (
+        HEAD
+        + "def loss(scores, labels):\n    return F.cross_entropy(scores, labels) + scores.softmax(1).sum()\n"
+        "s, y = torch.ones(4, 3), torch.zeros(4).long()\nloss(y, s)\nloss(y, s + 1)\n",
+        "loss(s, y) in line 8 and loss(s + 1, y) in line 9 pass",
+        "",
+    ),
+    "the graph of what an array is asked of": (
+        HEAD
+        + "scale = nn.Parameter(torch.ones(3))\nwide = scale.exp()\n(2 * wide).numpy()\n(wide + 1).numpy()\n",
+        "scale.exp().detach() in line 6 passes",
+        "the graph of 2 * wide begins here: scale.exp()",
+    ),
+    "one number for each sample of a loss": (
+        HEAD + "w, rate = torch.ones(3, requires_grad=True), nn.MSELoss(reduction='none')\n"
+        "loss = rate(w, torch.zeros(3))\nloss.backward()\nprint(loss.item())\n",
+        "rate(w, torch.zeros(3)).mean() in line 6 passes",
+        "rate is MSELoss(), made with reduction='none'",
+    ),
+    "numbers past the entries that they pick": (
+        HEAD
+        + "one = torch.tensor([0, 1, 2])\nboth = torch.cat([one, one + 3])\ntorch.ones(4, 2).index_select(0, both)\n",
+        "",
+        "both reaches 5 here first, of 0 … 2: one + 3",
+    ),
+    "sizes that two operations change": (
+        NET + "        self.a, self.b = nn.Conv1d(2, 2, 4, padding=1), nn.Conv1d(2, 2, 4, padding=1)\n"
+        "    def forward(self, x):\n        h = self.b(self.a(x))\n        return x * h\nNet()(torch.ones(3, 2, 9))\n",
+        "",
+        "h: (3, 2, 8) of (3, 2, 9): self.a(x)",
+    ),
+    "a data set that is shorter than it says": (
+        DATA + "    def __init__(self, ahead):\n        self.ahead, self.rows = ahead, torch.ones(12)\n"
+        "    def __len__(self):\n        return len(self.rows)\n"
+        "    def __getitem__(self, i):\n        return self.rows[i], self.rows[i + self.ahead]\n"
+        "for batch in DataLoader(Rows(3), 4):\n    pass\n",
+        "len(self.rows) - self.ahead in __len__, line 10 passes",
+        "__len__ of Rows says 12, and sample 9 is past the end, as all of the last 3 are",
+    ),
+    "a loader whose last batch is one sample": (
+        HEAD + "from torch.utils.data import DataLoader\nnet = nn.BatchNorm1d(2)\n"
+        "loader = DataLoader(torch.randn(9, 2), batch_size=4)\nfor x in loader:\n    net(x)\n",
+        "drop_last=True in line 7 passes",
+        "the last batch of loader has 1 samples of 4 (9 = 2 · 4 + 1)",
+    ),
+    "an iterator that was made once": (
+        HEAD + "extra = iter([1, 2])\nfor _ in range(3):\n    x = next(extra)\n",
+        "`extra = iter([1, 2])` anew, in an except StopIteration around it",
+        "extra is used up",
+    ),
+    "a function that lacks a return": (
+        HEAD + "def erased(x):\n    x = x * 2\ndef bright(x):\n    return x + 1\nx = torch.ones(2)\n"
+        "for step in (erased, bright):\n    x = step(x)\n",
+        "return … on every way through erased, line 5, which gave None",
+        "x is None",
+    ),
+    "a list that a constructor changes for its caller": (
+        NET.replace("(self)", "(self, sizes)") + "        dims = sizes\n        dims.insert(0, 3)\n"
+        "        self.fc = nn.Linear(dims[0], dims[1])\nsizes = [5]\nsaved = Net(sizes).state_dict()\n"
+        "Net(sizes).load_state_dict(saved)\n",
+        "list(sizes) in line 8 passes",
+        "`dims.insert(0, 3)` changes the list of the caller",
+    ),
+    "advantages that train what they are made of": (
+        HEAD + "critic, policy = nn.Linear(2, 1), nn.Linear(2, 1)\nx = torch.ones(4, 2)\nvalues = critic(x)\n"
+        "adv = values - values.mean()\nsteps = torch.optim.SGD(policy.parameters(), 0.1)\n"
+        "first = (policy(x) * adv).mean()\nsecond = values.pow(2).mean()\n"
+        "first.backward()\nsteps.step()\nsecond.backward()\n",
+        "adv.detach() in `first = (policy(x) * adv).mean()` passes",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "advice", "says"), CASES.values(), ids=CASES)
+def test_tells_what_another_run_shows(source: str, advice: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    found, error = explained(path)
+    assert found is not None, error
+    assert advice in (found.advice or ("",))[0]
+    told = [found.summary, *found.because, *(f"{what}: {at.expression}" for what, at in found.other)]
+    assert any(says in one for one in told), told
+
+
+def test_a_script_that_asks_for_what_is_no_computing_is_told_without_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + f"open({str(tmp_path / 'kept.txt')!r}, 'a').write('once')\nx = torch.ones(2, 3)\nx @ torch.ones(2, 3)\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice[0].startswith("torch.ones(2, 3).T passes")
+    assert (tmp_path / "kept.txt").read_text() == "once"
