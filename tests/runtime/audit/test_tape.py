@@ -88,6 +88,14 @@ def test_a_loss_that_was_cut_off_is_not_tried_and_its_line_is_named() -> None:
     assert outcome.location.expression == "torch.tensor(parts, requires_grad=True)"
 
 
+def of_a_root_of_nothing(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    return (model(x) - y).square().mean() + (0 * model(x)).sqrt().mean()
+
+
+def test_a_loss_that_becomes_nan_is_told_so() -> None:
+    assert "→ nan" in said(trained(of_a_root_of_nothing)).evidence
+
+
 class Counting(TorchFunctionMode):
     count = 0
 

@@ -103,7 +103,7 @@ def overfits_one_batch(run: Run) -> Outcome | None:
             optimizer.zero_grad()
             value.backward()
             optimizer.step()
-    first, last = values[0], min(values)
+    first, last = values[0], min(values) if math.isfinite(values[-1]) else values[-1]
     text = f"{first:.3g} → {last:.3g} in {plural(len(values) - 1, 'step')} of Adam on the first batch"
     at_chance = chance is not None and first > 0.1 * chance and last > 0.95 * chance
     if last < first - 0.05 * abs(first) and not at_chance:
