@@ -96,6 +96,14 @@ def test_a_loss_that_becomes_nan_is_told_so() -> None:
     assert "→ nan" in said(trained(of_a_root_of_nothing)).evidence
 
 
+def without_end(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    return -(model(x) * y).mean()
+
+
+def test_a_loss_that_falls_without_end_is_no_sign_of_learning() -> None:
+    assert said(trained(without_end)).status is Status.UNSEEN
+
+
 class Counting(TorchFunctionMode):
     count = 0
 

@@ -107,7 +107,7 @@ def overfits_one_batch(run: Run) -> Outcome | None:
     text = f"{first:.3g} → {last:.3g} in {plural(len(values) - 1, 'step')} of Adam on the first batch"
     at_chance = chance is not None and first > 0.1 * chance and last > 0.95 * chance
     if last < first - 0.05 * abs(first) and not at_chance:
-        return passed(text)
+        return passed(text) if last >= 0 else Outcome(Status.UNSEEN, f"{text}, and without an end")
     if len(values) <= _STEPS:
         return Outcome(Status.UNSEEN, f"{text}, for which it took {trial.seconds:.2g} s")
     at = run.backwards[0].site
