@@ -77,6 +77,8 @@ def _replaced(
         expression = forms.without_double_negation(expression, operands)
     if ".dtype" in template:
         expression = limits.with_types(expression, operands, file.imported_at(node))
+    if len(operands) > 1 and ".clamp_min(" in template:
+        expression = clamps.without_second(file.tree, expression, operands)
     expression = clamps.merged(file.tree, node, expression, operands)
     expression = _as_it_stands(file.tree, node, _in_form(file, node, expression, operands), operands)
     writer = written.writer_of(file.tree, node, file.imported_at(node))
@@ -96,7 +98,8 @@ def _as_it_stands(tree: Tree, node: ast.expr, expression: ast.expr, operands: di
     """
     if not isinstance(expression, ast.IfExp) or not _is_same_operation(node, expression.body):
         return expression
-    asked = operands.get(next(iter(uses(forms.code(expression.test))), ""))
+    test = forms.code(expression.test)
+    asked = operands.get(next(iter(uses(test)), "")) if ".numel()" in test else None
     own = None if asked is None else asked.tree if isinstance(asked.tree, ast.Name) else asked.node
     base = None if own is None else _one_name(tree, own)
     if asked is None or base is None:

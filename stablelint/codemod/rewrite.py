@@ -14,7 +14,7 @@ from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import beside, bound, scales
 from stablelint.codemod.guards.already import check_unguarded
 from stablelint.codemod.guards.naming import named
-from stablelint.codemod.guards.recurring import guarded_once
+from stablelint.codemod.guards.recurring import guarded_once, parameter_once
 from stablelint.codemod.proof import handled
 from stablelint.codemod.proof.safe import caution
 from stablelint.codemod.proof.sharing import (
@@ -187,7 +187,10 @@ class Rewriter:
             everywhere = beside.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
-            beside.check_attribute(self._file.tree, proposal, node)
+            recurring = parameter_once(self._file, proposal, node)
+            if recurring is not None:
+                given = statements.insert(self._file, recurring[0], before=True)
+                return [*given, *draft.edits(self._file.tree, recurring[1])]
             scaled = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
             self._believe(proposal, scaled[0])
             proposal, node = scaled

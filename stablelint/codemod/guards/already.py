@@ -38,6 +38,11 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
         if bound is not None and 0 < (limit or 0) < FLOAT32.smallest_subnormal:
             raise Withheld(f"the clamp by `{tree.text(bound)}` is one for double precision")
+    for bound in (given_bounds(value) or {}).values() if ".clamp" in proposal.template else ():
+        if 0 < 1 - abs(number(bound) or 0) < FLOAT32.eps / 4:
+            raise Withheld(
+                f"there is a clamp already, by `{tree.text(bound)}`, which single precision rounds to 1"
+            )
     offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
     is_near_zero = any(one in proposal.template for one in _NEAR_ZERO)
     if is_near_zero and (offset := next(offsets, None)) is not None:

@@ -23,7 +23,6 @@ from stablelint.codemod.guards.scales import (
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
-from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.syntax.names import last_name
 from stablelint.syntax.walk import SCOPES
@@ -78,13 +77,17 @@ def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     is_widest = operand is not None and proposal.template == widest(operand)
     if not is_widest or operand is None or not isinstance(inner, ast.Attribute) or function is None:
         return None
-    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
-    sets = [one for one in sets if [ast.unparse(t) for t in one.targets] == [ast.unparse(inner)]]
+    sets = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and sets_attribute(one, inner)]
     is_log = words.names_a_log_scale(inner.attr) or makes_scale(tree, node)
     if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
         return None
     value = sets[0].value
     return replace(moved(tree, proposal, operand, value), template=f"${operand}{limits_of(node)}"), value
+
+
+def sets_attribute(statement: ast.Assign, attribute: ast.Attribute) -> bool:
+    """Whether a statement gives an attribute its value, and nothing else one."""
+    return [ast.unparse(one) for one in statement.targets] == [ast.unparse(attribute)]
 
 
 def _names_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.expr, list[str]]:
@@ -119,15 +122,15 @@ def _exponent(tree: Tree, proposal: Proposal, node: ast.expr) -> ast.expr | None
     return node if proposal.template == widest(operand) else exponent_of(tree, node)
 
 
-def check_attribute(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where an attribute is read beside its exponential: other methods would go on without the bound."""
+def attribute_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[ast.Attribute, str] | None:
+    """The attribute that a function reads beside its exponential, or beside that of a part of it, and its bounds."""
     exponent, function = _exponent(tree, proposal, node), function_of(tree, node)
     read = None if exponent is None or function is None else of_logarithm(exponent)
     read = read.value if isinstance(read, ast.Subscript) else read
-    if isinstance(read, ast.Attribute) and exponent is not None and function is not None:
-        alike = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read))
-        if any(_is_beside(tree, one, exponent) for one in alike):
-            raise Withheld(f"`{ast.unparse(read)}` would have to be bounded where the object gets it")
+    if not isinstance(read, ast.Attribute) or exponent is None or function is None:
+        return None
+    alike = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read))
+    return (read, limits_of(exponent)) if any(_is_beside(tree, one, exponent) for one in alike) else None
 
 
 def _logarithms(node: ast.expr) -> list[str]:

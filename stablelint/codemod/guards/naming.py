@@ -83,13 +83,8 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     if statement not in suite or any(isinstance(link.parent, _LOOPS) for link in tree.ancestors(site)):
         raise Withheld(refusal)
     between = suite[suite.index(statement) + 1 : suite.index(site)]
-    within = set(ast.walk(node)) | set(ast.walk(statement))
-    later = [one for one in readers(function, name) if one not in within and one.lineno > statement.lineno]
-    if isinstance(site, ast.Assign) and binds(site, name):
-        later = [one for one in later if one.lineno <= (site.end_lineno or 0)]
     region = draft.whole_lines(tree, statement)
-    is_read = later or any(binds(one, name) for one in between) or looks_names_up(function)
-    if not is_read:
+    if not any(binds(one, name) for one in between) and not _is_read_on(tree, name, statement, node):
         return name, [draft.removal(tree, region)]
     wish = _wish(tree, origin)
     if wish is None or effect(statement.value) is Effect.ACTS:
@@ -99,10 +94,26 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     return other, [(region.start, region.start, line)]
 
 
+def _is_read_on(tree: Tree, name: str, statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether anything but `node` reads what a statement gives a name, before the statement around `node` gives it anew."""
+    within, site, function = (
+        set(ast.walk(node)) | set(ast.walk(statement)),
+        tree.statement(node),
+        function_of(tree, node),
+    )
+    last = site.end_lineno if isinstance(site, ast.Assign) and binds(site, name) else None
+    read = (
+        (one.lineno for one in readers(function, name) if one not in within) if function is not None else ()
+    )
+    is_read = any(statement.lineno < row and (last is None or row <= last) for row in read)
+    return is_read or function is None or looks_names_up(function)
+
+
 def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft.Change]] | None:
     """Another name for what `origin` gives a name that a later statement gives anew: ``z = net(x); z = sigmoid(z)``.
 
-    The later statement, and what stands between the two, read the other name. None where the text has another form.
+    The later statement, and what stands between the two, read the other name; it goes where nothing reads what it gives.
+    None where the text has another form.
     """
     tree = file.tree
     statement, function = tree.statement(origin), function_of(tree, node)
@@ -115,15 +126,23 @@ def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[dr
         return None
     after = tree.siblings(statement)[tree.siblings(statement).index(statement) + 1 :]
     anew = next((index for index, one in enumerate(after) if binds(one, target.id)), None)
-    if anew is None or not isinstance(after[anew], ast.Assign) or after[anew] is tree.statement(node):
+    second = None if anew is None else after[anew]
+    if anew is None or not isinstance(second, ast.Assign) or second is tree.statement(node):
         return None
     nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     if any(isinstance(one, nested) and one is not function for one in ast.walk(function)):
         return None
     reads = [reader for one in after[: anew + 1] for reader in readers(one, target.id)]
     name = file.scope.fresh((_wish(tree, reads[0]) if reads else None) or name_for(origin), node)
-    places = [target, *reads]
-    return name, [(tree.start(one), tree.end(one), name) for one in places]
+    run = after[anew : after.index(site)] if (site := tree.statement(node)) in after[anew:] else []
+    is_straight = bool(run) and all(isinstance(one, ast.Assign | ast.Expr) for one in run)
+    is_straight = is_straight and effect(second.value) is not Effect.ACTS
+    tried = (isinstance(link.parent, ast.Try | ast.For | ast.While) for link in tree.ancestors(statement))
+    changes = []
+    if is_straight and not any(tried) and not _is_read_on(tree, target.id, second, node):
+        reads = [one for one in reads if one not in set(ast.walk(second))]
+        changes = [draft.removal(tree, draft.whole_lines(tree, second))]
+    return name, [*((tree.start(one), tree.end(one), name) for one in (target, *reads)), *changes]
 
 
 def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tuple[str, list[draft.Change]]:

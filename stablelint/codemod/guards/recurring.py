@@ -11,6 +11,7 @@ from typing import Any
 
 from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before, is_cheap
+from stablelint.codemod.guards.beside import attribute_beside, sets_attribute
 from stablelint.codemod.guards.bound import (
     QUOTIENTS,
     TERM,
@@ -27,8 +28,9 @@ from stablelint.codemod.text import draft
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Proposal
+from stablelint.diagnostic import Binding, Proposal
 
+_PARAMETER = {"torch.nn.Parameter", "torch.nn.parameter.Parameter"}
 _OPENED, _CLOSED = re.compile(r"([(\[])[ \t]*\n\s*$"), re.compile(r"\s*\n[ \t]*([)\]])")
 
 
@@ -60,16 +62,61 @@ def guarded_once(
         return None
     if any(read.intersection(written_by(one)) for one in run):
         return None
-    name = file.scope.fresh(name_for(node), node)
-    text = flat(tree.text(node))
-    given = binding._replace(text=name, span=None)
     template = of_quotient(proposal.template) if QUOTIENTS.intersection(roles) else proposal.template
     bound = template.replace(f"${operand}", "$given")
+    return _given_first(file, replace(proposal, template=bound), binding, suite, alike, reading[0])
+
+
+def parameter_once(
+    file: File, proposal: Proposal, node: ast.expr
+) -> tuple[Proposal, list[draft.Change]] | None:
+    """As `guarded_once`, for a parameter of a module that is read beside its exponential: ``exp(-self.s) * x + self.s``.
+
+    Raises Withheld for another attribute: other methods would go on without the bound.
+    """
+    tree, function, operand = file.tree, function_of(file.tree, node), operand_of_guard(proposal)
+    found = attribute_beside(tree, proposal, node)
+    if found is None or function is None or operand is None:
+        return None
+    read, limits = found
+    sets = [one for one in ast.walk(tree.module) if isinstance(one, ast.Assign) and sets_attribute(one, read)]
+    made = {file.qualified(one.value.func) for one in sets if isinstance(one.value, ast.Call)}
+    alike = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read)]
+    own = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
+    acts = any(isinstance(one, ast.Attribute) and same(one.value, read.value) for one in own)
+    if (
+        len(made) != len(sets)
+        or not made <= _PARAMETER
+        or not made
+        or acts
+        or set(sets) & set(ast.walk(function))
+    ):
+        raise Withheld(f"`{ast.unparse(read)}` would have to be bounded where the object gets it")
+    suite = suite_around(tree, alike)
+    while isinstance(tree.link(suite[0]).parent, ast.For | ast.While):
+        suite = tree.siblings(tree.statement(tree.link(suite[0]).parent))
+    first = next(one for one in suite if set(ast.walk(one)) & set(alike))
+    bounded = replace(proposal, template=f"$given{limits}")
+    return _given_first(file, bounded, proposal.bindings[operand], suite, alike, first)
+
+
+def _given_first(
+    file: File,
+    proposal: Proposal,
+    binding: Binding,
+    suite: Sequence[ast.stmt],
+    alike: Sequence[ast.expr],
+    first: ast.stmt,
+) -> tuple[Proposal, list[draft.Change]]:
+    """The template's bound of `$given` before the first statement, under a name that all equal expressions become."""
+    tree, node, bound = file.tree, alike[0], proposal.template
+    name = file.scope.fresh(name_for(node), node)
     lines = f"{name} = $made\n{name} = {bound}"
     if bound.count("$given") == 1:
         lines = f"{name} = {bound.replace('$given', '$made')}"
-    bindings = {**proposal.bindings, "made": binding._replace(text=text, span=None), "given": given}
-    anchor = tree.source.span(tree.start(reading[0]), tree.end(reading[0]))
+    made, given = (binding._replace(text=text, span=None) for text in (flat(tree.text(node)), name))
+    bindings = {**proposal.bindings, "made": made, "given": given}
+    anchor = tree.source.span(tree.start(first), tree.end(first))
     statement = replace(proposal, template=lines, kind="insert-before", anchor=anchor, bindings=bindings)
     return statement, _renamed(tree, suite, node, alike, name)
 

@@ -11,8 +11,9 @@ from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
 from stablelint.codemod.flow.nodes import is_name, loads, readers, root_name, viewed
+from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
-from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Edit, Proposal
 from stablelint.syntax.names import called_name, last_name
@@ -36,6 +37,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     for one in (
         check_applied,
         check_unhandled,
+        check_compared,
         check_possible,
         check_cured,
         check_unwritten,
@@ -183,6 +185,15 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     return statement.targets if isinstance(statement, ast.Assign) else []
 
 
+def check_compared(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where digits near 0 are kept of what is compared with something else: ``(ratio - 1).abs() > clip``."""
+    above = [link.parent for link in tree.ancestors(node) if not isinstance(link.parent, ast.Attribute)]
+    test = next(dropwhile(lambda one: _calls(one, "abs"), above), None)
+    is_precise = any(_calls(one, "expm1", "log1p") for one in descendants(parse_template(proposal.template)))
+    if isinstance(test, ast.Compare) and is_precise and ast.unparse(test.comparators[0]) not in ("0", "0.0"):
+        raise Withheld(f"`{ast.unparse(test)}` needs no digits near 0")
+
+
 def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a bound is proposed for what a logarithm is of that is -inf where something is impossible.
 
@@ -225,7 +236,8 @@ def _calls(node: ast.AST, *names: str) -> bool:
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a rewrite does without a value that others need all the same.
 
-    An inverse that is read elsewhere is computed, and solving comes on top.
+    ``s = w.sum(); s.log() + m / s``: what is divided by the sum overflows as before. An inverse that is read elsewhere is
+    computed, and solving comes on top.
     """
     function = function_of(tree, node)
     texts = {binding.text for binding in proposal.bindings.values()}
@@ -243,6 +255,10 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         factors = [link for link in others if isinstance(getattr(link.parent, "op", None), ast.MatMult)]
         if ".solve(" in proposal.template and [one for one in factors if one.field == "left"] != others:
             raise Withheld(f"`{name}` is read elsewhere, too: the inverse is computed all the same")
+        if called_name(made.value) == "sum" and any(_divides_another(link, made.value) for link in others):
+            raise Withheld(
+                f"`{name}`, by which something else is divided, overflows or comes to 0 all the same"
+            )
 
 
 def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -267,6 +283,14 @@ def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(
                 f"`{part.id}`, which the gradient of a bound needs, is written into on line {one.lineno}"
             )
+
+
+def _divides_another(link: Link, total: ast.expr) -> bool:
+    """Whether a place is the denominator of something else than a term of a sum."""
+    quotient = link.parent
+    if not isinstance(quotient, ast.BinOp) or not isinstance(quotient.op, ast.Div) or link.field != "right":
+        return False
+    return not any(same(quotient.left, one) for one in ast.walk(total) if isinstance(one, ast.expr))
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from stablelint.catalog.contract import BINARY
 from stablelint.catalog.pattern import PREFIX
+from stablelint.codemod.flow.definition import definition
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand, bare
@@ -53,6 +54,23 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
     wanted = {side: bound for side, bound in wanted.items() if side not in idle}
     texts = {side: text for side, (text, _) in wanted.items()}
     return _written(tree, node, texts, given, operands, _receiver(expression))
+
+
+def without_second(tree: Tree, expression: ast.expr, operands: Mapping[str, Operand]) -> ast.expr:
+    """A template without the lower bounds, within it, of operands that have one where they are made."""
+
+    def bounded(node: ast.expr) -> ast.expr | None:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name) as inner, attr=attr)) if (
+                name in operands and node is not expression and _LOWER in _NAMES.get(attr, ())
+            ):
+                operand = operands[name]
+                made = definition(tree, operand.node) if isinstance(operand.node, ast.Name) else None
+                value = operand.tree if made is None else made.value
+                return inner if _LOWER in (given_bounds(value) or ()) else None
+        return None
+
+    return forms.transform(expression, bounded)
 
 
 def _receiver(expression: ast.expr) -> str:

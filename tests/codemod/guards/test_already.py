@@ -91,3 +91,14 @@ def test_a_square_gets_no_bound_that_squares_of_ordinary_numbers_meet(square: st
         assert "clamp_min(max(1e-19, " in rewritten(source, change)
     else:
         assert "squares of what is not small" in withheld(source, change)
+
+
+@pytest.mark.parametrize("bound", ["1 - 1e-8", "0.99999999", "1.0 - 1.0e-10"])
+def test_a_clamp_that_single_precision_rounds_to_1_gets_no_second_one(bound: str) -> None:
+    source = f"import torch\n\n\ndef f(x):\n    x = x.clamp(1e-8, {bound})\n    return torch.logit(x), x\n"
+    at = Binding("x", span_of(source, "x", start=source.index("logit(") + 6))
+    change = proposal(source, "torch.logit(x)", "torch.logit($x.clamp(1e-38, 1 - 6e-8))", x=at)
+    bounded = replace(change, span=at.span, template="$x.clamp(1e-38, 1 - 6e-8)")
+    assert withheld(source, bounded) == (
+        f"there is a clamp already, by `{bound}`, which single precision rounds to 1"
+    )

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from stablelint.diagnostic import Binding, Proposal
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
 LOG = "torch.log_softmax($z, dim=-1)"
@@ -129,3 +130,10 @@ def test_what_a_value_is_made_of_stays_when_the_value_gets_a_name_of_its_own() -
     assert body(fixed) == (
         "def f(p, x):\n    d = torch.log(x)\n    log_total = torch.logsumexp(p + d, 0)\n    return torch.expm1(log_total)\n"
     )
+
+
+def test_what_a_value_was_on_the_way_goes_with_its_reader() -> None:
+    way = "        x = x.abs()\n        x = x + 1\n        x = x.log()\n"
+    source = f"import torch\ndef f(self, x):\n    if self.log:\n{way}    return x\n"
+    short = "        x_abs = x.abs()\n        x = torch.log1p(x_abs)\n"
+    assert fixed(source)[0] == source.replace(way, short)

@@ -1,6 +1,7 @@
 import pytest
 
 from stablelint.diagnostic import Binding
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of
 
 NEAR_ZERO = "$x.masked_fill($x.abs() < torch.finfo($x.dtype).tiny ** 0.5, torch.finfo($x.dtype).tiny ** 0.5)"
@@ -61,3 +62,44 @@ def test_a_name_needs_no_lines_of_its_own() -> None:
         "    total = a + b\n    total = total.clamp_min(max(1e-19, torch.finfo(total.dtype).tiny))\n"
         "    return x / total + torch.log(total)\n"
     )
+
+
+MODULE = """import torch
+from torch import nn
+
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log_var = {}
+
+    def forward(self, loss, other):
+        {}
+"""
+
+
+@pytest.mark.parametrize("part", ["", "[0]"])
+def test_a_parameter_is_bounded_once_for_all_that_stands_beside_its_exponential(part: str) -> None:
+    own = f"return torch.exp(-self.log_var{part}) * loss + self.log_var{part}"
+    assert (
+        "        log_var = self.log_var.clamp(-30.0, 20.0)\n"
+        f"        return torch.exp(-log_var{part}) * loss + log_var{part}\n"
+    ) in fixed(MODULE.format("nn.Parameter(torch.zeros(2))", own), unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("made", "first"),
+    [
+        ("nn.ParameterList()", "first = torch.exp(-self.log_var[0]) * loss"),
+        ("other", "first = torch.exp(-self.log_var) * loss"),
+        (
+            "nn.Parameter(torch.zeros(2))",
+            "first = torch.exp(-self.log_var) * loss\n        self.step()",
+        ),
+    ],
+)
+def test_what_may_be_no_tensor_or_change_on_the_way_gets_no_bound_beside_its_exponential(
+    made: str, first: str
+) -> None:
+    source = MODULE.format(made, f"{first}\n        return first + self.log_var")
+    assert fixed(source, unsafe=True)[0] == source

@@ -261,3 +261,36 @@ def test_no_argument_is_left_without_a_reader(takes: str, is_written: bool) -> N
         f"    return torch.log(p + {constant}).gather(1, y)\n"
     )
     assert ("log_softmax" in fixed(source, unsafe=True)[0]) is is_written
+
+
+@pytest.mark.parametrize(("test", "is_kept"), [("abs(r - 1) > c", True), ("r - 1 > 0", False)])
+def test_what_is_compared_with_something_else_than_0_needs_no_digits_near_0(test: str, is_kept: bool) -> None:
+    source = f"import torch\ndef f(r, x, c):\n    return {test}\n"
+    made = proposal(source, "r - 1", "torch.expm1($x)", x=Binding("x"))
+    if is_kept:
+        assert "needs no digits near 0" in withheld(source, made)
+    else:
+        assert "torch.expm1(x) > 0" in rewritten(source, made)
+
+
+SUM_OF_EXPONENTIALS = """import torch
+def f(x, d):
+    w = torch.exp(x)
+    total = w.sum()
+    {}
+    return total.log(), y
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "is_cured"), [("y = d / total", False), ("y = w / total", True), ("y = d", True)]
+)
+def test_a_logarithm_of_a_sum_keeps_its_form_where_something_else_is_divided_by_the_sum(
+    other: str, is_cured: bool
+) -> None:
+    source = SUM_OF_EXPONENTIALS.format(other)
+    made = proposal(source, "total.log()", "torch.logsumexp($x.flatten(), dim=0)", x=Binding("x"))
+    if is_cured:
+        assert "logsumexp" in rewritten(source, made)
+    else:
+        assert "`total`, by which something else is divided" in withheld(source, made)

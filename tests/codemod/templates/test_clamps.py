@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import proposal, rewritten, withheld
 
 HEAD = "import torch\ny = "
@@ -110,3 +111,11 @@ def test_of_two_bounds_the_one_that_is_tight_enough_stays() -> None:
 def test_an_upper_bound_follows_a_lower_one_as_that_is_written() -> None:
     assert guarded("a.clamp_min(-40.0)", "$x.clamp(max=80.0)") == "a.clamp(-40.0, 80.0).sqrt()\n"
     assert guarded("a.clamp(min=-40.0)", "$x.clamp(max=80.0)") == "a.clamp(min=-40.0, max=80.0).sqrt()\n"
+
+
+@pytest.mark.parametrize("made", ["p.mean(0).clamp_min(eps)", "p.mean(0)"])
+def test_an_operand_of_several_gets_no_second_bound(made: str) -> None:
+    source = f"import torch\ndef f(p, eps=1e-8):\n    q = {made}\n    return p * (p.log() - q.log())\n"
+    after = fixed(source, unsafe=True)[0]
+    assert "p.clamp_min(" in after
+    assert ("q.clamp_min(" in after) is ("eps" not in made)
