@@ -57,7 +57,7 @@ class Shared(NamedTuple):
 
     found: int
     total: int
-    copies: bool  # the one that is trained on holds some twice
+    doubtful: bool  # the one that is trained on holds some twice, and they may be others of equal values
     by_chance: bool  # as those of few values do
 
 
@@ -76,7 +76,7 @@ def shared_samples(trained: LoaderFacts, other: LoaderFacts) -> Shared | None:
     counts = Counter(ours)
     chance = sum(count for count in counts.values() if count > _COPIES) / len(ours)
     by_chance = 0 < shared <= 4 * chance * len(theirs) and not trained.telling
-    return Shared(shared, len(theirs), len(counts) < len(ours), by_chance)
+    return Shared(shared, len(theirs), len(counts) < len(ours) and not trained.telling, by_chance)
 
 
 def _identities(dataset: Any) -> list[Any]:

@@ -199,6 +199,31 @@ def test_what_is_learned_by_now_need_not_be_learned_again(tmp_path: Path) -> Non
     assert not [one for one in found.results if "could not be decided" in one.outcome.evidence]
 
 
+TOKENS = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randint(9, (90, 6))
+x = torch.cat([x, x[:30]])[torch.randperm(120)]
+train, held = TensorDataset(x[:80], x[:80, 0]), TensorDataset(x[80:], x[80:, 0])
+model = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(24, 9))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+loaders = DataLoader(train, 20, shuffle=True), DataLoader(held, 20)
+for tokens, labels in loaders[0]:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(tokens), labels).backward()
+    optimizer.step()
+"""
+
+
+def test_equal_rows_of_tokens_may_be_others(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(TOKENS)
+    assert "separate-validation" in {one.check.name for one in audited(path, 4).warned}
+
+
 CRITIC = """
 import torch
 from torch import nn
