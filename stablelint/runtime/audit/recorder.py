@@ -181,8 +181,10 @@ class Recorder(CallRecorder, hooks.Observer):
 
     @shielded
     def on_parameter(self, _: None, module: object, name: str, parameter: object) -> None:
-        """Note where it is made."""
+        """Note where it is made, and whether those before it were drawn without a seed."""
         self.run.built_at[id(parameter)] = here()
+        if not torch.equal(torch.default_generator.get_state(), self._random.default):
+            self.on_draw("torch")
 
     @shielded
     def on_load(self, _: object, module: torch.nn.Module, *__: object, **___: object) -> None:

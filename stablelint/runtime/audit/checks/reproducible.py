@@ -24,8 +24,10 @@ def seeds(run: Run) -> Outcome | None:
         text = f"a seed is set {len(run.seeded_again)} times in {len(run.steps)} steps: each draws the same numbers again"
         return failed(text, "seed once, at the start of the program", at=run.seeded_again[0])
     missing = [name for name in ("torch", *sorted(run.drawn - {"torch"})) if name not in run.seeded]
-    if missing := missing + [name for name in run.unseeded if name not in _SEEDS]:
-        text = f"{', '.join(missing)} drew numbers and had no seed"
+    others = [name for name in run.unseeded if name == "torch" or name not in _SEEDS]
+    if missing := list(dict.fromkeys((*missing, *others))):
+        when = "before it was seeded" if missing[0] in run.seeded else "and had no seed"
+        text = f"{', '.join(missing)} drew numbers {when}"
         at = next((run.unseeded[name] for name in missing if name in run.unseeded), None)
         remedy = "; ".join(_SEEDS.get(name, "numpy.random.default_rng(seed)") for name in missing)
         return warned(text, remedy, *missing, at=at)
