@@ -23,7 +23,6 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
-_MOST_ENTRIES = 64  # of a list that a comprehension goes through
 _MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
 _PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
 _CONTAINERS = (list, tuple, dict, torch.Size, nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -100,11 +99,6 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
         case ast.Slice(lower, upper, step):
             bounds = [None if one is None else value_of(one, scope) for one in (lower, upper, step)]
             return UNKNOWN if any(one is UNKNOWN for one in bounds) else slice(*bounds)
-        case ast.ListComp(element, [ast.comprehension(target, source, [])]):
-            given = value_of(source, scope)
-            if type(given) in (list, tuple) and len(given) <= _MOST_ENTRIES:
-                each = [value_of(element, {**scope, **bound(target, one)}) for one in given]
-                return UNKNOWN if any(one is UNKNOWN for one in each) else each
         case ast.Call(ast.Attribute(value, name), arguments, []) if _is_pure(name):
             tensor, taken = value_of(value, scope), [value_of(one, scope) for one in arguments]
             if isinstance(tensor, torch.Tensor) and all(type(one) in (int, torch.dtype) for one in taken):
@@ -129,19 +123,6 @@ def decided(test: ast.expr, scope: dict[str, Any]) -> bool | None:
                 return bool(_COMPARED[type(operation)](*sides)) if known else None
     value = value_of(test, scope)
     return bool(value) if isinstance(value, _DECIDED) else None
-
-
-def bound(target: ast.expr, value: Any) -> dict[str, Any]:
-    """The names of a target, with the values that an assignment of `value` gives them."""
-    match target:
-        case ast.Name(name):
-            return {name: value}
-        case ast.Tuple(parts) | ast.List(parts) if isinstance(value, list | tuple) and len(value) == len(
-            parts
-        ):
-            pairs = zip(parts, value, strict=True)
-            return {name: one for part, held in pairs for name, one in bound(part, held).items()}
-    return {}
 
 
 def given_by_name(call: ast.Call, names: dict[str, Any], called: Any = UNKNOWN) -> dict[str, ast.expr]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
-from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
@@ -26,10 +25,11 @@ from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
-from stablelint.runtime.crash.repairs.outer import rearranged
+from stablelint.runtime.crash.repairs.outer import padded, rearranged
 from stablelint.runtime.crash.repairs.regrouped import regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
-from stablelint.runtime.crash.repairs.sizes import sizes_from
+from stablelint.runtime.crash.repairs.sizes import fitting
+from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
@@ -82,8 +82,16 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     like = {one.batch_first for one in inner if isinstance(one, nn.RNNBase) and one is not call.function}
     if switched and like == {not getattr(call.function, "batch_first", None)}:
         return switched  # as all others have it
-    views = [one for one in found if one.kind == "view"]
-    return views if views and isinstance(call.function, nn.RNNBase) and channels_come_first(scene) else found
+    views, sizes = ([one for one in found if one.kind == kind] for kind in ("view", "setting"))
+    if not views or not sizes or not isinstance(call.function, nn.RNNBase):
+        return found
+    if channels_come_first(scene):
+        return views
+    name = named(scene, call, 0).name  # the layer says what its dimensions are, and the data does not
+    return [
+        sizes[0],
+        replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
+    ]
 
 
 def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:
@@ -105,15 +113,20 @@ def advised(scene: Scene) -> Advice:
     for repair, reason in regrouped(scene):
         if onward.through([repair]):
             return Advice((repair.told,), *reason)
-    found = tried(scene)
+    call, found = failing(scene), tried(scene)
+    if call is not None and (picked := tuple(_picked(scene, call))):
+        return Advice(picked)
     if (not found or found[0].kind == "setting") and scene.module is not None:
         if changed := of_own_lists(scene):
             return changed
+    if (not found or found[0].kind == "setting") and (sizes := fitting(scene, *found[:1])) is not None:
+        others = (one.told for one in found if one.kind != "setting")
+        return sizes._replace(texts=(*sizes.texts, *others))
     if found and found[0].kind == "layer":
         return _projected(scene, found)
-    texts = tuple(one.told for one in found)
-    sizes = tuple(place for one in found[:1] for place in sizes_from(scene, one))
-    return Advice(texts if found else tuple(Hints(scene, node_at(scene.user.site)).advice()), (), sizes)
+    onward = Onward(scene, lambda _: [])
+    texts = tuple(one.told for one in found or onward.through(padded(scene))[:1])
+    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
 
 
 def of_own_lists(scene: Scene) -> Advice | None:
@@ -124,6 +137,22 @@ def of_own_lists(scene: Scene) -> Advice | None:
             told = repair.told if repair.revisions else repair.text
             return Advice((told,), (because,), (("it is changed here", at),))
     return None
+
+
+def _picked(scene: Scene, call: Call) -> Iterator[str]:
+    """A value for each class that meets one for each sample, picked by the numbers of the classes."""
+    held = scene.user.frame.f_locals.items() if scene.user is not None and is_elementwise(call) else ()
+    indices = [pair for pair in held if isinstance(pair[1], torch.Tensor) and pair[1].dtype == torch.int64]
+    vectors = [one for one in call.values if isinstance(one, torch.Tensor) and one.dim() == 1]
+    for place, one in enumerate(call.values):
+        for name, index in indices if len(vectors) == 2 and any(one is each for each in vectors) else ():
+            samples = {each.shape for each in vectors if each is not one}
+            if (
+                {index.shape} == samples != {one.shape}
+                and index.numel()
+                and 0 <= int(index.min()) <= int(index.max()) < len(one)
+            ):
+                yield f"{named(scene, call, place).owner}[{name}] takes that of each of the {len(index)}"
 
 
 def _projected(scene: Scene, found: list[Repair]) -> Advice:
@@ -181,10 +210,6 @@ def general(scene: Scene) -> Explanation | None:
     layers = shapes_through_layers(scene)
     told, operation = failed.facts(), failed.operation()
     kind = "shape" if _OF_SHAPES.search(scene.message) else "call"
-    given = next((one for one in _arguments(scene) if not isinstance(one, torch.Tensor)), None)
-    if scene.module is not None and given is not None and "must be Tensor" in scene.message:
-        summary = f"{scene.module_name()} takes a tensor, and is given {described(given)}"
-        return advice.onto(Explanation(kind, summary, tuple(told), (), (), layers))
     if scene.module is not None and met:
         summary = f"{scene.module_name()} does not take {' and '.join(met)}"
         return advice.onto(Explanation(kind, summary, tuple(told), (), shown, layers))
@@ -197,12 +222,6 @@ def general(scene: Scene) -> Explanation | None:
         return advice.onto(Explanation(kind, summary, because, (), shown, layers, other=made))
     advice = advice if met or told else Advice(())
     return advice.onto(Explanation(kind, summary, (), (), shown, layers, other=made))
-
-
-def _arguments(scene: Scene) -> tuple[Any, ...]:
-    """What the module that failed was given."""
-    frames = (one.frame.f_locals for one in scene.frames if one.site.code.co_name == "_call_impl")
-    return next((one["args"] for one in frames if one.get("self") is scene.module), ())
 
 
 def _shown(scene: Scene) -> tuple[Operand, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,8 @@ class Pass:
     entered: list[int] = field(default_factory=list)  # the rows of layers that have not given anything yet
     rows: list[tuple[str, str, str]] = field(default_factory=list)
     error: Exception | None = None
+    result: Any = None
+    samples: int | None = None  # that the model was given
 
     def enter(self, layer: nn.Module, given: Any) -> None:
         """Before a layer without others in it, or one of torch that holds weights itself, is called."""
@@ -50,23 +53,46 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return () if [row[-1] for row in rows] == ["fails"] else rows  # which tells no more than its operands
 
 
-def again(scene: Scene) -> Pass | None:
-    """The call of the outermost model once more; None where it cannot be copied."""
+def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
+    """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
     found = outermost(scene)
+    if found is None or others:
+        return repeated(*found, others) if found is not None else None
     if "pass" not in scene.known:
-        scene.known["pass"] = _repeated(*found) if found is not None else None
+        scene.known["pass"] = repeated(*found)
     made: Pass | None = scene.known["pass"]
     return made
 
 
-def _repeated(model: nn.Module, args: Any, kwargs: dict[str, Any]) -> Pass | None:
+def ends_well(made: Pass | None) -> bool:
+    """Whether a pass could be repeated, came to its end, and gave something for each sample."""
+    if made is None or made.error is not None:
+        return False
+    result = next(tensors_in(made.result), None)
+    return result is None or not result.dim() or made.samples is None or made.samples in result.shape
+
+
+def repeated(
+    model: nn.Module,
+    args: Any,
+    kwargs: dict[str, Any],
+    others: Mapping[str, nn.Module] | None = None,
+) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:
         return None
     copied = without_hooks(copy_of(model))
     if copied is None:
         return None
+    for path, layer in (others or {}).items():
+        holder, _, name = path.rpartition(".")
+        if path:
+            copied.get_submodule(holder)._modules[name] = layer
+        else:
+            copied = layer
     made = Pass({id(layer): path for path, layer in copied.named_modules()})
+    first = next(tensors_in(args), None)
+    made.samples = first.shape[0] if first is not None and first.dim() else None
     of_weights = {
         inner for one in copied.modules() if isinstance(one, ParametrizationList) for inner in one.modules()
     }
@@ -77,7 +103,7 @@ def _repeated(model: nn.Module, args: Any, kwargs: dict[str, Any]) -> Pass | Non
             layer.register_forward_hook(made.leave)
     with undisturbed(), torch.no_grad(), silenced():
         try:
-            copied(*detached(args), **detached(kwargs))
+            made.result = copied(*detached(args), **detached(kwargs))
         except Exception as error:  # whatever it says of what it is given
             made.error = error
     return made

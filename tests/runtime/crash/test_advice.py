@@ -61,6 +61,11 @@ CAUSAL = (
     "Net(1)(torch.ones(1, 2, 50))"
 )
 CASES += (
+    (
+        HEAD + "queue, at, n = torch.zeros(3, 128), 114, 32\nqueue[:, at : at + n] = torch.ones(32, 3).T",
+        "torch.arange(at, at + n) % 128 in place of at:at + n goes on at the beginning",
+        (),
+    ),
     (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
     (SHORT, "drop_last=True", ()),
     (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),

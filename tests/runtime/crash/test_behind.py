@@ -12,6 +12,20 @@ from tests.runtime.crash.running import explained
 NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
 CASES = (
     (
+        HEAD + "up = nn.Sequential(nn.ConvTranspose2d(1, 2, 3, 2, 1), nn.ConvTranspose2d(2, 1, 3, 2, 1))\n"
+        "x, clean = torch.ones(2, 1, 7, 7), torch.ones(2, 1, 28, 28)\n"
+        "for _ in range(2):\n    out = up(x)\n    F.mse_loss(out, clean).backward()",
+        "out (2, 1, 25, 25) float32 and clean (2, 1, 28, 28) float32",
+        "nn.ConvTranspose2d(…, output_padding=1) of 0, 1 passes",
+    ),
+    (
+        HEAD + NET + "        self.fc = nn.Linear(3, 2)\n    def forward(self, x, adjacency):\n"
+        "        return adjacency @ self.fc(x)\nnet, x, chosen = Net(), torch.ones(6, 3), torch.arange(6) < 4\n"
+        "net(x[chosen], torch.eye(6))",
+        "adjacency (6, 6) float32 and self.fc(x) (4, 2) float32",
+        "net(x, torch.eye(6))[chosen]",
+    ),
+    (
         HEAD + "class Distill(nn.Module):\n    def forward(self, student, teacher, labels):\n"
         "        return F.softmax(teacher, 1).sum() + F.cross_entropy(student, labels)\n"
         "s, t, y = torch.ones(4, 3), torch.ones(4, 3), torch.zeros(4).long()\nloss_fn = Distill()\nloss_fn(s, y, t)",
@@ -92,6 +106,11 @@ CASES = (
         "for step in range(2):\n    total = total + read(states, query)\n    states[step] = 1.0\ntotal.backward()",
         "`states[step] = 1.0` writes a tensor (2, 3)",
         "clone()",
+    ),
+    (
+        HEAD + "codes = torch.tensor([7001, 7004])\nnn.Embedding(2, 4)(codes)",
+        "codes holds 7001 at 0",
+        "number them all from 0: torch.unique(codes, return_inverse=True)",
     ),
 )
 

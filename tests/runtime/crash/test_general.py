@@ -91,6 +91,11 @@ CASES = (
         "torch.einsum fails on q (2, 10, 4, 8)",
         "k.transpose(1, 2) passes",
     ),
+    (
+        HEAD + "parts = [torch.ones(()), torch.ones(())]\ntorch.cat(parts)",
+        "parts is a list of 2",
+        "torch.stack passes",
+    ),
     (HEAD + "nn.Linear(2, 3, use_bias=False)", "nn.Linear takes (in_features, out_features, bias=True", ""),
     (HEAD + "nn.LSTM(2, 3, batchfirst=True)", "batch_first= in place of batchfirst=", ""),
     (TRAIN + "o = torch.optim.LBFGS(model.parameters())\no.step()", "o is a LBFGS", "o.step takes (closure)"),

@@ -29,6 +29,13 @@ CASES = {
         ("nn.Linear(6, 8) of x passes, and gives (4, 8)",),
         "",
     ),
+    "a layer before gives what is cut in two": (
+        NET + "        self.code, self.out = nn.Linear(6, n), nn.Linear(n, 2)\n"
+        "    def forward(self, x):\n        mean, scale = self.code(x).chunk(2, 1)\n        return self.out(mean)\n"
+        + RUN,
+        ("nn.Linear(…, out_features=12) of code passes",),
+        "code gives 6, of which out is given a part of 3",
+    ),
     "two layers share a size": (
         NET
         + "        width = n\n        self.norm = nn.BatchNorm1d(width)\n        self.out = nn.Linear(width, 2)\n"
@@ -46,8 +53,8 @@ CASES = {
     "features and steps of a recurrent layer": (
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (
-            "x.transpose(1, 2) passes, and gives (3, 5, 4)",
             "nn.GRU(…, input_size=5) of rnn passes",
+            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and gives (3, 5, 4)",
         ),
         "",
     ),
@@ -75,6 +82,19 @@ def test_the_size_is_changed_that_nothing_else_agrees_with(
 
 
 MORE = {
+    "twice as many matrices as samples": (
+        NET + "        self.code = nn.Linear(6, 12)\n    def forward(self, x):\n"
+        "        turn, box = self.code(x).view(-1, 2, 3), x.view(-1, 1, 2, 3)\n"
+        "        grid = F.affine_grid(turn, list(box.shape), align_corners=False)\n"
+        "        return F.grid_sample(box, grid, align_corners=False)\n"
+        "net = Net()\nnet(torch.ones(4, 6))\n",
+        ("nn.Linear(…, out_features=6) of code passes",),
+    ),
+    "a view of what a convolution gives": (
+        NET + "        self.conv = nn.Conv2d(3, 8, 1)\n    def forward(self, x):\n        y = self.conv(x)\n"
+        "        return y.view(x.size(0), 3, 4, 5, 5)\nnet = Net()\nnet(torch.ones(2, 3, 5, 5))\n",
+        ("nn.Conv2d(…, out_channels=12) of conv passes",),
+    ),
     "a number for each channel": (
         "x = torch.ones(3, 6, 6)\ny = (x - torch.ones(3)) / torch.ones(3)\n",
         ("torch.ones(3)[:, None, None] passes, and gives (3, 6, 6)",),
@@ -116,6 +136,11 @@ MORE = {
         "x, y, attend = torch.ones(2, 3, 8), torch.ones(2, 5, 6), nn.MultiheadAttention(8, 2, batch_first=True)\n"
         "attend(x, y, y)\n",
         ("nn.MultiheadAttention(…, kdim=6, vdim=6) of attend passes",),
+    ),
+    "heads that do not divide": (
+        NET.replace("n=6", "heads") + "        self.heads = heads\n    def forward(self, x):\n"
+        "        return x.view(2, self.heads, 12 // self.heads)\nnet = Net(5)\nnet(torch.ones(2, 12))\n",
+        ("a number that divides 12, in place of 5: 12 // 5 is 2, and leaves 2",),
     ),
     "a view to rows of another length": (
         NET + "        self.out = nn.Linear(9, 2)\n    def forward(self, x):\n"
@@ -163,6 +188,10 @@ MORE = {
     "pieces of another size than those that are named": (
         "x = torch.ones(2, 12)\nq, k, v = torch.relu(x).split(2, dim=1)\n",
         ("pieces of 4 are 3; those of 2 are 6",),
+    ),
+    "a weight for each class beside a loss for each sample": (
+        "alpha, target, loss = torch.ones(4), torch.tensor([0, 3, 1, 0, 2, 1]), torch.ones(6)\nalpha * loss\n",
+        ("alpha[target] takes that of each of the 6",),
     ),
     "parameters of a name that none has": (
         "net = nn.Linear(2, 2)\nparams = [p for name, p in net.named_parameters() if 'lora_' in name]\n"

@@ -62,31 +62,18 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
 def _frozen(made: Location | None, user: Frame) -> Frozen | None:
     """The model in the statement that made a loss, or else among the names there, that trains nothing."""
     named = [one for one in ast.walk(made.parsed()) if isinstance(one, ast.expr)] if made is not None else []
-    models = {
+    read = {
         ast.unparse(one): value_of(one, user.names)
         for one in named
         if isinstance(one, ast.Name | ast.Attribute)
     }
-    held = {
-        name: one
-        for name, one in models.items()
-        if isinstance(one, nn.Module) and _is_trained(one) is not None
-    }
-    if not held:
-        held = {
-            name: one
-            for name, one in user.names.items()
-            if isinstance(one, nn.Module) and _is_trained(one) is not None
-        }
-    if any(map(_is_trained, held.values())):
+    held = dict[str, nn.Module]()
+    for values in (read, user.names):
+        models = {name: one for name, one in values.items() if isinstance(one, nn.Module)}
+        held = held or {name: one for name, one in models.items() if any(True for _ in one.parameters())}
+    if any(one.requires_grad for model in held.values() for one in model.parameters()):
         return None
     return next((frozen(one, name) for name, one in held.items()), None)
-
-
-def _is_trained(model: nn.Module) -> bool | None:
-    """Whether a parameter asks for gradients; None where there is none."""
-    asked = [one.requires_grad for one in model.parameters()]
-    return any(asked) if asked else None
 
 
 def _cut(scene: Scene) -> tuple[str, str, Location] | None:

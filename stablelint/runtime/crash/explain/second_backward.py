@@ -14,7 +14,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
-from stablelint.runtime.crash.provenance.statements import assigned, assignment
+from stablelint.runtime.crash.provenance.statements import assignment
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
@@ -83,10 +83,6 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
     if stepped and (told := _detached_once(scene, before.site, {id(one) for one in old})):
         advice = told
-    elif stepped and names and (first := _loss_of(before.site, names[0])) is not None:
-        other.append((f"{names[0]} is used for the first loss here", first))
-        advice = [f"{names[0]}.detach() in `{first.expression}`, if that step is not to train what made it"]
-        advice.append(f"or compute {names[0]} anew for the second loss")
     elif not stepped and not carried and len(set(both)) == 2:
         once = f"({' + '.join(both)}).backward() once, or backward(retain_graph=True) in the first call"
         advice = [once, *(advice if names else [])]
@@ -133,16 +129,6 @@ def _total(user: Frame | None) -> Location | None:
 
 def _in_one_function(one: Location, other: Location) -> bool:
     return one.filename == other.filename and function_at(one) is function_at(other)
-
-
-def _loss_of(site: Site | None, name: str) -> Location | None:
-    """The statement that made the loss of a backward call, where it uses a name."""
-    loss = _asked(site)
-    if site is None or loss is None or not loss.isidentifier():
-        return None
-    made = assigned(site.code, loss, resolve(site).row)
-    used = ast.walk(made.parsed()) if made is not None else ()
-    return made if any(isinstance(one, ast.Name) and one.id == name for one in used) else None
 
 
 def _asked(site: Site | None) -> str | None:

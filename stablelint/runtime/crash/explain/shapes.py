@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
+import torch
+
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
+from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -27,6 +36,27 @@ def _numbers(text: str) -> Shape:
     return tuple(int(one) for one in re.findall(r"-?\d+", text))
 
 
+@explains(r"The expanded size of the tensor \(\d+\) must match|shape mismatch: value tensor of shape")
+def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Values for a slice that ends behind the tensor, and is shorter than it says."""
+    match scene.user, scene.statement:
+        case Frame() as user, ast.Assign([ast.Subscript(owner, index) as target]):
+            whole, text = value_of(owner, user.names), ast.unparse(owner)
+        case _:
+            return None
+    for place, one in enumerate(index.elts if isinstance(index, ast.Tuple) else [index]):
+        edges = [one.lower, one.upper] if isinstance(one, ast.Slice) and one.lower and one.upper else []
+        match [deduced(edge, user.names) for edge in edges], whole:
+            case [int(start), int(end)], torch.Tensor() if start < (size := whole.shape[place]) < end:
+                told = f"dimension {place} of {text} has {size} entries: {size - start} of {end - start} are left"
+                summary = f"{ast.unparse(target)} ends at {end}, and {told}"
+                around = f"torch.arange({', '.join(map(ast.unparse, edges))}) % {size}"
+                return _explained(
+                    scene, summary, f"{around} in place of {ast.unparse(one)} goes on at the beginning"
+                )
+    return None
+
+
 @explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")
 def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """`view` or `reshape` to another number of elements."""
@@ -37,12 +67,23 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
+    if parted := next(_uneven(given.shape[1:], wanted), None):
+        return _explained(scene, summary, parted)
     if len(wanted) == 2 < len(given.shape):
         rows = given.shape[0], math.prod(given.shape[1:])
         return _explained(
             scene, summary, f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
         )
-    return _explained(scene, summary)
+    return (fitting(scene) or Advice(())).onto(_explained(scene, summary))
+
+
+def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:
+    """A size that was cut into so many parts, as heads are, and that they do not divide."""
+    for count, each in pairwise(wanted):
+        for whole in (size // parts for size in given for parts in (1, *wanted) if parts > 0 == size % parts):
+            if count > 1 and whole // count == each and whole % count:
+                told = f"{whole} // {count} is {each}, and leaves {whole % count}"
+                yield f"a number that divides {whole}, in place of {count}: {told}"
 
 
 @explains(

@@ -73,6 +73,16 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
     advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
+    if int(indices.min()) >= rows:  # none of them counts rows
+        numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
+        advice.insert(
+            0, f"if these are identifiers, number them all from 0: {numbered}, of the whole data set"
+        )
+    if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
+        advice = [
+            f"these count places, and {rows} have a row: cut what they count to the last {rows}",
+            *advice[:1],
+        ]
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
@@ -84,13 +94,11 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _of_entries(scene: Scene) -> Explanation | None:
     """Numbers beyond the entries of a dimension that they pick from."""
-    call = called(scene)
-    shown = operands_of_call(scene)
-    whole, index, *_ = (
-        [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
-    )
-    if call is None or len(shown) != 2 or index.dtype != torch.int64 or not whole.dim():
+    call, shown = called(scene), operands_of_call(scene)
+    tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
+    if call is None or len(shown) != 2 or len(tensors) != 2 or tensors[1].dtype != torch.int64:
         return None
+    whole, index = tensors
     dim = next((one for one in call.values if type(one) is int), 0)
     count, held = whole.shape[dim], f"{shown[1].name} holds {_outside(index, 0, whole.shape[dim] - 1)}"
     summary = f"{held}; dimension {dim} of {shown[0].name} has {count} entries, 0 … {count - 1}"

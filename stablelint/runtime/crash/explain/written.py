@@ -14,9 +14,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import (
-    writer_behind,
-)
+from stablelint.runtime.crash.source import writer_behind
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import torch
 
@@ -13,27 +13,17 @@ from stablelint.runtime.tensors.measure import tensors_in
 Shape = tuple[int, ...]
 
 
-def holders(frames: list[Frame], size: int, but: Iterable[torch.Tensor]) -> list[str]:
-    """The names of the program's tensors that have a size, without some and their views."""
-    left_out = {_place(one) for one in but}
-    found: dict[int, str] = {}
-    for name, tensor in _tensors(frames):
-        if size in tensor.shape and _place(tensor) not in left_out:
-            found.setdefault(_place(tensor), name)
-    return list(dict.fromkeys(found.values()))
-
-
 def speaks_against(frames: list[Frame], before: Shape, after: Shape, but: list[torch.Tensor]) -> bool:
     """Whether more tensors have the sizes that a change takes away than those that it brings."""
-    lost, won = (
-        {name for size in sizes for name in holders(frames, size, but)} for sizes in _changed(before, after)
-    )
+    one, other, left_out = Counter(before), Counter(after), {_place(each) for each in but}
+    lost, won = (_holders(frames, {*sizes}, left_out) for sizes in (one - other, other - one))
     return len(lost - won) > len(won - lost)
 
 
-def _changed(before: Shape, after: Shape) -> tuple[list[int], list[int]]:
-    one, other = Counter(before), Counter(after)
-    return list(one - other), list(other - one)
+def _holders(frames: list[Frame], sizes: set[int], left_out: set[int]) -> set[str]:
+    """The names of the program's tensors that have one of some sizes."""
+    kept = ((name, one) for name, one in _tensors(frames) if _place(one) not in left_out)
+    return {name for name, one in kept if sizes & {*one.shape}}
 
 
 def _tensors(frames: list[Frame]) -> Iterator[tuple[str, torch.Tensor]]:

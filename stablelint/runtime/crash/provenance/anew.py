@@ -50,21 +50,11 @@ def by_script(
         _as_at_the_start()
         changes = [*edits]
         make([one for one in changes if one.filename != filename], scene.frames)
-        module, watched = ModuleType("__main__"), watch()
-        vars(module).update(
-            {name: like.get(name) for name in _OF_MODULES}, torch=torch, nn=torch.nn, F=functional
-        )
+        module = ModuleType("__main__")
+        of_module = {name: like.get(name) for name in _OF_MODULES}
+        vars(module).update(of_module, torch=torch, nn=torch.nn, F=functional)
         sys.modules["__main__"] = module
-        try:
-            with watched:
-                exec(edited(filename, changes), vars(module))
-        except (EffectError, MemoryError):
-            return b""
-        except Exception as error:  # whatever the program raises
-            return told(Scene(error, scene.trail), watched)
-        except SystemExit:
-            pass
-        return told(None, watched)
+        return _ending(scene, told, watch(), [lambda: exec(edited(filename, changes), vars(module))])
 
     with TemporaryDirectory() as folder:
         return said_by_copy(work, until - monotonic())
@@ -78,18 +68,29 @@ def by_step(
     def work() -> bytes:
         confine(os.devnull)
         torch.set_num_threads(1)
-        watched = watch()
-        for run in rest_of_step(scene.frames, resized=True):
-            try:
-                with watched:
-                    run()
-            except EffectError:
-                return b""
-            except Exception as error:  # whatever the program raises
-                return told(Scene(error, scene.trail), watched)
-        return b""
+        return _ending(scene, told, watch(), rest_of_step(scene.frames, resized=True))
 
     return said_by_copy(work, _SECONDS) if can_copy() else b""
+
+
+def _ending(
+    scene: Scene,
+    told: Callable[[Scene | None, _Watch], bytes],
+    watched: _Watch,
+    runs: Iterable[Callable[[], object]],
+) -> bytes:
+    """What is told of how some runs end, one after the other."""
+    try:
+        for run in runs:
+            with watched:
+                run()
+    except (EffectError, MemoryError):
+        return b""
+    except Exception as error:  # whatever the program raises
+        return told(Scene(error, scene.trail), watched)
+    except SystemExit:
+        pass
+    return told(None, watched)
 
 
 def _as_at_the_start() -> None:

@@ -31,28 +31,30 @@ class _Returns:
         sys.setprofile(None)
 
     def _look(self, frame: FrameType, event: str, value: Any) -> None:
-        code, caller = frame.f_code, frame.f_back
+        code = frame.f_code
         ends = event == "return" and value is None and code.co_code[frame.f_lasti] in _RETURNS
-        if ends and parse_file(code.co_filename) is not None and is_of_program(code.co_filename):
-            is_made = code.co_name == "__init__"
-            self.last = self.last if is_made or caller is None or _is_dropped(caller) else frame
+        if ends and is_of_program(code.co_filename) and code.co_name != "__init__" and _is_used(frame.f_back):
+            self.last = frame
 
 
-def _is_dropped(caller: FrameType) -> bool:
-    """Whether nothing is made of what a call gives: it is a statement by itself."""
-    node, tree = node_at(site_of(caller)), parse_file(caller.f_code.co_filename)
-    statements = (one for one in ast.walk(tree or ast.Module([], [])) if isinstance(one, ast.Expr))
-    return any(one.value is node for one in statements)
+def _is_used(caller: FrameType | None) -> bool:
+    """Whether something is made of what a call in a file gives: it is no statement by itself."""
+    tree = parse_file(caller.f_code.co_filename) if caller is not None else None
+    node = node_at(site_of(caller)) if caller is not None else None
+    statements = (one for one in ast.walk(tree) if isinstance(one, ast.Expr)) if tree is not None else ()
+    return tree is not None and not any(one.value is node for one in statements)
 
 
 def gave_none(scene: Scene) -> str:
     """The function that gave the last None before an error, and its line; nothing where that cannot be told."""
 
     def told(then: Scene | None, watched: _Returns) -> bytes:
-        code = watched.last.f_code if watched.last is not None else None
-        same = then is not None and (then.message, then.location) == (scene.message, scene.location)
-        return (
-            f"{code.co_qualname}, line {code.co_firstlineno}".encode() if same and code is not None else b""
-        )
+        if (
+            watched.last is None
+            or then is None
+            or (then.message, then.location) != (scene.message, scene.location)
+        ):
+            return b""
+        return f"{watched.last.f_code.co_qualname}, line {watched.last.f_code.co_firstlineno}".encode()
 
     return by_script(scene, told, _Returns).decode()

@@ -82,7 +82,8 @@ class Onward:
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
             return _joined(chain) if met is not None else None
-        for one in _first_alike(met.repairs, chain[0].kind) if len(chain) < _MOST_CHAINED else ():
+        alike = sorted(met.repairs, key=lambda one: one.kind != chain[0].kind)[:_MOST_FOLLOWED]
+        for one in alike if len(chain) < _MOST_CHAINED else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
             further = self._tried((*chain, one)) if not again else None
             if isinstance(further, Repair):
@@ -108,11 +109,6 @@ class Onward:
 def _spot(one: Revision) -> object:
     """What is revised."""
     return (one.filename, one.span) if isinstance(one, Edit) else one.layer
-
-
-def _first_alike(repairs: tuple[Repair, ...], kind: str) -> list[Repair]:
-    """The likeliest of some repairs, those of the same kind as another first."""
-    return sorted(repairs, key=lambda one: one.kind != kind)[:_MOST_FOLLOWED]
 
 
 def _joined(chain: tuple[Repair, ...]) -> Repair:

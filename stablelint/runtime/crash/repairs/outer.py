@@ -1,19 +1,21 @@
-"""Changes of what stands further out or before: arguments in the wrong places."""
+"""Changes of what stands further out or before: arguments in the wrong places, a part in place of a whole, upsampling."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import torch
+from torch import nn
 
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
-from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import resolve
@@ -30,7 +32,7 @@ def rearranged(scene: Scene) -> Iterator[Repair]:
         called, where = value_of(node.func, frame.names), f" in line {resolve(frame.site).row}"
         of_torch = is_known(called) or type(called).__module__.startswith("torch.")
         if callable(called) and (not of_torch or hasattr(called, "reduction")):
-            for text in _exchanged(node, frame):
+            for text in (*_exchanged(node, frame), *_whole(node, frame)):
                 edit = Edit.of(node, frame.site.code.co_filename, text)
                 yield Repair(text, None, revisions=(edit,), where=where)
 
@@ -55,3 +57,28 @@ def _kind(node: ast.expr, frame: Frame) -> Any:
     value = value_of(node, frame.names)
     value = deduced(node, frame.names) if value is UNKNOWN else value
     return (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
+
+
+def _whole(node: ast.Call, frame: Frame) -> Iterator[str]:
+    """The call with the whole of a tensor of which an index took a part; the index comes behind the call."""
+    for place, one in enumerate(node.args):
+        match one:
+            case ast.Subscript(value, index) if isinstance(value_of(value, frame.names), torch.Tensor):
+                arguments = [*node.args[:place], value, *node.args[place + 1 :]]
+                yield f"{ast.unparse(ast.Call(node.func, arguments, []))}[{ast.unparse(index)}]"
+
+
+def padded(scene: Scene) -> Iterator[Repair]:
+    """Transposed convolutions that give one element more, all that are alike or one of them."""
+    alike: dict[Any, list[tuple[str, nn.Module]]] = defaultdict(list)
+    models = [one for frame in scene.frames if frame.mine for one in frame.names.values()]
+    held = {id(one): one for one in models if isinstance(one, nn.Module)}
+    for path, layer in (pair for one in held.values() for pair in one.named_modules()):
+        if isinstance(layer, nn.modules.conv._ConvTransposeNd):
+            alike[(type(layer), layer.kernel_size, layer.stride)].append((path, layer))
+    for layers in (*alike.values(), *([one] for several in alike.values() for one in several)):
+        changed = tuple(Setting(id(layer), (("output_padding", 1),)) for _, layer in layers)
+        names = ", ".join(path for path, _ in layers)
+        yield Repair(
+            f"nn.{type(layers[0][1]).__name__}(…, output_padding=1) of {names}", None, revisions=changed
+        )

@@ -179,7 +179,7 @@ _WEIGHED = {
     "switch": _Kind(most=1, rank=3, grows=True),
     "dimension": _Kind(most=1),
     "size": _Kind(most=1, last=True),
-    "layer": _Kind(last=True),
+    **dict.fromkeys(("function", "layer"), _Kind(last=True)),
 }
 
 

@@ -28,6 +28,11 @@ _ELEMENTWISE = (
 )  # fmt: skip
 
 
+def is_elementwise(call: Call) -> bool:
+    """Whether a call is arithmetic, element by element."""
+    return call.function in _ELEMENTWISE
+
+
 def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
     """Changes of one tensor by what it says, and of what is set for it."""
     tensors = [(place, one) for place, one in enumerate(call.values) if isinstance(one, torch.Tensor)]
