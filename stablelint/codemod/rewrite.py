@@ -25,6 +25,7 @@ from stablelint.codemod.proof.sharing import (
 )
 from stablelint.codemod.replace import replace_augmented, replace_expression
 from stablelint.codemod.templates.clamps import given_bounds
+from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.edits import conflict
@@ -42,6 +43,10 @@ from stablelint.diagnostic import (
     Span,
     Status,
 )
+from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
+
+_BOUNDS = having("bound", "replace")
 
 
 class Rewriter:
@@ -226,11 +231,14 @@ class Rewriter:
 def _called_for(fix: Fix, proposal: Proposal, diagnostic: Diagnostic) -> Fix:
     """A fix as one that is only shown, where neither values nor facts nor a run tell that what it changes is met.
 
-    What is known of a value does not tell that a gradient is taken of it.
+    What is known of a value does not tell that a gradient is taken of it, for which alone a bound may be.
     """
-    is_shown = diagnostic.status is Status.VIOLATED and not diagnostic.of_gradient
-    is_met = is_shown or diagnostic.level is Level.LIKELY
-    if is_met or proposal.kind != "replace" or fix.applicability is not Applicability.UNSAFE:
+    is_other = proposal.kind != "replace" or fix.applicability is not Applicability.UNSAFE
+    if is_other or diagnostic.level is Level.LIKELY:
+        return fix
+    calls = (one for one in ast.walk(parse_template(proposal.template)) if isinstance(one, ast.Call))
+    is_for_gradient = diagnostic.of_gradient and any(called_name(one) in _BOUNDS for one in calls)
+    if diagnostic.status is Status.VIOLATED and not is_for_gradient:
         return fix
     return fix._replace(applicability=Applicability.DISPLAY, caution=UNMET)
 

@@ -108,11 +108,15 @@ def only_shown(tree: Tree, proposal: Proposal, edits: Sequence[Edit]) -> str | N
     function = function_of(tree, node) if isinstance(node, ast.expr) else None
     if function is None or not isinstance(node, ast.expr):
         return None
-    inside, written = set(ast.walk(node)), " ".join(edit.content for edit in edits)
+    spans, written = (
+        [edit.span for edit in edits if edit.filename is None],
+        " ".join(edit.content for edit in edits),
+    )
     takes = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    for name in sorted(takes.intersection(one.id for one in loads(node))):
-        is_read = any(one not in inside for one in readers(function, name))
-        if not is_read and re.search(rf"\b{name}\b", written) is None:
+    for name in sorted(takes.intersection(one.id for one in loads(node)) - {"self", "cls"}):
+        places = [tree.source.span(tree.start(one), tree.end(one)) for one in readers(function, name)]
+        goes = all(any(span.contains(place) for span in spans) for place in places)
+        if goes and re.search(rf"\b{name}\b", written) is None:
             return f"`{name}`, which callers may give, would have no reader"
     given = [one.id for one in _targets(tree.statement(node)) if isinstance(one, ast.Name)]
     above = [tree.link(one).parent for one in (node, *(r for name in given for r in readers(function, name)))]
