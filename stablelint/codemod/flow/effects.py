@@ -130,8 +130,9 @@ def dtype_source(node: ast.expr, imported: Callable[[str], bool]) -> ast.expr | 
         receiver = node.func.value
         operand = node.args[0] if imported(root_name(receiver)) and node.args else receiver
         given = any(keyword.arg in ("dtype", None) for keyword in node.keywords)
-        if operand is receiver and found[0] is not None and found[0].name in _TOTALS:
-            given = given or not all(map(is_number, node.args))  # `process.std(t, x)` is of another object
+        if operand is receiver and found[0] is not None:  # `process.std(t, x)` is of another object
+            unknown = any(keyword.arg not in found[0].parameters for keyword in node.keywords)
+            given = given or unknown or (found[0].name in _TOTALS and not all(map(is_number, node.args)))
         keeps = found[0] is not None and found[0].name in KEEPS_TYPE and not given
         return dtype_source(operand, imported) if keeps else None
     return None

@@ -169,9 +169,7 @@ def test_a_root_of_a_limit_is_asked_of_the_type_in_a_file_of_double_precision(li
     assert f"x_norm.clamp_min({bound})" in after
 
 
-def test_no_object_is_asked_for_its_element_type() -> None:
-    source = (
-        "import torch\ndef f(process, s, x):\n    sigma = process.std(s, x)\n    scale = process.log_scale(s)\n"
-        "    return x / sigma + scale / sigma\n"
-    )
+@pytest.mark.parametrize("call", ["process.std(s, x)", "process.std(t=s, x=x)"])
+def test_no_object_is_asked_for_its_element_type(call: str) -> None:
+    source = f"import torch\ndef f(process, s, x):\n    sigma = {call}\n    return x / sigma + s / sigma\n"
     assert "torch.finfo(sigma.dtype)" in fixed(source, unsafe=True)[0]
