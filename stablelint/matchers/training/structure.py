@@ -95,7 +95,9 @@ def unregistered_parameters(review: Review, rule: Rule) -> Sites:
             if isinstance(made, ast.Call) and isinstance(made.func, ast.Name):
                 returns = [n for f in defined(made, review.module) for n in nodes_in(f, ast.Return)]
                 made = (returns[0].value if len(returns) == 1 else None) or made
-            of_torch = made_by(made, review.module).startswith("torch.")
+            maker = made_by(made, review.module)
+            # What `torch.nn` makes is a module, which registers its own.
+            of_torch = maker.startswith("torch.") and not maker.startswith("torch.nn.")
             is_asked = of_torch and _is_asked({spelled(target), spelled(value)}, init)
             leaf = made is not None and _is_leaf(made, review.module, is_asked=is_asked)
             if not isinstance(target, ast.Attribute) or (moved is None and not leaf):
