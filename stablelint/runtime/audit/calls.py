@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import weakref
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 from stablelint.runtime.audit.graph import maker_of, rows_taken
 from stablelint.runtime.audit.record import Forward, LoaderFacts, LossCall, Run
@@ -59,7 +61,7 @@ class CallRecorder:
         learned = next(root.parameters(), None) is not None
         begins = self.run.tape is None is self.tape and self.tapes > 0
         if learned and begins and torch.is_grad_enabled() and not self.elsewhere():
-            self.tape, self.tapes = Tape(self.under_way, own_frame), self.tapes - 1
+            self.tape, self.tapes = Tape(self.under_way, own_frame, self.on_difference), self.tapes - 1
         if self.tape is not None:
             self.tape.note(root, args, kwargs, result)
         if not learned:
@@ -119,6 +121,10 @@ class CallRecorder:
             self._inside.append(call)
             return
         forward.scored = forward.scored or not call.grad
+
+    def on_difference(self, kind: str, given: torch.Tensor, target: torch.Tensor) -> None:
+        """Keep those of a loss that is written out, as of the function."""
+        self.on_loss(kind, inspect.signature(getattr(functional, kind)), None, given, target)
 
     def leave_tape(self) -> None:
         """Show torch's functions no longer to a tape whose backward call came."""

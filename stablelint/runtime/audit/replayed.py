@@ -20,6 +20,7 @@ from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tensors.state import current_state
 
 _Copied = TypeVar("_Copied")
+_MEASURES = {"pow": "mse_loss", "square": "mse_loss", "abs": "l1_loss"}  # what the mean of it is
 _GRADIENT = vars(torch._C.TensorBase)["grad"].__get__  # what asks for it, as zero_grad does
 
 
@@ -49,8 +50,15 @@ class _Call:
 class Tape(TorchFunctionMode):
     """How a loss comes of parameters: the calls of models, and of torch's functions on what these give."""
 
-    def __init__(self, under_way: list[nn.Module], frame: Callable[[], FrameType | None]) -> None:
+    def __init__(
+        self,
+        under_way: list[nn.Module],
+        frame: Callable[[], FrameType | None],
+        told: Callable[[str, torch.Tensor, torch.Tensor], object],
+    ) -> None:
         super().__init__()
+        self._told = told  # of a loss that is written out: its kind, an output and a target
+        self._differences: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
         self.loss: Any = None  # what backward was called on, once it was, where calls on the tape gave it
         self.open = not torch._C._len_torch_function_stack()  # a mode of the program's own would end first
         self._under_way, self._frame = under_way, frame
@@ -63,10 +71,8 @@ class Tape(TorchFunctionMode):
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Call the function as ever, and write it down."""
-        function, kwargs = (
-            getattr(function, "observed", function),
-            dict(kwargs or {}),
-        )  # it was observed before
+        # Who observes it has seen the call already.
+        function, kwargs = getattr(function, "observed", function), dict(kwargs or {})
         if not self.open or self._under_way or function == _GRADIENT:
             return function(*args, **kwargs)
         given = self._given(function, args, kwargs)  # before it is written to
@@ -80,7 +86,19 @@ class Tape(TorchFunctionMode):
             registry = frame.f_globals.setdefault("__warningregistry__", {})
             warnings.warn_explicit(one.message, one.category, *place, registry=registry)
         self._note(function, given, args, kwargs, result)
+        if given is not None:
+            self._look(getattr(function, "__name__", ""), args, result)
         return result
+
+    def _look(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """Tell of the difference of an output and a target that is squared, or taken without its sign."""
+        if name == "sub" and len(args) == 2 and all(isinstance(one, torch.Tensor) for one in args):
+            learned = [one for one in args if one.grad_fn is not None]
+            if len(learned) == 1 and args[0].shape == args[1].shape:
+                target = args[1] if learned[0] is args[0] else args[0]
+                self._differences[id(result)] = result, learned[0], target
+        elif name in _MEASURES and id(args[0]) in self._differences and (name != "pow" or args[1] == 2):
+            self._told(_MEASURES[name], *self._differences.pop(id(args[0]))[1:])
 
     def note(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: object) -> None:
         """A call of a model that ended."""
@@ -118,7 +136,7 @@ class Tape(TorchFunctionMode):
         """Backward is called on these."""
         if self.open and losses and all(id(one) in self._known for one in losses):
             self.loss = self._packed(losses[0])
-        self.open, self._known = False, {}
+        self.open, self._known, self._differences = False, {}, {}
 
     def leave(self) -> None:
         """Torch's functions are no longer shown to it, whatever modes of the program stand above."""

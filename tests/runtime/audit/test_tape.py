@@ -104,6 +104,19 @@ def test_a_loss_that_falls_without_end_is_no_sign_of_learning() -> None:
     assert said(trained(without_end)).status is Status.UNSEEN
 
 
+def of_a_share(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    kept = sum((one - one.detach()).square().sum() for one in model.parameters())
+    return (model(x).sigmoid() - 3 * y).pow(2).mean() + 1e-3 * kept
+
+
+def test_what_a_loss_that_is_written_out_asks_for_is_seen() -> None:
+    outcome = said(trained(of_a_share), "reachable-targets")
+    assert outcome.status is Status.FAILED
+    assert outcome.location is not None
+    assert outcome.location.expression == "(model(x).sigmoid() - 3 * y).pow(2)"
+    assert said(trained(by_hand), "reachable-targets").evidence == "1 call"
+
+
 class Counting(TorchFunctionMode):
     count = 0
 
