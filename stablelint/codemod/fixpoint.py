@@ -15,6 +15,7 @@ from stablelint.codemod.waiting import without_waiting
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 
 MAX_ROUNDS = 10
+_STILL_THERE = "the finding would still be there"
 
 Diagnose = Callable[[bytes], Sequence[Diagnostic]]
 Accept = Callable[[Diagnostic], bool]
@@ -77,6 +78,8 @@ def fix_source(
         taken, _ = select([item.fix for item in wanted if item.fix is not None])
         trial = _Trial(source, current, diagnose, unshown)
         kept, failed = trial.largest(without_waiting(source, [wanted[index] for index in taken]))
+        if kept:  # an equal one may have been another rule's until that was mended
+            refused = {site: reason for site, reason in refused.items() if reason != _STILL_THERE}
         for item, reason in failed:
             refused[_sites(source, [item])[0]] = reason
         source, current = trial.source, trial.after
@@ -192,7 +195,7 @@ class _Trial:
             suspects = tuple(item for item in items if key(item) in kept)
             # Where one of several equal findings is gone, it is not known which.
             certain = all(now[key] >= self._before[key] for key in kept)
-            return _Verdict("the finding would still be there", suspects, certain)
+            return _Verdict(_STILL_THERE, suspects, certain)
         # A finding around a fixed expression is the same finding, although its text has changed.
         edited = [edit.span for item in items if item.fix is not None for edit in item.fix.edits]
         left = (item for item in self._findings if item not in items)

@@ -275,3 +275,17 @@ def test_the_last_of_those_that_do_without_a_name_takes_its_assignment_away() ->
         "import torch\ndef f(x, y):\n    if y:\n        return x\n    return x\n"
     )
     assert outcome.rounds == 2
+
+
+def test_equal_findings_of_two_rules_are_all_mended_in_one_run() -> None:
+    twin = "        f = torch.where(n > 0, f.sum(dim={0}) / n, zero)\n"
+    source = (
+        "import torch\n\n\ndef reduce(f, kind):\n    n = (~torch.isnan(f)).float()\n    zero = torch.zeros(1)\n"
+        f"    if kind == 'mean':\n        n = n.sum(dim=1)\n{twin.format(1)}"
+        f"        n = (n > 0).float().sum(dim=0)\n{twin.format(0)}"
+        f"    elif kind == 'batch':\n        n = n.sum(dim=0)\n{twin.format(0)}"
+        f"    elif kind == 'channel':\n        n = n.sum(dim=1)\n{twin.format(1)}    return f\n"
+    )
+    once = fixed(source, unsafe=True)[0]
+    assert once.count("/ n,") == 0
+    assert fixed(once, unsafe=True)[0] == once
