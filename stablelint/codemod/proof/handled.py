@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_name, loads, readers, root_name, viewed
+from stablelint.codemod.flow.nodes import is_name, is_number, loads, readers, root_name, viewed
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
@@ -37,6 +37,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     for one in (
         check_applied,
         check_unhandled,
+        check_agrees,
         check_compared,
         check_possible,
         check_cured,
@@ -187,6 +188,28 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     if isinstance(statement, ast.AnnAssign | ast.AugAssign):
         return [statement.target]
     return statement.targets if isinstance(statement, ast.Assign) else []
+
+
+def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a logarithm loses the constant in its operand, and others read that operand with it.
+
+    ``s = sigmoid(z) + 1e-3; y = s * x; s.log()``: the logarithm is that of the scale, and stays so.
+    """
+    function = function_of(tree, node)
+    if proposal.applicability is not Applicability.UNSAFE or called_name(node) != "log" or function is None:
+        return
+    texts = {binding.text for binding in proposal.bindings.values()}
+    for name in (one for one in loads(node) if one.id not in texts):
+        given = definition(tree, name)
+        value = None if given is None else given.value
+        if not isinstance(value, ast.BinOp) or not (is_number(value.left) or is_number(value.right)):
+            continue
+        for reader in readers(function, name.id):
+            above = tree.link(reader).parent
+            call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
+            is_log = isinstance(call, ast.Call) and called_name(call) == "log"
+            if reader.lineno > value.lineno and not is_log:
+                raise Withheld(f"`{name.id}` is read with its constant on line {reader.lineno}, too")
 
 
 def check_compared(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from stablelint.diagnostic import Binding, Proposal
+from stablelint.diagnostic import Applicability, Binding, Proposal
 from tests.codemod.differential.tried import fixed
 from tests.codemod.support import proposal, rewritten, span_of, withheld
 
@@ -294,3 +296,18 @@ def test_a_logarithm_of_a_sum_keeps_its_form_where_something_else_is_divided_by_
         assert "logsumexp" in rewritten(source, made)
     else:
         assert "`total`, by which something else is divided" in withheld(source, made)
+
+
+@pytest.mark.parametrize(("other", "is_made"), [("s * x", False), ("s.log().sum()", True), ("x", True)])
+def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, is_made: bool) -> None:
+    source = (
+        f"import torch\ndef f(z, x):\n    s = torch.sigmoid(z) + 1e-3\n    return torch.log(s), {other}\n"
+    )
+    change = replace(
+        proposal(source, "torch.log(s)", "torch.log_softmax($w, 0)", w=Binding("z", None)),
+        applicability=Applicability.UNSAFE,
+    )
+    if is_made:
+        assert "torch.log_softmax(z, 0)" in rewritten(source, change)
+    else:
+        assert withheld(source, change) == "`s` is read with its constant on line 4, too"
