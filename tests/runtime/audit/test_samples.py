@@ -258,3 +258,24 @@ def test_a_bias_that_cancels_and_gradients_set_by_hand_are_no_faults(program: st
     path.write_text(program)
     found = audited(path, 5)
     assert not (*found.failed, *found.warned), str(found)
+
+
+def test_a_layer_whose_units_are_shut_is_told_of_once(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("""
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+nn.init.constant_(model[2].bias, -20.0)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for _ in range(6):
+    x = torch.randn(16, 4)
+    optimizer.zero_grad()
+    (model(x) - x[:, :2]).square().mean().backward()
+    optimizer.step()
+""")
+    found = audited(path, 5)
+    assert "living-units" in {one.check.name for one in found.failed}
+    assert "gradients-arrive" not in {one.check.name for one in found.failed}

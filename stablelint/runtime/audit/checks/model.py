@@ -229,26 +229,27 @@ def _rows_of(model: nn.Module, pair: tuple[Any, dict[str, Any]], *sizes: int) ->
 @check(needs="ReLU or Hardtanh in a trained pass")
 def living_units(run: Run) -> Outcome | None:
     """Units of the activations are alive."""
-    alive: dict[int | None, torch.Tensor] = {}
-    rows: dict[int | None, Row | None] = {}  # the first graph knows them
-    for facts in run.facts():
-        for unit in facts.units:
-            if unit.operation in _ENDING and unit.near is not None:
-                known = alive.get(unit.near)
-                fits = known is not None and known.shape == unit.alive.shape
-                rows.setdefault(unit.near, unit.row)
-                alive[unit.near] = known | unit.alive if fits and known is not None else unit.alive
-    worst: list[tuple[float, str, Row | None]] = []
-    for key, units in alive.items():
-        share = 1 - float(units.float().mean())
-        if share > _DEAD and key in run.parameters:
-            worst.append((share, run.parameters[key].name, rows[key]))
-    if worst:
-        share, name, at = max(worst, key=lambda one: one[:2])
-        text = f"{share:.0%} of the units behind {name} passed no gradient for any sample of any step"
+    shares = shut_units(run)
+    if worst := {name: share for name, (share, _) in shares.items() if share > _DEAD}:
+        name = max(worst, key=lambda one: worst[one])
+        text = f"{worst[name]:.0%} of the units behind {name} passed no gradient for any sample of any step"
         remedy = "a smaller learning rate or bias, another initialisation, or LeakyReLU"
-        return failed(text, remedy, *(name for _, name, _ in worst), at=at)
-    return all_of(len(alive), "layer")
+        return failed(text, remedy, *worst, at=shares[name][1])
+    return all_of(len(shares), "layer")
+
+
+def shut_units(run: Run) -> dict[str, tuple[float, Row | None]]:
+    """By the parameter before an activation, the share of its units that never passed a gradient; and the expression."""
+    alive: dict[str, torch.Tensor] = {}
+    rows: dict[str, Row | None] = {}  # the first graph knows them
+    units = (unit for facts in run.facts() for unit in facts.units if unit.operation in _ENDING)
+    for unit in (one for one in units if one.near in run.parameters):
+        name = run.parameters[unit.near or 0].name
+        known = alive.get(name)
+        fits = known is not None and known.shape == unit.alive.shape
+        rows.setdefault(name, unit.row)
+        alive[name] = known | unit.alive if fits and known is not None else unit.alive
+    return {name: (1 - float(units.float().mean()), rows[name]) for name, units in alive.items()}
 
 
 @check(needs="sigmoid or tanh in a trained pass")

@@ -7,8 +7,9 @@ from operator import length_hint
 
 from torch import nn
 
+from stablelint.runtime.audit.checks.model import shut_units
 from stablelint.runtime.audit.modules import NORMALISING
-from stablelint.runtime.audit.outcome import Outcome, all_of, check, failed, passed, warned
+from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
 from stablelint.runtime.audit.record import Place, Run
 from stablelint.runtime.plain import plural
 from stablelint.runtime.tensors.names import parameters_of
@@ -74,6 +75,9 @@ def gradients_arrive(run: Run) -> Outcome | None:
     alive = {id(one.owner) for one in mine if one.nonzero}  # what shifts all scores alike may be of no weight
     if zero := [one for one in mine if one.gradients and not one.nonzero and id(one.owner) not in alive]:
         text = "the gradients of {names} were zero in every step"
+        if shut := [name for name, (share, _) in shut_units(run).items() if share == 1]:
+            text = f"gradients were zero in every step where no unit behind {', '.join(shut)} passes one"
+            return Outcome(Status.UNSEEN, text)  # of which another check speaks
         return failed(text, "see what their output is multiplied by, and whether it is cut at zero", *zero)
     return all_of(len(mine), "parameter")
 
