@@ -167,7 +167,10 @@ def differentiable(value: Value, gradient: bool) -> bool:
 
 
 def _may_carry_gradient(value: Value) -> bool:
-    """Whether something that can require a gradient lies behind a value: not so for constants and random numbers."""
+    """Whether something that can require a gradient lies behind a value: not so for constants and random numbers.
+
+    What is called without being followed may hold parameters of its own.
+    """
     pending, seen = [value], set[int]()
     while pending:
         part = pending.pop()
@@ -175,7 +178,7 @@ def _may_carry_gradient(value: Value) -> bool:
         if free or part.dtype in NOT_DIFFERENTIABLE or part.key in seen:
             continue
         seen.add(part.key)
-        if not part.operands or part.op in TRAINED or len(seen) > _FOLLOWED:
+        if not part.operands or part.op in TRAINED or part.op.startswith("call.") or len(seen) > _FOLLOWED:
             return True
         given = list(part.operands.items())[:1] if part.op in VIEWS else part.operands.items()
         pending += [v for name, v in given if name not in SELECTORS]

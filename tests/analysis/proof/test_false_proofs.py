@@ -95,6 +95,14 @@ FALSE = {
         "def f(x, mask):\n    m = mask > 0\n    if m.numel() > 0:\n        return x / m.sum()",
         QUOTIENTS,
     ),
+    "the parameters of what is called with constants": (
+        "def f(net):\n    return net(torch.ones(3)).clamp(min=0).sqrt()",
+        ROOTS,
+    ),
+    "the parameters of a function that nobody shows": (
+        "def f():\n    return helper(torch.ones(3)).clamp(min=0).sqrt()",
+        ROOTS,
+    ),
     "a function that changes its argument and returns it": (
         "def _clear(t):\n    t.zero_()\n    return t\n\n"
         "def f(y):\n    x = torch.ones(3)\n    z = _clear(x)\n    return y / x",
