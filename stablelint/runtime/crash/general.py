@@ -22,6 +22,7 @@ from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.agreement import speaks_against
+from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
@@ -205,6 +206,11 @@ def general(scene: Scene) -> Explanation | None:
     if user is None:
         return None
     shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
+    past = history(scene) if failed.hides(len(shown)) and not advice.texts else None
+    for name, place in past.operands.items() if past is not None else ():
+        gone, known = past.pasts[place] if past is not None else None, {one.name for one in shown}
+        if gone is not None and name not in known:
+            shown += (Operand(name, gone.shape, gone.dtype, "cpu", gone.at),)
     kinds = {(one.name.partition("[")[0], one.shape, one.dtype, one.device): one for one in shown[::-1]}
     met = [_met(one) for one in [*kinds.values()][::-1] if not (one.held and scene.module is not None)]
     layers = shapes_through_layers(scene)

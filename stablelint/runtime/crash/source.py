@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
@@ -45,16 +46,19 @@ def added_to(filename: str, name: str) -> Location | None:
     return None
 
 
-def attribute_at(at: Location) -> str | None:
-    """The attribute that the statement in a line gives a value made of its old one."""
-    tree = parse_file(at.filename)
-    for one in ast.walk(tree) if tree is not None else ():
-        if isinstance(one, ast.Assign) and one.lineno <= at.row <= (one.end_lineno or 0):
-            read = {ast.unparse(each) for each in ast.walk(one.value) if isinstance(each, ast.Attribute)}
-            targets = (each for target in one.targets for each in ast.walk(target))
-            names = (ast.unparse(each) for each in targets if isinstance(each, ast.Attribute))
-            return next((name for name in names if name in read), None)
-    return None
+def carried_attribute(at: Location, scope: dict[str, Any]) -> str | None:
+    """The one attribute that a statement gives a value made of its old one: the statement at a place, or one of a graph."""
+    found = set[str]()
+    tree = parse_file(at.filename) or ast.Module([], [])
+    for one in (one for one in ast.walk(tree) if isinstance(one, ast.Assign)):
+        read = {ast.unparse(each) for each in ast.walk(one.value) if isinstance(each, ast.Attribute)}
+        written = [
+            each for target in one.targets for each in ast.walk(target) if isinstance(each, ast.Attribute)
+        ]
+        is_there = one.lineno <= at.row <= (one.end_lineno or 0)
+        kept = [one for one in written if is_there or any(map(_has_graph, _flat(value_of(one, scope))))]
+        found |= read & set(map(ast.unparse, kept))
+    return found.pop() if len(found) == 1 else None
 
 
 def statement_at(at: Location) -> ast.stmt | None:

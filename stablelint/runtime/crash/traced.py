@@ -57,11 +57,12 @@ def _graphs(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
 
 
 def _dtypes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
-    usual = {one.dtype for one in found.operands if one.held} or {"float32"}
-    for one in found.operands:
-        if one.dtype not in usual and not one.held:
-            way = past.way(one.name, partial(_is_of, one.dtype))
-            yield from _begun(way, f"{one.name} is {one.dtype} from here on")
+    usual = {"float32"} & {one.dtype for one in found.operands} or {
+        one.dtype for one in found.operands if one.held
+    }
+    for one in (one for one in found.operands if one.dtype not in usual):
+        way = past.way(one.name, partial(_is_of, one.dtype))
+        yield from _begun(way, f"{one.name} is {one.dtype} from here on")
 
 
 def _is_of(dtype: str, past: Past) -> bool:

@@ -68,6 +68,17 @@ CASES = {
         "`extra = iter([1, 2])` anew, in an except StopIteration around it",
         "extra is used up",
     ),
+    "an operand that a function of the program gives": (
+        HEAD + "def show(value):\n    print(value)\n    return torch.ones(2)\nshow(3) + torch.ones(3)\n",
+        "",
+        "`+` fails on torch.ones(3) (3,) float32 and show(3) (2,) float32",
+    ),
+    "indices that begin at 1 in two names": (
+        HEAD + "edges = torch.tensor([[1, 2, 3], [3, 1, 2]])\nsrc, to = edges\nrows = torch.ones(3, 2)\n"
+        "out = torch.zeros(3, 2).index_add(0, to, rows[src])\n",
+        "they begin at 1: torch.tensor([[1, 2, 3], [3, 1, 2]]) - 1 in line 5 passes",
+        "src reaches 3 here first: torch.tensor([[1, 2, 3], [3, 1, 2]])",
+    ),
     "a function that lacks a return": (
         HEAD + "def erased(x):\n    x = x * 2\ndef bright(x):\n    return x + 1\nx = torch.ones(2)\n"
         "for step in (erased, bright):\n    x = step(x)\n",

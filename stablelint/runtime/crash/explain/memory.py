@@ -15,7 +15,6 @@ from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at, value_of
-from stablelint.runtime.crash.general import facts
 from stablelint.runtime.crash.repairs.failing import result_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
@@ -36,8 +35,8 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     frames = [one.frame for one in reversed(scene.frames) if one.mine]
     held = holdings(frames, [])
     made = result_of(scene)
-    result = made if isinstance(made, torch.Tensor) else _largest(made)
-    because = list(_made_large(scene, result, operands)) if result is made and result is not None else []
+    result = made if isinstance(made, torch.Tensor) else None
+    because = list(_made_large(scene, result, operands)) if result is not None else []
     largest = sorted(_tensors(scene), key=lambda one: -one[1])[:_SHOWN]
     because += [f"{sized(size)} in {name}" for name, size in largest if size >= largest[0][1] / 100 > 0]
     graphs = {name: one for name, one in held.items() if one.graphs > 1}
@@ -45,10 +44,7 @@ def memory(scene: Scene, match: re.Match[str]) -> Explanation:
     other = []
     of_sizes = "CPUAllocator" in scene.message and not operands
     advice = ["see the sizes that are given"] if of_sizes else ["a smaller batch"]
-    if isinstance(made, torch.nn.Module) and result is not None:
-        because.insert(0, f"a parameter of it would be {tuple(result.shape)}: {', '.join(facts(scene))}")
-        advice = ["smaller sizes: stride, pooling or fewer features before a layer leave it less to take"]
-    elif result is not None and asked is not None:
+    if result is not None and asked is not None:
         parts = list(_parts(result, operands, _capacity(scene.message)))
         advice = parts or advice
     at_all = asked is None or asked < _capacity(scene.message)  # there is room once names are emptied
@@ -78,12 +74,6 @@ def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...
             yield f"dimension {place} of the result {shape} is {names[0]}{number}"
 
 
-def _largest(module: torch.nn.Module | None) -> torch.Tensor | None:
-    """The largest parameter of a layer that was being made."""
-    held = module.parameters() if module is not None else ()
-    return max(held, key=lambda one: one.numel(), default=None)
-
-
 def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float) -> Iterator[str]:
     """How much of the result fits, along the dimension that an operand shares with it."""
     shape = tuple(result.shape)
@@ -98,10 +88,6 @@ def _parts(result: torch.Tensor, operands: tuple[Operand, ...], capacity: float)
             index = ", ".join([*":" * place, f"i:i + {fit}"])
             yield f"in parts: {split[0].owner}[{index}] at a time makes {sized(fit * each)}"
             return
-    each = result.numel() // shape[0] * result.element_size() if shape else 0
-    if each > capacity * _SHARE:
-        size = f"one entry of dimension 0 alone takes {sized(each)}"
-        yield f"{size}: make dimension {longest} of {shape[longest]} smaller, or do without the result"
 
 
 def _capacity(message: str) -> float:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 import torch
 from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
-from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward
-from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.repairs.onward import changed
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.location import Location
@@ -135,7 +132,7 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not given or user is None:
         return None
     operand, because, other = scene.operand(given[0], "the loss"), list[str](), list[tuple[str, Location]]()
-    advice = tuple(_changed(scene, operand, "{}.mean()", "view")) or (f"{operand.owner}.mean().backward()",)
+    advice = tuple(changed(scene, operand, "{}.mean()", "view")) or (f"{operand.owner}.mean().backward()",)
     made = statement_at(operand.made_at) if operand.made_at is not None else None
     match made:
         case ast.Assign(value=ast.Call(function)):
@@ -155,19 +152,10 @@ def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
 def no_array(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An array asked of what has a graph."""
     operand = next(iter(scene.operands()), None)
-    advice = tuple(_changed(scene, operand, "{}.detach()", "cast")) if operand is not None else ()
+    advice = tuple(changed(scene, operand, "{}.detach()", "cast")) if operand is not None else ()
     if operand is None or not advice:
         return None
     return Explanation("no-array", f"{operand.name} has a graph", (), advice, (operand,))
-
-
-def _changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
-    """How an operand whose method failed is changed so that the program goes on: there, or where it is made."""
-    match node_at(scene.user.site) if scene.user is not None else None:
-        case ast.Call(ast.Attribute(owner)) if scene.user is not None and ast.unparse(owner) == operand.name:
-            edit = Edit.of(owner, scene.user.site.code.co_filename, template.format(f"({operand.name})"))
-            repair = Repair(template.format(operand.owner), None, kind, revisions=(edit,))
-            yield from (one.told for one in Onward(scene, lambda _: []).confirmed([repair]))
 
 
 @explains(

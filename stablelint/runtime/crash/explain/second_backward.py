@@ -19,7 +19,13 @@ from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import added_to, attribute_at, carried_name, function_at, loop_around
+from stablelint.runtime.crash.source import (
+    added_to,
+    carried_attribute,
+    carried_name,
+    function_at,
+    loop_around,
+)
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of
@@ -58,7 +64,8 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     user, at = scene.user, scene.location
     loop = loop_around(at.filename, at.row) if at and made and _in_one_function(at, made) else None
     before_loop = loop is not None and made is not None and made.row < loop.lineno
-    field = attribute_at(made) if made is not None and not names else None
+    owners = {key: one for frame in scene.frames if frame.mine for key, one in frame.frame.f_locals.items()}
+    field = carried_attribute(made, owners) if made is not None and not names else None
     carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
     summary = "a part of this graph was made before the last backward call, which freed it"
     advice = list[str]()

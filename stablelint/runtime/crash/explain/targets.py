@@ -12,6 +12,7 @@ from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.repairs.failing import called
+from stablelint.runtime.crash.repairs.onward import changed
 from stablelint.runtime.crash.scene import Scene
 
 _SHOWN = 4
@@ -86,7 +87,7 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
-        advice[:0] = _begin_at_one(operands[0].name, indices, rows)
+        advice += _begin_at_one(operands[0].name, indices, rows)
     made = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
     other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in made)
     return Explanation("index", summary, advice=tuple(advice), operands=operands, other=other)
@@ -157,17 +158,11 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
-            like = [key for key, one in scene.user.frame.f_locals.items() if _is_like(one, tensor, size)]
-            more = f", and {', '.join(f'{one} - 1' for one in like if one != name)}" if len(like) > 1 else ""
-            advice = [f"{one}{more}" for one in _begin_at_one(name, tensor, size)]
+            begins = _begin_at_one(name, tensor, size)
+            like = changed(scene, scene.operand(tensor, name), "{} - 1", "cast") if begins else ()
+            advice = [f"{begins[0].partition(':')[0]}: {one}" for one in like] or begins
             advice = advice or [f"see how {name} is made: {size} entries are there"]
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
-
-
-def _is_like(value: object, index: torch.Tensor, size: int) -> bool:
-    """Whether a value is an index that runs up to a size as well."""
-    whole = isinstance(value, torch.Tensor) and value.dtype == index.dtype and value.shape == index.shape
-    return whole and isinstance(value, torch.Tensor) and bool(value.numel()) and int(value.max()) == size
 
 
 _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode
 
-from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import dtype_name, tensors_in
 
 _MOST_BYTES = 1 << 30  # of the results that are kept
@@ -166,16 +166,23 @@ def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
     if then is None or (then.message, then.location) != (scene.message, scene.location):
         return b""
     pasts, places = list[Past](), dict[int, int]()
-    operands = {one.name: _place(found, pasts, places) for one, found in _operands(then, record)}
+    operands = {name: _place(found, pasts, places) for name, found in _operands(then, record)}
     return pickle.dumps(History(pasts, operands))
 
 
-def _operands(scene: Scene, record: _Record) -> Iterator[tuple[Operand, _Made]]:
+def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
     """The operands of what failed; of one that has no name any more, what the operation was given that is as it."""
-    for tensor, one in scene.operand_tensors():
+    known = {one.name: tensor for tensor, one in scene.operand_tensors()}
+    for name, tensor in known.items():
         found = record.known(tensor)
         like = (each for each in record.failed if (each.shape, each.dtype) == (tensor.shape, tensor.dtype))
-        yield one, found if found.operation else record.known(next(like, tensor))
+        yield name, found if found.operation else record.known(next(like, tensor))
+    parts = (
+        [ast.unparse(one) for one in operands_of(node_at(scene.user.site))] if scene.user is not None else []
+    )
+    pairs = list(zip(parts, record.failed, strict=False)) if len(parts) == len(record.failed) else []
+    if all(known.get(name, tensor).shape == tensor.shape for name, tensor in pairs):
+        yield from ((name, record.known(tensor)) for name, tensor in pairs if name not in known)
 
 
 def _place(one: _Made, pasts: list[Past], places: dict[int, int]) -> int:

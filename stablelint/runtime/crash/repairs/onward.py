@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import torch
 
+from stablelint.runtime.crash.explanation import Operand
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.rest import rest_of_step
@@ -104,6 +106,17 @@ class Onward:
         left = self.until - monotonic()
         work = functools.partial(_run_on, self.scene, revisions, self.repairs)
         return said_by_copy(lambda: pickle.dumps(work()), left) if left > 0 else b""
+
+
+def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
+    """How an operand of what failed is changed so that the program goes on: there, or where it is made."""
+    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
+    parts = (one for one in ast.walk(node) if isinstance(one, ast.expr)) if node is not None else ()
+    part = next((one for one in parts if ast.unparse(one) == operand.name), None)
+    if part is not None and user is not None:
+        edit = Edit.of(part, user.site.code.co_filename, template.format(f"({operand.name})"))
+        repair = Repair(template.format(operand.owner), None, kind, revisions=(edit,))
+        yield from (one.told for one in Onward(scene, lambda _: []).confirmed([repair]))
 
 
 def _spot(one: Revision) -> object:
