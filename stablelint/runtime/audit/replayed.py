@@ -109,7 +109,7 @@ class Tape(TorchFunctionMode):
         if not self.open or not torch.is_grad_enabled():
             return None
         learned = any(id(one) in self._known or _is_learned(one) for one in tensors_in((args, kwargs)))
-        with suppress(Exception):  # whatever a tensor of the program's own raises there
+        with suppress(Exception):  # as a tensor of the program's own may raise, too
             if learned or isinstance(function, nn.Module):
                 return tree_map_only(torch.Tensor, self._packed, (args, kwargs))
         return None
@@ -130,6 +130,8 @@ class Tape(TorchFunctionMode):
     def _packed(self, tensor: torch.Tensor) -> Any:
         if id(tensor) in self._known:
             return self._known[id(tensor)][1]
+        if tensor.grad_fn is not None:
+            raise LookupError  # it comes of what no call gave, such as a distribution that a model returned
         return tensor if _is_learned(tensor) else tensor.detach().clone()
 
     def end(self, losses: tuple[torch.Tensor, ...]) -> None:

@@ -117,6 +117,25 @@ def test_what_a_loss_that_is_written_out_asks_for_is_seen() -> None:
     assert said(trained(by_hand), "reachable-targets").evidence == "1 call"
 
 
+class Spread(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> tuple[torch.distributions.Normal, Tensor]:
+        given = self.inner(x)
+        return torch.distributions.Normal(given, torch.ones(())), given.mean()
+
+
+def of_a_distribution(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    spread, size = Spread(model)(x)
+    return size**2 - spread.log_prob(y).mean()
+
+
+def test_a_loss_whose_parts_are_not_all_known_is_not_tried() -> None:
+    assert said(trained(of_a_distribution)).status is Status.UNSEEN
+
+
 class Counting(TorchFunctionMode):
     count = 0
 
