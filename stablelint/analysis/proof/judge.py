@@ -169,7 +169,7 @@ def differentiable(value: Value, gradient: bool) -> bool:
 def _may_carry_gradient(value: Value) -> bool:
     """Whether something that can require a gradient lies behind a value: not so for constants and random numbers.
 
-    What is called without being followed may hold parameters of its own.
+    Layers and other objects, and what is called without being followed, may hold parameters of their own.
     """
     pending, seen = [value], set[int]()
     while pending:
@@ -178,7 +178,8 @@ def _may_carry_gradient(value: Value) -> bool:
         if free or part.dtype in NOT_DIFFERENTIABLE or part.key in seen:
             continue
         seen.add(part.key)
-        if not part.operands or part.op in TRAINED or part.op.startswith("call.") or len(seen) > _FOLLOWED:
+        holds = part.op in TRAINED or part.kind in (Kind.LAYER, Kind.INSTANCE) or part.op.startswith("call.")
+        if not part.operands or holds or len(seen) > _FOLLOWED:
             return True
         given = list(part.operands.items())[:1] if part.op in VIEWS else part.operands.items()
         pending += [v for name, v in given if name not in SELECTORS]

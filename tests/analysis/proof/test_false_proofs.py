@@ -99,6 +99,12 @@ FALSE = {
         "def f(net):\n    return net(torch.ones(3)).clamp(min=0).sqrt()",
         ROOTS,
     ),
+    "the parameters of a layer": (
+        "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.table = nn.Embedding(3, 4)\n\n"
+        "    def f(self):\n        return self.table.weight[torch.arange(3)].clamp(min=0).sqrt()",
+        ROOTS,
+    ),
     "the parameters of a function that nobody shows": (
         "def f():\n    return helper(torch.ones(3)).clamp(min=0).sqrt()",
         ROOTS,
