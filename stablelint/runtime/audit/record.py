@@ -166,6 +166,9 @@ class Run:
     loaders: list[LoaderFacts] = field(default_factory=list)
     made_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of an optimizer
     built_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of a module or parameter
+    evaluated_at: dict[int, Site | None] = field(
+        default_factory=dict
+    )  # calls of eval(), by the identity of a module
     given: set[int] = field(
         default_factory=set
     )  # identities of parameters an optimizer was made of, or were loaded

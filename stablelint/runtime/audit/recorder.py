@@ -126,6 +126,7 @@ class Recorder(CallRecorder, hooks.Observer):
             (torch.nn.Module, "__init__", self.on_module),
             (torch.nn.Module, "register_parameter", self.on_parameter),
             (torch.nn.Module, "load_state_dict", self.on_load),
+            (torch.nn.Module, "eval", self.on_eval),
             (torch.amp.GradScaler, "unscale_", self.on_unscale),
             *((functional, kind, self.on_dropout) for kind in DROPOUTS),
             (functional, "scaled_dot_product_attention", self.on_attention),
@@ -190,6 +191,11 @@ class Recorder(CallRecorder, hooks.Observer):
     def on_load(self, _: object, module: torch.nn.Module, *__: object, **___: object) -> None:
         """Note what was learned elsewhere."""
         self.run.given.update(map(id, module.parameters()))
+
+    @shielded
+    def on_eval(self, _: object, module: object) -> None:
+        """Note where it is put into evaluation mode."""
+        self.run.evaluated_at[id(module)] = here()
 
     @shielded
     def on_draw(self, generator: str, *_: object, **__: object) -> None:

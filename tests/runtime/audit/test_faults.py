@@ -94,6 +94,9 @@ def test_what_comes_behind_the_first_epoch_is_seen(batches: int | None, tmp_path
     found = audited(path, batches=batches)
     assert len(found.run.steps) == 10
     assert named(found, LATE)
+    (remedy,) = [one.outcome.remedy for one in found.failed if one.check.name == LATE.check]
+    assert remedy is not None
+    assert "puts it into evaluation mode" in remedy
 
 
 def test_what_is_clipped_while_an_evaluation_is_waited_for_is_not_late(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 
 from stablelint.runtime.audit.modules import NORMALISING
 from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, failed, passed, warned
-from stablelint.runtime.audit.record import Forward, Run, Step
+from stablelint.runtime.audit.record import Forward, Run, Step, place
 from stablelint.runtime.audit.values import summary_of
 from stablelint.runtime.tensors.names import parameters_of
 
@@ -183,6 +183,9 @@ def trained_in_training_mode(run: Run) -> Outcome | None:
     evaluated = {id(one.root) for one in run.forwards if not one.grad}
     late = any(id(one.root) in evaluated for one in calls if not one.training)
     remedy = "model.train() after each evaluation" if late else "model.train() before the loop"
+    sites = (place(run.evaluated_at.get(id(one.root))) for one in calls if not one.training)
+    if (at := next(sites, None)) is not None:
+        remedy += f": line {at.row} puts it into evaluation mode"
     return _in_mode(calls, True, remedy)
 
 
