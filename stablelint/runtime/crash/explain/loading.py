@@ -249,16 +249,16 @@ def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _unnamed(name: str, value: object) -> Iterator[str]:
     """Where a value of the program holds a function that no module knows by name."""
-    if _is_unnamed(value):
-        yield name
+    yield from [name] if _is_unnamed(value) else []
     inner = getattr(value, "__dict__", {}).get("dataset")
     parts: Iterable[tuple[str, object]] = [(name, value), (f"{name}.dataset", inner)]
     if isinstance(value, torch.nn.Module):
         parts = [(".".join(filter(None, (name, path))), one) for path, one in value.named_modules()]
     for path, one in parts:
         for key, held in getattr(one, "__dict__", {}).items():
-            if _is_unnamed(held):
-                yield f"{path}.{key}"
+            several = dict(enumerate(held)) if isinstance(held, list | tuple) else {"": held}
+            unnamed = (place for place, each in several.items() if _is_unnamed(each))
+            yield from (f"{path}.{key}" + (f"[{place}]" if place != "" else "") for place in unnamed)
 
 
 def _is_unnamed(value: object) -> bool:

@@ -77,7 +77,7 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     groups = [frame.names["state_dict"]["param_groups"], frame.names["self"].param_groups]
     saved, built = ([len(group["params"]) for group in one] for one in groups)
     summary = f"the state is of groups of {saved} parameters, the optimizer holds groups of {built}"
-    advice = "build model and optimizer as they were when it was saved, frozen layers included"
+    advice = "make the optimizer of the same parameters in both runs, frozen layers included"
     return Explanation("state", summary, advice=(advice,), other=_made(scene, frame))
 
 

@@ -150,7 +150,7 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     node = node_at(scene.user.site) if scene.user is not None else None
     parts = ast.walk(node) if node is not None else ()
     advice = ["with torch.no_grad(): around the write, if it sets the parameter"]
-    sets = scene.user is not None and isinstance(scene.statement, ast.Assign)
+    sets = scene.user is not None and isinstance(scene.statement, ast.Assign | ast.Expr)
     if not sets and not any(
         isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts
     ):  # else it is a step
