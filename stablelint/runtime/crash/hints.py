@@ -41,7 +41,7 @@ class Hints(Failed):
                 yield f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
             if inspect.isroutine(self.value(one)) and re.search("not (subscr|itera)", self.scene.message):
                 yield f"{ast.unparse(one)}() calls it"
-            if isinstance(value, float) and "integer" in self.scene.message:
+            if isinstance(value, float) and re.search(r"\bint(eger)?s?\b", self.scene.message):
                 yield f"int({ast.unparse(one)}), or // where it is a quotient, if a whole number is wanted"
         match self.scene.error:
             case AttributeError(obj=owner, name=str(name)) if owner is not None:

@@ -79,6 +79,11 @@ CASES = {
         "they begin at 1: torch.tensor([[1, 2, 3], [3, 1, 2]]) - 1 in line 5 passes",
         "src reaches 3 here first: torch.tensor([[1, 2, 3], [3, 1, 2]])",
     ),
+    "a size that a division gave": (
+        HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
+        "int(inner), or // where it is a quotient, if a whole number is wanted",
+        "inner is 4.0",
+    ),
     "a function that lacks a return": (
         HEAD + "def erased(x):\n    x = x * 2\ndef bright(x):\n    return x + 1\nx = torch.ones(2)\n"
         "for step in (erased, bright):\n    x = step(x)\n",
