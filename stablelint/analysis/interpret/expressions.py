@@ -271,7 +271,7 @@ def _sequence(node: ast.Tuple | ast.List, frame: Frame) -> Value:
         value = evaluate(element.value if isinstance(element, ast.Starred) else element, frame)
         if isinstance(element, ast.Starred):
             if value.kind is not Kind.SEQUENCE:
-                return frame.graph.unknown(node=node)
+                return frame.graph.unknown(node=node, among=[*elements, value])
             elements.extend(value.data)
         else:
             elements.append(value)

@@ -120,7 +120,7 @@ def concatenated(left: Value, right: Value, node: ast.AST, frame: Frame) -> Valu
         result.key, result.name = frame.graph.fresh(), "list"
         return result
     if not is_list(right):
-        return list_of([], None, node, frame, left)
+        return list_of([frame.graph.unknown(node=node, among=[left, right])], None, node, frame, left)
     last = last_of(left) if right.kind is Kind.SEQUENCE and not right.data else last_of(right)
     return list_of([*elements_of(left), *elements_of(right)], last, node, frame, left)
 

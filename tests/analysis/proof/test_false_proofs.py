@@ -109,6 +109,23 @@ FALSE = {
         "def f():\n    return helper(torch.ones(3)).clamp(min=0).sqrt()",
         ROOTS,
     ),
+    **{
+        f"what is written into a row, by `{rows}`": (
+            f"def f(x):\n    y = x.abs() + 1\n    {rows}[0].zero_()\n    return 1 / y",
+            QUOTIENTS,
+        )
+        for rows in (
+            "list(y)",
+            "[*y]",
+            "sorted(y, key=torch.sum)",
+            "[min(y, key=torch.sum)]",
+            "([] + list(y))",
+        )
+    },
+    "what is written into a row of a list that has grown": (
+        "def f(x):\n    y = x.abs() + 1\n    rows = []\n    rows.extend(y)\n    rows[0].zero_()\n    return 1 / y",
+        QUOTIENTS,
+    ),
     "a function that changes its argument and returns it": (
         "def _clear(t):\n    t.zero_()\n    return t\n\n"
         "def f(y):\n    x = torch.ones(3)\n    z = _clear(x)\n    return y / x",

@@ -53,7 +53,7 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
             if value.kind is Kind.SEQUENCE:
                 positional.extend(value.data)
             else:
-                operands = {"list": value} if lists.is_list(value) else {}
+                operands = {"list" if lists.is_list(value) else "within0": value}
                 positional.append(Value("starred", frame.graph.fresh(), operands=operands, node=argument))
         else:
             positional.append(value)

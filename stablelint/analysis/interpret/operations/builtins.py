@@ -39,6 +39,8 @@ def call_builtin(
         among = first.data if isinstance(node.args[0], ast.List | ast.Tuple) else positional
         if len(among) >= 2:
             return join(frame.graph, among) if "key" in keywords else _extreme(name, among, node, frame)
+    if name in ("max", "min") and "key" in keywords:
+        return frame.graph.unknown(node=node, among=positional)
     if name in ("max", "min", "any", "all") and first is not None and first.kind is Kind.TENSOR:
         return apply({"max": "amax", "min": "amin"}.get(name, name), {"input": first}, node, frame)
     if name == "abs" and first is not None and first.kind is not Kind.INSTANCE:
@@ -126,7 +128,7 @@ def _listed(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.op in ("list_of", "python.range"):
         return replace(first, node=node)
     if first.kind is not Kind.SEQUENCE:
-        return frame.graph.unknown(node=node)
+        return frame.graph.unknown(node=node, among=[first])
     if name in ("sorted", "reversed"):
         return list_of(first.data, None, node, frame)
     return replace(first, key=frame.graph.fresh(), data=list(first.data))

@@ -298,7 +298,7 @@ def _is_opaque(value: Value) -> bool:
     if value.op == "attribute":
         of = value.first
         return of is not None and of.kind is not Kind.INSTANCE and of.interval == TOP
-    return value.op == "unknown" or "." in value.op
+    return value.op in ("unknown", "starred") or "." in value.op
 
 
 def kept_by_objects(frame: Frame) -> Mapping[int, list[Value]]:
