@@ -122,6 +122,11 @@ FALSE = {
             "([] + list(y))",
         )
     },
+    "a target that was tested, as often as there are elements of what a mask leaves": (
+        "def f(x, m, y):\n    if y.size(0) == 0:\n        return x.sum()\n    x = x[m > 0]\n"
+        "    return F.mse_loss(x, y.unsqueeze(-1).repeat(1, x.shape[0]))",
+        frozenset({"SL502"}),
+    ),
     "what is written into a row of a list that has grown": (
         "def f(x):\n    y = x.abs() + 1\n    rows = []\n    rows.extend(y)\n    rows[0].zero_()\n    return 1 / y",
         QUOTIENTS,

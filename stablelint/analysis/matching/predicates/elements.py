@@ -12,7 +12,7 @@ from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unneg
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
 from stablelint.analysis.values.selections import keeps_rows, places_reduced, selecting_mask
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
-from stablelint.analysis.values.views import behind, stripped
+from stablelint.analysis.values.views import about, behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.syntax.operations import having
 
@@ -54,9 +54,9 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
         return _leaves_none_in_a_row(*hidden)
     spared = keeps_rows(context.root.operands) is not None
     mask = (selecting_mask(value) if not spared else None) or (inner if context.root.op == "div" else None)
-    # A loss has an element for each of its target's.
-    beside = (one for one in (context.root.first, context.root.operands.get("target")) if one is not None)
-    shown = {inner.key, *(stripped(one).key for one in beside)}
+    shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
+    if (target := context.root.operands.get("target")) is not None:
+        shown.add(about(target).key)  # a loss has an element for each of its target's
     if not shown.isdisjoint(context.nonempty):
         return Truth.NO
     if mask is None and places_reduced(context.root.operands, context) is not None:
