@@ -296,7 +296,7 @@ def _of_torch(tree: ast.Module) -> dict[str, object]:
     for node in ast.walk(tree):
         for alias in node.names if isinstance(node, ast.Import) else ():
             if alias.asname and alias.name.startswith("torch."):
-                with contextlib.suppress(ImportError):
+                with contextlib.suppress(ImportError, AttributeError):
                     found[alias.asname] = importlib.import_module(alias.name)
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "torch":
             for alias in node.names:
