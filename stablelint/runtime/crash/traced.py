@@ -110,7 +110,8 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
         if last is None or last.at is None or before is None:
             break
         if same_rank or math.prod(before.shape) == math.prod(last.shape):
-            told.append((f"{operand.name}: {last.shape} of {before.shape}", last.at))
+            what = "before that" if told else operand.name
+            told.append((f"{what}: {last.shape} of {before.shape}", last.at))
         if not same_rank:
             break
         place, size = last.given[0], before.shape[last.shape.index(size)]

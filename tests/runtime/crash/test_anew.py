@@ -47,7 +47,7 @@ CASES = {
         NET + "        self.a, self.b = nn.Conv1d(2, 2, 4, padding=1), nn.Conv1d(2, 2, 4, padding=1)\n"
         "    def forward(self, x):\n        h = self.b(self.a(x))\n        return x * h\nNet()(torch.ones(3, 2, 9))\n",
         "",
-        "h: (3, 2, 8) of (3, 2, 9): self.a(x)",
+        "before that: (3, 2, 8) of (3, 2, 9): self.a(x)",
     ),
     "a data set that is shorter than it says": (
         DATA + "    def __init__(self, ahead):\n        self.ahead, self.rows = ahead, torch.ones(12)\n"
@@ -104,6 +104,20 @@ CASES = {
         "first.backward()\nsteps.step()\nsecond.backward()\n",
         "adv.detach() in `first = (policy(x) * adv).mean()` passes",
         "",
+    ),
+    "gradients that a caller switches off": (
+        NET + "        self.fc = nn.Linear(3, 2)\n    def score(self, x):\n        return self.fc(x)\n"
+        "    @torch.no_grad()\n    def act(self, x):\n        return 2 * self.score(x)\n"
+        "Net().act(torch.ones(4, 3)).sum().backward()\n",
+        "Net.act without no_grad",
+        "gradients are disabled in Net.act where `self.score(x)` stands",
+    ),
+    "a function that keeps what stands around it": (
+        HEAD
+        + "import pickle\ndef made(shift):\n    def moved(x):\n        return x + shift\n    return moved\n"
+        "move = made(2)\npickle.dumps(move)\n",
+        "functools.partial of a function at the top level of the file, which is given shift",
+        "move is the inner function made.<locals>.moved, and cannot be pickled",
     ),
 }
 

@@ -9,7 +9,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeGuard
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
@@ -230,8 +231,13 @@ def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
     )  # without a name
     named += [("the loader", one) for one in loaders if isinstance(one, torch.utils.data.DataLoader)]
     held = [found for name, value in named for found in _unnamed(name, value)]
-    told = f"{held[0]} is" if held else "something of it is"
-    summary = f"{told} a lambda, or a function within a function, and cannot be pickled"
+    summary = "something of it is a lambda, or a function within a function, and cannot be pickled"
+    if held:
+        name, function = held[0]
+        what = (
+            "a lambda" if function.__name__ == "<lambda>" else f"the inner function {function.__qualname__}"
+        )
+        summary = f"{name} is {what}, and cannot be pickled"
     if "cannot pickle" in scene.message:
         summary = scene.message
     if scene.called("save") is not None:
@@ -240,16 +246,20 @@ def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
             "a named function at the top level, or a module, in its place",
         ]
     else:
+        kept = ", ".join(held[0][1].__code__.co_freevars) if held else ""
         advice = [
-            "def it at the top level of the file",
+            f"functools.partial of a function at the top level of the file, which is given {kept}"
+            if kept
+            else "def it at the top level of the file",
             "num_workers=0, or multiprocessing_context='fork' where the system has it",
         ]
     return Explanation("process", summary, advice=tuple(advice))
 
 
-def _unnamed(name: str, value: object) -> Iterator[str]:
-    """Where a value of the program holds a function that no module knows by name."""
-    yield from [name] if _is_unnamed(value) else []
+def _unnamed(name: str, value: object) -> Iterator[tuple[str, FunctionType]]:
+    """Where a value of the program holds a function that no module knows by name, and the function."""
+    if _is_unnamed(value):
+        yield name, value
     inner = getattr(value, "__dict__", {}).get("dataset")
     parts: Iterable[tuple[str, object]] = [(name, value), (f"{name}.dataset", inner)]
     if isinstance(value, torch.nn.Module):
@@ -257,11 +267,12 @@ def _unnamed(name: str, value: object) -> Iterator[str]:
     for path, one in parts:
         for key, held in getattr(one, "__dict__", {}).items():
             several = dict(enumerate(held)) if isinstance(held, list | tuple) else {"": held}
-            unnamed = (place for place, each in several.items() if _is_unnamed(each))
-            yield from (f"{path}.{key}" + (f"[{place}]" if place != "" else "") for place in unnamed)
+            for place, each in several.items():
+                if _is_unnamed(each):
+                    yield f"{path}.{key}" + (f"[{place}]" if place != "" else ""), each
 
 
-def _is_unnamed(value: object) -> bool:
+def _is_unnamed(value: object) -> TypeGuard[FunctionType]:
     """Whether a value is a function of the program that no module knows by its name."""
     own = inspect.isfunction(value) and not is_library(value.__code__.co_filename)
     return own and "<" in getattr(value, "__qualname__", "")

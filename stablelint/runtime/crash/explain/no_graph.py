@@ -18,7 +18,7 @@ from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.repairs.onward import changed
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import statement_at
+from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of
 
@@ -26,6 +26,7 @@ _Why = tuple[str, str]  # what cut a value off its graph, and what to do
 _SWITCHED = "with torch.no_grad(): around what is not trained on, in place of that call"
 _SWITCHES_OFF = re.compile(r"^torch(\.autograd)?\.set_grad_enabled\((?!True)")
 _LEAVE = "move that line out of no_grad"
+_OFF = ("no_grad", "inference_mode")
 _COMPARISONS = ("gt", "ge", "lt", "le", "eq", "ne")
 _TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
 
@@ -81,14 +82,29 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
         return None
     at, kind = cut.at, "the comparison" if cut.operation in _COMPARISONS else cut.operation
     if cut.silent:
-        inner = at.function if at.function != scene.user.site.code.co_qualname else ""
-        told = f"gradients are disabled{inner and f' in {inner}'} where `{at.expression}` stands"
-        return told, f"{inner} without no_grad, where its result is trained on" if inner else _LEAVE, at
+        off = next((one for one in (at, *cut.callers) if _switches_off(one)), at)
+        inner = off.function if off.function != scene.user.site.code.co_qualname else ""
+        told = f"gradients are disabled{inner and f' in {inner}'} where `{off.expression}` stands"
+        return told, f"{inner} without no_grad, where its result is trained on" if inner else _LEAVE, off
     because = f"`{at.expression}` cuts it off: {kind} gives a value without a graph"
     joined = [one.args[0] for one in ast.walk(at.parsed()) if isinstance(one, ast.Call) and one.args]
     if kind == "tensor" and joined:
         return because, f"torch.stack({ast.unparse(joined[-1])}), which keeps the graphs of what it joins", at
     return because, f"compute the loss of what stands before {kind}", at
+
+
+def _switches_off(at: Location) -> bool:
+    """Whether a decorator of the function in which a place stands, or a block in it, switches gradients off."""
+    function = function_at(at)
+    blocks = [one for one in ast.walk(function) if isinstance(one, ast.With)] if function is not None else []
+    contexts = [*getattr(function, "decorator_list", ())]
+    contexts += [
+        item.context_expr
+        for one in blocks
+        if one.lineno <= at.row <= (one.end_lineno or 0)
+        for item in one.items
+    ]
+    return any(name in ast.unparse(one) for one in contexts for name in _OFF)
 
 
 @explains(

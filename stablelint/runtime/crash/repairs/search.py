@@ -49,7 +49,7 @@ class Repair:
         several, text = " and " in self.text, self.text + self.where
         gives = (
             f", and {'give' if several else 'gives'} {self.shape}"
-            if self.shape and self.kind != "setting"
+            if self.shape and self.kind != "setting" and not (several and " in line " in self.text)
             else ""
         )
         passes = "pass" if several else "passes"
