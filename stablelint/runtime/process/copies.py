@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -12,6 +13,27 @@ from contextlib import suppress
 
 import torch
 
+_WAITING = 4.0  # times its share of the processor that a copy may wait
+
+
+class Budget:
+    """Seconds of the processor for several copies, which may wait for them some times as long."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = _taken() + seconds
+        self._until = time.monotonic() + _WAITING * seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left; 0 where there are none, or no time to wait for them."""
+        return max(0.0, min(self._end - _taken(), (self._until - time.monotonic()) / _WAITING))
+
+
+def _taken() -> float:
+    """The seconds of the processor that the children of this process have taken."""
+    times = os.times()
+    return times.children_user + times.children_system
+
 
 def can_copy() -> bool:
     """Whether this process can be forked: not one that uses CUDA."""
@@ -19,7 +41,8 @@ def can_copy() -> bool:
 
 
 def said_by_copy(work: Callable[[], bytes], seconds: float) -> bytes:
-    """What `work` returns in a copy of the process that prints nothing; empty where it does not end in time, or dies."""
+    """What `work` returns in a copy of the process that prints nothing; empty where it dies, or takes more `seconds` of the
+    processor."""
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
@@ -27,13 +50,21 @@ def said_by_copy(work: Callable[[], bytes], seconds: float) -> bytes:
             os.close(reader)
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
+            _limit(seconds)
             _discard_output()
             said = memoryview(work())
             while said:
                 said = said[os.write(writer, said) :]
         os._exit(0)
     os.close(writer)
-    return _read(reader, process, time.monotonic() + seconds)
+    return _read(reader, process, time.monotonic() + _WAITING * seconds)
+
+
+def _limit(seconds: float) -> None:
+    import resource  # not everywhere is it, and nor is fork
+
+    most = max(1, math.ceil(seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
 
 
 def _read(reader: int, process: int, until: float) -> bytes:

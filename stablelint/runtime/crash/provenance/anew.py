@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from tempfile import TemporaryDirectory
-from time import monotonic, process_time
+from time import process_time
 from types import ModuleType
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.process.confined import EffectError, confine
-from stablelint.runtime.process.copies import can_copy, said_by_copy
+from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 
 _LONGEST = 30.0  # seconds of the processor that a script may have taken to be run once more
 _SECONDS = 15.0  # for all copies
@@ -40,8 +40,8 @@ def by_script(
     """
     scripts = [one for one in scene.frames if one.mine and one.frame.f_globals.get("__name__") == "__main__"]
     code = next((one.site.code for one in scripts[::-1] if one.site.code.co_name == "<module>"), None)
-    until = scene.known.setdefault("until", monotonic() + _SECONDS)
-    if code is None or not can_copy() or process_time() > _LONGEST or monotonic() > until:
+    budget: Budget = scene.known.setdefault("budget", Budget(_SECONDS))
+    if code is None or not can_copy() or process_time() > _LONGEST or not budget.left:
         return b""
     filename, like = code.co_filename, scripts[-1].frame.f_globals
 
@@ -57,7 +57,7 @@ def by_script(
         return _ending(scene, told, watch(), [lambda: exec(edited(filename, changes), vars(module))])
 
     with TemporaryDirectory() as folder:
-        return said_by_copy(work, until - monotonic())
+        return said_by_copy(work, budget.left)
 
 
 def by_step(

@@ -12,7 +12,6 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from time import monotonic
 from typing import NamedTuple
 
 import torch
@@ -27,7 +26,7 @@ from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.process.confined import EffectError, confine
-from stablelint.runtime.process.copies import can_copy, said_by_copy
+from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 
 _SECONDS = 8.0  # for all copies
 _MOST_CHAINED = 4  # repairs of errors that follow upon each other
@@ -52,7 +51,7 @@ class Onward:
 
     scene: Scene
     repairs: Repairs  # those of an error
-    until: float = field(default_factory=lambda: monotonic() + _SECONDS)
+    budget: Budget = field(default_factory=lambda: Budget(_SECONDS))
 
     def through(self, found: Iterable[Repair]) -> list[Repair]:
         """Those of some repairs with which the step goes on."""
@@ -103,9 +102,9 @@ class Onward:
         return by_script(self.scene, told, nullcontext, edits) if len(edits) == len(revisions) else b""
 
     def _to_the_end_of_the_step(self, revisions: list[Revision]) -> bytes:
-        left = self.until - monotonic()
+        left = self.budget.left
         work = functools.partial(_run_on, self.scene, revisions, self.repairs)
-        return said_by_copy(lambda: pickle.dumps(work()), left) if left > 0 else b""
+        return said_by_copy(lambda: pickle.dumps(work()), left) if left else b""
 
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:

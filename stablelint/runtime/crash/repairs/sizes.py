@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations
-from time import monotonic
+from time import thread_time
 from typing import Any, NamedTuple
 
 import torch
@@ -84,9 +84,9 @@ def _before(scene: Scene, made: Pass, failed: Resized | None) -> list[Resized]:
 
 def _widened(scene: Scene, layers: list[tuple[str, nn.Module, Any]], factor: Fraction) -> list[Resized]:
     """The last of some layers that gives so many times what it gave, with which the pass ends well."""
-    until = monotonic() + _SECONDS
+    until = thread_time() + _SECONDS
     for path, layer, _ in reversed(layers if factor else []):
-        for name, size in sizes_of(layer).items() if monotonic() < until else ():
+        for name, size in sizes_of(layer).items() if thread_time() < until else ():
             wider = size * factor if type(size) is int else Fraction(1, 2)
             other = remade(layer, {name: int(wider)}) if wider.denominator == 1 and wider != size else None
             if other is not None and ends_well(again(scene, {path: other})):
