@@ -15,7 +15,7 @@ def test_a_copy_may_wait_longer_than_it_computes() -> None:
 
 
 def test_a_copy_that_computes_too_long_says_nothing() -> None:
-    assert said_by_copy(lambda: b"" if all(True for _ in itertools.count()) else b"", 0.5) == b""
+    assert said_by_copy(lambda: str(sum(itertools.count())).encode(), 0.5) == b""
 
 
 def test_what_copies_have_taken_of_a_budget_is_gone() -> None:
