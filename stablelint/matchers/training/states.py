@@ -155,16 +155,27 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
         )
     names = (text.rpartition(".")[2] for text in modules)
     for root in functions_naming(review, "load_state_dict", "state_dict", *names):
+        told = set[tuple[str, str]]()  # the names under which states of models are kept
+        states = list[tuple[str, str, ast.expr]]()
         for statement in nodes_in(root, ast.Assign):
             for target, kept in (p for pair in bindings(statement) for p in _entries(*pair)):
                 state = _without_copy(kept)
                 model = receiver(state) if called(state) == "state_dict" else state
                 best = model is not None and _is_taken_for_best(statement, target, model, root)
-                if model is not state and (best or _is_restored(target, state, root, tree)):
-                    yield site_at(review, rule, kept, {"state": kept})
+                if model is not None and model is not state:
+                    states.append((target, spelled(model), kept))
+                    told |= (
+                        {(target, spelled(model))}
+                        if best or _is_restored(target, state, root, tree)
+                        else set()
+                    )
                 elif best and spelled(state) in modules and not _is_loaded(target, root):
                     message = _SAME_MODEL.format(spelled(state))
                     yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
+        # One that is copied beside another that is not would be what is restored in its place.
+        yield from (
+            site_at(review, rule, kept, {"state": kept}) for *names, kept in states if tuple(names) in told
+        )
 
 
 def _is_loaded(target: str, root: ast.AST) -> bool:

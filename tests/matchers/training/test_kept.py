@@ -188,3 +188,21 @@ def test_what_a_caller_may_go_backward_from_is_not_cut_off(test: str, is_offered
     body = "\n        ".join(["    total = 0.0\n    for x in xs:", *lines])
     source = f"import torch\ndef f(model, xs, train):\n{body}\n    return total\n"
     assert ("loss.detach()" in fixed(source, unsafe=True)[0]) is is_offered
+
+
+def test_all_states_that_one_name_keeps_are_told() -> None:
+    program = """
+    def train(model, opt, data, limit):
+        for _ in range(3):
+            best, kept = 1e9, model.state_dict()
+            for x in data:
+                loss = model(x).mean()
+                loss.backward()
+                opt.step()
+                if loss > best and limit:
+                    model.load_state_dict(kept)
+                    break
+                best = loss
+                kept = model.state_dict()
+    """
+    assert findings("SL634", program) == ["best, kept = 1e9, model.state_dict()", "kept = model.state_dict()"]
