@@ -41,7 +41,7 @@ def by_script(
     scripts = [one for one in scene.frames if one.mine and one.frame.f_globals.get("__name__") == "__main__"]
     code = next((one.site.code for one in scripts[::-1] if one.site.code.co_name == "<module>"), None)
     budget: Budget = scene.known.setdefault("budget", Budget(_SECONDS))
-    if code is None or not can_copy() or process_time() > _LONGEST or not budget.left:
+    if code is None or not can_copy() or process_time() - scene.trail.began > _LONGEST or not budget.left:
         return b""
     filename, like = code.co_filename, scripts[-1].frame.f_globals
 
