@@ -8,6 +8,7 @@ import re
 import torch
 from torch import nn
 
+from stablelint.analysis.files.decorators import records_gradient
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
@@ -26,7 +27,6 @@ _Why = tuple[str, str]  # what cut a value off its graph, and what to do
 _SWITCHED = "with torch.no_grad(): around what is not trained on, in place of that call"
 _SWITCHES_OFF = re.compile(r"^torch(\.autograd)?\.set_grad_enabled\((?!True)")
 _LEAVE = "move that line out of no_grad"
-_OFF = ("no_grad", "inference_mode")
 _COMPARISONS = ("gt", "ge", "lt", "le", "eq", "ne")
 _TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
 
@@ -104,7 +104,7 @@ def _switches_off(at: Location) -> bool:
         if one.lineno <= at.row <= (one.end_lineno or 0)
         for item in one.items
     ]
-    return any(name in ast.unparse(one) for one in contexts for name in _OFF)
+    return any(records_gradient(one) is False for one in contexts)
 
 
 @explains(
