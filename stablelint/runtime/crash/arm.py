@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.compiled import as_written
 from stablelint.runtime.crash.explainers import explanation_of
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.frame import asks_for_sample, frames_of
@@ -18,6 +19,7 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.process.start import Plan
 from stablelint.runtime.process.traceback import hide_own_frames
+from stablelint.runtime.tracing.eager import eager
 
 
 def arm(plan: Plan) -> None:
@@ -42,7 +44,8 @@ def explain(error: BaseException, trail: Trail | None = None) -> Explanation | N
     if not isinstance(error, Exception):
         return None
     try:
-        return explanation_of(Scene(error, trail or Trail()))
+        with eager():
+            return explanation_of(Scene(as_written(error), trail or Trail()))
     except Exception:  # an explanation that fails must not hide the error
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise

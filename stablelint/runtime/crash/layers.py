@@ -13,7 +13,7 @@ from torch.nn.utils.parametrize import ParametrizationList
 
 from stablelint.runtime.audit.replayed import copy_of, detached, undisturbed
 from stablelint.runtime.crash.deduced import silenced, without_hooks
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, is_compiled
 from stablelint.runtime.tensors.measure import tensors_in
 
 _MOST_ROWS = 24
@@ -131,7 +131,8 @@ def outermost(scene: Scene) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
     """The outermost module that was being called, and what it was given."""
     for one in scene.frames:
         owner = one.frame.f_locals.get("self")
-        if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
+        called = one.site.code.co_name == "_call_impl"
+        if called and isinstance(owner, nn.Module) and not is_compiled(owner):
             return owner, one.frame.f_locals.get("args", ()), one.frame.f_locals.get("kwargs", {})
     return None
 

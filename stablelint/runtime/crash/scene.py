@@ -107,7 +107,7 @@ class Scene:
             return "the layer"
         for one in self.frames:
             owner = one.frame.f_locals.get("self")
-            if isinstance(owner, nn.Module):
+            if isinstance(owner, nn.Module) and not is_compiled(owner):
                 for path, child in owner.named_modules():
                     if child is module and path:
                         return str(path)
@@ -272,6 +272,11 @@ def _alike(node: ast.AST | None, user: Frame, tensor: torch.Tensor) -> str | Non
 def _is_broadcast(one: torch.Size, other: torch.Size) -> bool:
     """Whether a shape becomes another one by broadcasting."""
     return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one[::-1], other[::-1], strict=False))
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """Whether a module is what `torch.compile` put around one of the program."""
+    return type(module).__module__.startswith("torch._dynamo.")
 
 
 def kind_of(module: nn.Module, longest: int = 80) -> str:

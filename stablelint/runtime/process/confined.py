@@ -35,6 +35,15 @@ class EffectError(PermissionError):
     """A call was about to do more than compute."""
 
 
+def is_effect(error: BaseException | None) -> bool:
+    """Whether an exception is, or was raised because of, what a call may not do."""
+    seen = list[BaseException]()
+    while error is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(one, EffectError) for one in seen)
+
+
 def confine(*folders: str) -> None:
     """From now on this process writes into `folders` alone, and starts and reaches no other one.
 

@@ -143,3 +143,30 @@ def test_a_script_that_asks_for_what_is_no_computing_is_told_without_another_run
     assert found is not None
     assert found.advice[0].startswith("torch.ones(2, 3).T passes")
     assert (tmp_path / "kept.txt").read_text() == "once"
+
+
+def test_a_script_that_compiles_is_run_once_more_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + f"def compiler(graph, given):\n    open({str(tmp_path / 'kernel')!r}, 'w').write('x')\n    return graph\n"
+        + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.head = nn.Linear(6, 3)\n    def forward(self, x):\n        return self.head(x.flatten(1))\n"
+        "net = torch.compile(Net(), backend=compiler)\nlabels = torch.zeros(4, 1).long()\n"
+        "F.cross_entropy(net(torch.ones(4, 2, 3)), labels)\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.advice == ("labels.squeeze(-1) passes",)
+
+
+def test_layers_of_a_compiled_model_have_the_names_that_the_model_gives_them(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + "net = torch.compile(nn.Sequential(nn.Linear(6, 5), nn.Linear(4, 2)), backend='eager')\n"
+        + "net(torch.ones(3, 6))\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert [row[0] for row in found.layers] == ["0", "1"]

@@ -17,7 +17,7 @@ from torch.nn import functional
 from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.process.confined import EffectError, confine
+from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 
 _LONGEST = 30.0  # seconds of the processor that a script may have taken to be run once more
@@ -84,10 +84,10 @@ def _ending(
         for run in runs:
             with watched:
                 run()
-    except (EffectError, MemoryError):
+    except MemoryError:
         return b""
     except Exception as error:  # whatever the program raises
-        return told(Scene(error, scene.trail), watched)
+        return b"" if is_effect(error) else told(Scene(error, scene.trail), watched)
     except SystemExit:
         pass
     return told(None, watched)
@@ -95,6 +95,7 @@ def _ending(
 
 def _as_at_the_start() -> None:
     """What a script may have set for the whole process is as it was."""
+    os.environ["TORCH_COMPILE_DISABLE"] = "1"  # read where the compiler is imported
     torch.set_num_threads(1)  # the threads of the original are not in the copy
     torch.manual_seed(torch.initial_seed())
     torch.set_grad_enabled(True)

@@ -23,7 +23,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at,
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.crash.repairs.edits import Edit, Revision
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, is_compiled
 
 _MOST = 1 << 22  # elements that are copied
 X = re.compile(r"\bx\b")  # in a template: the value that is changed
@@ -208,7 +208,7 @@ def called(scene: Scene) -> Call | None:
     for one in below:
         owner = one.frame.f_locals.get("self")
         if one.site.code.co_name == "_call_impl" and isinstance(owner, nn.Module):
-            if not isinstance(owner, nn.Sequential | nn.ModuleList):
+            if not isinstance(owner, nn.Sequential | nn.ModuleList) and not is_compiled(owner):
                 plain = all(map(is_plain, owner.modules()))
                 names = one.frame.f_locals
                 spots = _spots(user, names["args"]) if one is first else {}

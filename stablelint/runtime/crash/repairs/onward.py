@@ -25,7 +25,7 @@ from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
-from stablelint.runtime.process.confined import EffectError, confine
+from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 
 _SECONDS = 8.0  # for all copies
@@ -188,10 +188,8 @@ def _error_of(run: Callable[[], object], scene: Scene) -> Scene | None:
     """What a part of the step raises, unless it was about to do more than compute."""
     try:
         run()
-    except EffectError:
-        return None
     except Exception as error:  # whatever the program raises
-        return Scene(error, scene.trail)
+        return None if is_effect(error) else Scene(error, scene.trail)
     return None
 
 

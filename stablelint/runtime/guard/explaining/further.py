@@ -17,7 +17,7 @@ import torch
 from stablelint.runtime.guard.explaining.investigate import Finding
 from stablelint.runtime.guard.explaining.proof import Fixed
 from stablelint.runtime.guard.replay.attempts import endless, scalers_reset
-from stablelint.runtime.guard.replay.replay import ReplayDone, eager
+from stablelint.runtime.guard.replay.replay import ReplayDone
 from stablelint.runtime.guard.reporting.cause import Advice, FurtherSteps
 from stablelint.runtime.guard.tensors import ranks
 from stablelint.runtime.guard.watching.step_state import Follower
@@ -26,6 +26,7 @@ from stablelint.runtime.process.copies import said_by_copy
 from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
+from stablelint.runtime.tracing.eager import eager
 
 _SECONDS_AT_LEAST = 30.0
 _SLOWER = 20.0  # a step may take this many times what its replay took

@@ -7,7 +7,6 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType
 
@@ -26,6 +25,7 @@ from stablelint.runtime.tensors.measure import badness_of, sum_of, tensors_in
 from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tensors.state import BufferRecorder, RandomState, current_state, state_preserved
 from stablelint.runtime.tracing.bound import Attempt
+from stablelint.runtime.tracing.eager import eager
 from stablelint.runtime.tracing.graph import leaves_behind
 
 Parameters = Mapping[str, torch.Tensor]
@@ -320,14 +320,3 @@ def same_number(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return False
     return one == other or (math.isnan(one) and math.isnan(other))
-
-
-@contextmanager
-def eager() -> Iterator[None]:
-    """Compiled functions run as they were written."""
-    stance = getattr(torch.compiler, "set_stance", None)
-    if stance is None or "torch._dynamo" not in sys.modules:
-        yield
-        return
-    with stance("force_eager"):
-        yield
