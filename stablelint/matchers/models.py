@@ -47,13 +47,18 @@ def modules_in(review: Review) -> frozenset[str]:
 def _modules_in(module: ModuleInfo) -> frozenset[str]:
     """What is asked for its parameters, or put into a mode; called, and moved or cleared, which no function is; bound to
     what a class of modules makes; given to one; or called like a model on the way to a loss."""
-    calls = module.sights.calls
-    asked = set(map(subject, calls(*_OF_MODULES)))
+    calls, asked = module.sights.calls, _asked(module)
     moved = set(map(subject, calls(*_OF_MODULES_AND_TENSORS))) - asked
     run = {spelled(n.func) for n in calls()} if moved else set()
     itself = {"self"} if _classes_of_modules(module) else set[str]()
     known = asked | (moved & run) | itself | modules_made_in(module) | handed_to_modules(module)
     return frozenset(known | trained_in(module)) - {""}
+
+
+@lru_cache(maxsize=1)
+def _asked(module: ModuleInfo) -> frozenset[str]:
+    """What is asked for its parameters, or put into a mode."""
+    return frozenset(map(subject, module.sights.calls(*_OF_MODULES)))
 
 
 @lru_cache(maxsize=1)
@@ -157,13 +162,16 @@ def calls_behind(
 
 
 def _may_be_model(call: ast.Call, module: ModuleInfo) -> bool:
-    """Whether a call is one of a name or an attribute of `self`, of a tensor, that no definition or import explains."""
+    """Whether a call is one of a name that no definition or import explains, or of such an attribute that the file binds or
+    uses as a module: what is only called on `self` may be a method that another file defines."""
     func, text = call.func, spelled(call.func).removeprefix("self.")
     if not arguments(call) or "." in text or not isinstance(func, ast.Name | ast.Attribute):
         return False
-    if defined(call, module) or any(
-        _is_of_torch(n, module) for n in bound_anywhere(text, module.source.tree)
-    ):
+    tree = module.source.tree
+    if defined(call, module) or any(_is_of_torch(n, module) for n in bound_anywhere(text, tree)):
+        return False
+    used = bound_anywhere(spelled(func), tree) or spelled(func) in _asked(module)
+    if isinstance(func, ast.Attribute) and not used:
         return False
     return not hasattr(builtins, text) and "." not in qualified(func, module).removeprefix("self.")
 

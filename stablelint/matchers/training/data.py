@@ -31,9 +31,11 @@ from stablelint.matchers.tree import (
     calls_below,
     calls_in,
     is_given,
+    loop_around,
     mentions,
     receiver,
     start,
+    subject,
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
@@ -210,7 +212,7 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         hook = getattr(root, "name", "") == "train_dataloader"  # of a module of Lightning
         given = [n.value for n in nodes_in(root, ast.Return) if n.value is not None] if hook else []
         for made in dict.fromkeys((*unshuffled, *inline, *given)):
-            if called(made) == "DataLoader" and not _shuffles(made, tree):
+            if called(made) == "DataLoader" and not (_shuffles(made, tree) or _is_reordered(made, root)):
                 yield site_at(review, rule, made, shown=False)  # the data may lie in any order
 
 
@@ -288,6 +290,16 @@ def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:
     if called(given.get("batch_size")) == "len":
         return True  # one batch has no order
     return not off or not given.keys().isdisjoint(("", "sampler", "batch_sampler"))
+
+
+def _is_reordered(loader: ast.Call, root: ast.AST) -> bool:
+    """Whether a loop shuffles the data set of a loader, or what that was made of: `shuffle(samples)`, `data.shuffle()`."""
+    data = next(iter(loader.args), None) or argument(loader, "dataset")
+    made = bound_to(spelled(data), loader, root) or data
+    of = {spelled(one) for one in (data, made) if one is not None}
+    of |= {spelled(one) for one in (arguments(made) if isinstance(made, ast.Call) else ())}
+    shuffles = (n for n in calls_in(root, "shuffle") if loop_around(n, root))
+    return any(not of.isdisjoint((subject(n), *map(spelled, n.args[:1]))) for n in shuffles)
 
 
 def _written_out(options: ast.expr, tree: ast.AST) -> dict[str, ast.expr]:

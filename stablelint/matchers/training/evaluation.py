@@ -90,6 +90,8 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
                 backs_below(loop) if loop else trains and not (modal and _is_behind(call, root))
             ):
                 continue
+            if _is_handed_on(call, root, module):
+                continue
             off = graph_is_off(call, root)
             if subject(call) == "self" and isinstance(owner, ast.ClassDef) and is_module_class(owner, module):
                 continue  # how a module runs its own layers is no evaluation
@@ -124,6 +126,13 @@ def _calls_of(info: ClassInfo, depth: int = 3) -> list[ast.Call]:
     )
     others = (info.module.classes[name] for name in sorted(names) if name != info.name)
     return [*calls_below(info.node), *(call for one in others for call in _calls_of(one, depth - 1))]
+
+
+def _is_handed_on(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether an attribute takes a result to other functions, which may train on it."""
+    held = {text for n in around(call, root, ast.Assign)[:1] for text in assigned(n)[0] if "." in text}
+    others = (n for f in module.sights.functions if f is not root for n in nodes_in(f, ast.Attribute))
+    return bool(held) and any(isinstance(n.ctx, ast.Load) and spelled(n) in held for n in others)
 
 
 def _is_behind(call: ast.Call, root: ast.AST) -> bool:

@@ -8,7 +8,15 @@ import builtins
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import modules_in, runs_module
-from stablelint.matchers.names import assigned_in, bound_anywhere, functions_of, made_by, reached_from
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_anywhere,
+    bound_to,
+    function_around,
+    functions_of,
+    made_by,
+    reached_from,
+)
 from stablelint.matchers.training.data import moves_to_cuda
 from stablelint.matchers.tree import (
     around,
@@ -70,8 +78,16 @@ def unsynchronised_timing(review: Review, rule: Rule) -> Sites:
         waits = any(one.outline.dropped for one in others) or any(
             mentions(node, *_WAITING) for node in (*reached, *(one.node for one in others))
         )
-        if not any(data) and not waits:
+        if not any(data) and not waits and not _selects(timed, taken, review.module):
             yield site_at(review, rule, taken)
+
+
+def _selects(timed: list[ast.stmt], before: ast.AST, module: ModuleInfo) -> bool:
+    """Whether one of the statements takes what a mask picks, `x[y == 1]`, whose number the processor has to be told."""
+    root = function_around(before, module)
+    taken = (n for statement in timed for n in descendants(statement) if isinstance(n, ast.Subscript))
+    picks = (bound_to(spelled(n.slice), n, root) or n.slice for n in taken if isinstance(n.ctx, ast.Load))
+    return any(isinstance(one, ast.Compare) for one in picks)
 
 
 def _timed(taken: ast.BinOp, root: ast.AST, review: Review) -> list[ast.stmt]:
