@@ -292,12 +292,13 @@ def _shuffles(loader: ast.expr, tree: ast.AST) -> bool:
     return not off or not given.keys().isdisjoint(("", "sampler", "batch_sampler"))
 
 
-def _is_reordered(loader: ast.Call, root: ast.AST) -> bool:
+def _is_reordered(loader: ast.expr, root: ast.AST) -> bool:
     """Whether a loop shuffles the data set of a loader, or what that was made of: `shuffle(samples)`, `data.shuffle()`."""
-    data = next(iter(loader.args), None) or argument(loader, "dataset")
-    made = bound_to(spelled(data), loader, root) or data
-    of = {spelled(one) for one in (data, made) if one is not None}
-    of |= {spelled(one) for one in (arguments(made) if isinstance(made, ast.Call) else ())}
+    data = [*loader.args[:1], argument(loader, "dataset")] if isinstance(loader, ast.Call) else []
+    named = [one for one in data if one is not None]
+    made = (bound_to(spelled(one), loader, root) or one for one in named)
+    of = {spelled(n) for one in made for n in (one, *(arguments(one) if isinstance(one, ast.Call) else ()))}
+    of |= set(map(spelled, named))
     shuffles = (n for n in calls_in(root, "shuffle") if loop_around(n, root))
     return any(not of.isdisjoint((subject(n), *map(spelled, n.args[:1]))) for n in shuffles)
 

@@ -99,10 +99,12 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     told = set[ast.AST]()
     known = module.mentions("load_state_dict") or module.speaks_of("optim")
     for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
-        models, moved, restored = set[str](), set[str](), list[Through]()
+        models, held, restored = set[str](), set[str](), list[Through]()
+        moved = _moved_when_made(root, module)
         for made in made_through(root, module, review.project, lambda node: called(node) in _PLACING):
             if called(made.node) != "load_state_dict":
-                late = restored and _moved(made) & models - moved
+                trained = (held & models) or held | models  # by other names elsewhere
+                late = restored and _moved(made) & trained - moved
                 if late and not all(
                     exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
                 ):
@@ -116,7 +118,7 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                 moved |= _moved(made)
             elif any(is_optimizer(name, module) for name in (subject(made.node), *made.subjects)):
                 restored.append(made)
-                models |= {
+                held |= {
                     subject(given)
                     for one in (subject(made.node), *made.subjects)
                     for optimizer in bound_anywhere(one, module.source.tree)
@@ -124,6 +126,15 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                 }
             else:
                 models |= made.subjects
+
+
+def _moved_when_made(root: ast.AST, module: ModuleInfo) -> set[str]:
+    """What of an object its constructor moves: `net` of `self.net.cuda()`, in the words of a function that is given one."""
+    inits = [f for f in module.sights.functions if f.name == "__init__" and f is not root]
+    moves = {subject(n) for init in inits for n in calls_in(init, "to", "cuda")}
+    attributes = {text.removeprefix("self") for text in moves if text.startswith("self.")}
+    names = {spelled(n) for n in nodes_in(root, ast.Attribute)} if attributes else set[str]()
+    return {text for text in names if any(text.endswith(one) for one in attributes)}
 
 
 def _moved(made: Through) -> set[str]:
