@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_name, is_number, loads, readers, root_name, viewed
+from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
@@ -275,10 +275,10 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             continue
         behind = (one for one in readers(function, name) if one.lineno > made.statement.lineno)
         others = [tree.link(one) for one in behind if one not in within]
-        rest = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else node
-        is_complement = rest is not node and is_name(rest, name) and isinstance(node.left, ast.Constant)  # type: ignore[attr-defined]
-        if is_complement and len(name) > 1 and not others:
-            raise Withheld(f"`{name}`, whose complement this is, would be gone")
+        match node:
+            case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name(id=whole)) if whole == name:
+                if len(name) > 1 and not others:
+                    raise Withheld(f"`{name}`, whose complement this is, would be gone")
         factors = [link for link in others if isinstance(getattr(link.parent, "op", None), ast.MatMult)]
         if ".solve(" in proposal.template and [one for one in factors if one.field == "left"] != others:
             raise Withheld(f"`{name}` is read elsewhere, too: the inverse is computed all the same")

@@ -174,13 +174,15 @@ class _Match:
 
     def _elsewhere(self) -> Iterator[str]:
         """Operations that the walk has not come to: in another function, or behind a name bound twice."""
+        root = self._operations[-1]
+        own = None if root is None else function_of(self._tree, root)
         for node in self._operations:
             if node is None:
                 yield "a part of it is computed in another file"
             elif node not in self._met:
                 function = function_of(self._tree, node)
                 name = function.name if function is not None else ""
-                if function is not None and function is not function_of(self._tree, self._operations[-1]):  # type: ignore[arg-type]
+                if function is not None and function is not own:
                     if function.decorator_list:
                         raise Withheld(f"`{name}` is decorated, and may give something else")
                     if any(isinstance(one, ast.With | ast.AsyncWith) for one in ast.walk(function)):
