@@ -33,6 +33,7 @@ _LEAST = {
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")
+_SPREADS = having("spread")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
@@ -70,6 +71,10 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         ):
             return replace(proposal, template=f"${operand}{_OF_BASE}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
+        spread = _divided_by(tree, node)
+        if spread is not None:
+            made = moved(tree, proposal, operand, spread)
+            return replace(made, template=f"${operand}.masked_fill(${operand} == 0, 1)"), spread
         if words.names_a_log_scale(ast.unparse(node)) and _is_scale(tree, node):
             raise Withheld(
                 f"`{ast.unparse(node)}` is called the logarithm of a scale: the scale is its exponential"
@@ -94,6 +99,22 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 inner, limits = of_logarithm(exponent), limits_of(exponent)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
+    """The variance that a node is, or is the root of, where nothing but its root, and as a divisor alone, is read.
+
+    What is divided is rounded, and no smaller for it: by anything near 0 its rounding is what is left.
+    """
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    value = node if given is None else given.value
+    radicand, root = _radicand(value), applied(tree, node, "sqrt")
+    spread, made = (node, root) if radicand is None else (radicand, value)
+    if called_name(spread) not in _SPREADS:
+        return None
+    if made is None:
+        return spread if applied(tree, node, "rsqrt") is not None else None
+    return spread if all(role_of(tree, one) == "div" for one in _read(tree, made)) else None
 
 
 def _kept_logarithm(tree: Tree, value: ast.expr) -> str | None:
@@ -235,13 +256,16 @@ def makes_scale(tree: Tree, node: ast.expr) -> bool:
 def _exponentials(tree: Tree, node: ast.expr) -> list[ast.expr]:
     """The exponential of a node, and the places that read the name which it is given."""
     exponential = applied(tree, node, "exp", "expm1")
-    if exponential is None:
-        return []
-    above, function = tree.link(exponential).parent, function_of(tree, node)
+    return [] if exponential is None else _read(tree, exponential)
+
+
+def _read(tree: Tree, made: ast.expr) -> list[ast.expr]:
+    """A value, or the places that read the name which it is given, behind its own."""
+    above, function = tree.link(made).parent, function_of(tree, made)
     if not isinstance(above, ast.Assign) or function is None:
-        return [exponential]
+        return [made]
     names = [one.id for one in above.targets if isinstance(one, ast.Name)]
-    return [exponential, *(one for name in names for one in readers(function, name))]
+    return [one for name in names for one in readers(function, name)]
 
 
 def _is_alone(tree: Tree, node: ast.expr) -> bool:

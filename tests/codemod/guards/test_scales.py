@@ -534,3 +534,28 @@ def test_what_an_object_keeps_as_logarithms_needs_no_bound_before_its_exponentia
         "    return x + torch.exp(0.5 * log_var) * torch.randn_like(x)\n"
     )
     assert ("clamp(" in fixed(source, unsafe=True)[0]) is is_bounded
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        (
+            "    s = x.var(0).sqrt()\n    return (x - x.mean(0)) / s",
+            "    s = x_var.masked_fill(x_var == 0, 1).sqrt()\n    return (x - x.mean(0)) / s",
+        ),
+        (
+            "    return (x - x.mean(0)) * x.var(0).rsqrt()",
+            "    return (x - x.mean(0)) * x_var.masked_fill(x_var == 0, 1).rsqrt()",
+        ),
+    ],
+)
+def test_a_variance_by_whose_root_all_is_divided_is_1_where_it_is_0(given: str, after: str) -> None:
+    source = f"{HEAD}def f(x):\n{given}\n"
+    change = proposal(source, "x.var(0)", SCALE, x=Binding("x.var(0)", span_of(source, "x.var(0)")))
+    assert body(rewritten(source, change)) == f"def f(x):\n    x_var = x.var(0)\n{after}\n"
+
+
+def test_a_variance_whose_root_is_read_otherwise_too_keeps_a_bound_of_its_own() -> None:
+    source = f"{HEAD}def f(x):\n    s = x.var(0).sqrt()\n    return x / s, s\n"
+    change = proposal(source, "x.var(0)", SCALE, x=Binding("x.var(0)", span_of(source, "x.var(0)")))
+    assert "s = x.var(0).clamp_min(1e-6).sqrt()\n" in rewritten(source, change)
