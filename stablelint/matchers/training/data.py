@@ -262,9 +262,17 @@ def _keys_of(key: ast.expr, loop: ast.AST) -> Iterator[str]:
 
 
 def _training_loops(root: ast.AST) -> list[ast.stmt]:
-    """The loops of a function that go backward."""
+    """The loops of a function that go backward, but for those that need the order of their data."""
     loops: list[ast.stmt] = [*nodes_in(root, ast.For), *nodes_in(root, ast.While)]
-    return [n for n in loops if calls_below(n, "backward")]
+    return [n for n in loops if calls_below(n, "backward") and not _pairs_by_place(n)]
+
+
+def _pairs_by_place(loop: ast.stmt) -> bool:
+    """Whether the count of a loop says which part of other data belongs to the batch: `labels[i * size : (i + 1) * size]`."""
+    counted = isinstance(loop, ast.For) and called(loop.iter) == "enumerate"
+    target = loop.target if counted and isinstance(loop, ast.For) else None
+    count = spelled(target.elts[0]) if isinstance(target, ast.Tuple) else ""
+    return bool(count) and any(mentions(n, count) for n in nodes_below(loop, ast.Slice))
 
 
 def _handed(root: ast.AST, iterated: Mapping[ast.AST, set[str]], shuffled: set[str]) -> set[str]:

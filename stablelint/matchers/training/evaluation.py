@@ -180,7 +180,9 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
     if not any(
         mode_of(call) != "eval" for call in module.sights.calls("train") if receiver(call) is not None
     ):
-        yield from _never_in_training_mode(review, rule)
+        if never := list(_never_in_training_mode(review, rule)):
+            yield from never
+            return
     trained = {*map(subject, module.sights.calls("parameters")), *trained_in(module)}
     for root, back, turn, events in turns(review, "backward", "eval"):
         backs = [one.made for one in events if one.kind == "backward"]
@@ -188,12 +190,12 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
         # A function that sets the mode and trains on means the mode; a part of a model may be what another one trains.
         left = [one for one in events if one.kind == "eval" and (one.is_own or one.at is not back.at)]
         left = [e for e in left if e.of & (run & trained or trained)]
-        # Of a model that each turn makes anew nothing is left.
+        # Of a model that each turn makes anew nothing is left, nor of one that a helper makes for itself.
         anew = {
             name
             for e in left
             for name in e.of
-            for n in assigned_in(name, turn)
+            for n in (*assigned_in(name, turn), *([] if e.is_own else assigned_in(name, e.root)))
             if n.value and not mentions(n.value, name)
         }
         left = [e for e in left if not e.of & anew]

@@ -190,8 +190,16 @@ def scheduler_first(review: Review, rule: Rule) -> Sites:
     or in one that it calls."""
     for root, scheduler, *_ in turns(review, "schedule"):
         first = next((e.at for e in events_in(review)[root] if e.kind == "step"), None)
-        if first is not None and start(first) > start(scheduler.at):
+        if first is not None and start(first) > start(scheduler.at) and not _is_by_hand(scheduler, review):
             yield from _late(scheduler, first, root, review, rule)
+
+
+def _is_by_hand(scheduler: Event, review: Review) -> bool:
+    """Whether a class of the project that derives from nothing makes a scheduler: its first rate may be that of its first
+    step, where one of torch sets it when it is made."""
+    made = (one for name in scheduler.of for one in bound_anywhere(name, review.module.source.tree))
+    found = (review.project.resolve(n.func, review.module) for n in made if isinstance(n, ast.Call))
+    return any(isinstance(one, ClassInfo) and not one.node.bases for one in found)
 
 
 def _late(scheduler: Event, optimizer: ast.AST, root: ast.AST, review: Review, rule: Rule) -> Sites:

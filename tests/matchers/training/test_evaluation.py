@@ -154,3 +154,26 @@ def test_a_copy_that_is_told_to_carry_no_graph_is_meant() -> None:
     """
     assert findings("SL629", distill.format(""))
     assert not findings("SL629", distill.format(", requires_grad=False"))
+
+
+def test_a_function_that_trains_in_evaluation_mode_is_told_once() -> None:
+    body = """
+    def train(model, loader, optimizer):
+        model.eval()
+        for x in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+    def validate(model, loader):
+        model.eval()
+        with torch.no_grad():
+            return [model(x) for x in loader]
+
+    def fit(model, loader, held_out):
+        optimizer = torch.optim.Adam(model.parameters())
+        for epoch in range(9):
+            train(model, loader, optimizer)
+            validate(model, held_out)
+    """
+    assert findings("SL623", body) == ["model.eval()"]
