@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+from collections import UserDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from types import MemberDescriptorType
 from typing import Any
 
 import torch
@@ -26,6 +28,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
 _PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
 _CONTAINERS = (list, tuple, dict, torch.Size, nn.Sequential, nn.ModuleList, nn.ModuleDict)
+_PLAINLY = [one.__getitem__ for one in (list, tuple, dict, UserDict)]
 # Methods of tensors that compute hardly more than a view.
 _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
     "cpu", "long", "int", "bool", "mean", "sum", "abs",
@@ -90,7 +93,7 @@ def value_of(node: ast.expr, scope: dict[str, Any]) -> Any:
             parts = key if isinstance(key, tuple) else (key,)
             plain = isinstance(whole, torch.Tensor) and whole.numel() <= _MOST_PICKED
             plain = plain and all(isinstance(one, _PLAIN_INDEX) for one in parts)
-            if plain or (type(whole) in _CONTAINERS and isinstance(key, (int, str, slice))):
+            if plain or (_holds_plainly(whole, key) and isinstance(key, (int, str, slice))):
                 with suppress(LookupError, TypeError, RuntimeError):
                     return whole[key]
         case ast.Tuple(parts):
@@ -144,6 +147,13 @@ def member(name: str, path: str) -> str:
     return name + "".join(f"[{one}]" if one.isdigit() else f".{one}" for one in path.split(".") if one)
 
 
+def _holds_plainly(whole: Any, key: Any) -> bool:
+    """Whether a container gives an item without code of the program, and makes none."""
+    kind = type(whole)
+    plain = kind in _CONTAINERS or getattr(kind, "__getitem__", None) in _PLAINLY
+    return plain and (not hasattr(kind, "__missing__") or key in whole)
+
+
 def _is_pure(name: str) -> bool:
     found = method(name)
     return found is not None and found[0].name in _PURE and not found[1]
@@ -160,4 +170,6 @@ def _attribute(value: Any, name: str) -> Any:
     if name in held:
         return held[name]
     of_class = inspect.getattr_static(type(value), name, UNKNOWN)  # a default; nothing that is computed
+    if isinstance(of_class, MemberDescriptorType) or name in getattr(type(value), "_fields", ()):
+        return getattr(value, name, UNKNOWN)  # a slot, or a field of a named tuple
     return of_class if isinstance(of_class, int | float | str | tuple | list | dict) else UNKNOWN

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from dataclasses import dataclass
-from time import process_time
+from pathlib import Path
+from time import process_time, time
 from typing import Any
 
 import torch
@@ -32,7 +33,8 @@ class Trail(hooks.Observer):
     def __init__(self) -> None:
         self.backwards: deque[Mark] = deque(maxlen=_KEPT)
         self.steps: deque[Mark] = deque(maxlen=_KEPT)
-        self.began = process_time()
+        self.began, self.since = process_time(), time()
+        self.folder = Path.cwd()
         self._lines_left = _LINES_FOR
         self._before = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
 

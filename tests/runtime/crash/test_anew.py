@@ -112,6 +112,22 @@ CASES = {
         "Net.act without no_grad",
         "gradients are disabled in Net.act where `self.score(x)` stands",
     ),
+    "a repair after which a loss would go on with what it broadcasts": (
+        HEAD + "from collections import namedtuple\nSample = namedtuple('Sample', 'action reward')\n"
+        "q, batch = nn.Linear(3, 2), Sample(torch.zeros(5).long(), torch.ones(5))\n"
+        "best = q(torch.ones(5, 3)).gather(1, batch.action)\nF.mse_loss(best, batch.reward).backward()\n",
+        "batch.action.unsqueeze(1) and best.squeeze(-1) in line 9 pass",
+        "",
+    ),
+    "a script that loads in workers, and keeps what it has": (
+        HEAD + "import os\nfrom torch.utils.data import DataLoader\nos.makedirs('kept', exist_ok=True)\n"
+        "net = nn.Linear(3, 1)\ntorch.save(net.state_dict(), 'kept/first.pt')\n"
+        "if __name__ == '__main__':\n    for x in DataLoader(torch.ones(6, 3), 3, num_workers=2):\n"
+        "        target = (x[:, 0] > 0).long()\n        F.mse_loss(net(x)[:, 0].sigmoid(), target).backward()\n"
+        "        F.binary_cross_entropy(net(x)[:, 0].sigmoid(), target)\n",
+        "target.float() passes",
+        "target is int64 from here on: (x[:, 0] > 0).long()",
+    ),
     "a function that keeps what stands around it": (
         HEAD
         + "import pickle\ndef made(shift):\n    def moved(x):\n        return x + shift\n    return moved\n"
@@ -123,7 +139,10 @@ CASES = {
 
 
 @pytest.mark.parametrize(("source", "advice", "says"), CASES.values(), ids=CASES)
-def test_tells_what_another_run_shows(source: str, advice: str, says: str, tmp_path: Path) -> None:
+def test_tells_what_another_run_shows(
+    source: str, advice: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "train.py"
     path.write_text(source)
     found, error = explained(path)

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from stablelint.runtime.process.traceback import OWN, frames_from
+from stablelint.runtime.process.workers import without_workers
 from stablelint.runtime.program.threads import is_installed
 
 _SEED = 0
@@ -119,22 +120,6 @@ def _deterministic() -> None:
     torch.backends.cudnn.deterministic = True
 
 
-def _no_workers() -> None:
-    from torch.utils.data import DataLoader
-
-    original = DataLoader.__init__
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        names = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler")
-        given = dict(zip(names, args, strict=False))
-        kwargs = {**given, **kwargs, "num_workers": 0}
-        for name in ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context"):
-            kwargs.pop(name, None)
-        original(self, **kwargs)
-
-    setattr(DataLoader, "__init__", __init__)  # noqa: B010
-
-
 def _no_dropout_in_evaluation() -> None:
     import torch
 
@@ -171,7 +156,7 @@ _LATE = {
     "seed": _seed,
     "dropout": _no_dropout_in_evaluation,
     "deterministic": _deterministic,
-    "workers": _no_workers,
+    "workers": without_workers,
     "tf32": _full_precision,
     "attention": _plain_attention,
 }

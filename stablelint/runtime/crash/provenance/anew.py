@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 from types import ModuleType
@@ -16,9 +18,12 @@ from torch.nn import functional
 
 from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
+from stablelint.runtime.crash.repairs.failing import BROADCAST
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
+from stablelint.runtime.process.mirror import mirrored
+from stablelint.runtime.process.workers import without_workers
 
 _LONGEST = 30.0  # seconds of the processor that a script may have taken to be run once more
 _SECONDS = 15.0  # for all copies
@@ -44,14 +49,19 @@ def by_script(
     if code is None or not can_copy() or process_time() - scene.trail.began > _LONGEST or not budget.left:
         return b""
     filename, like = code.co_filename, scripts[-1].frame.f_globals
+    started_in = scene.trail.folder
 
     def work() -> bytes:
         confine(folder)
+        mirrored(started_in, Path(folder, "started"), scene.trail.since)
+        os.chdir(Path(folder, "started"))
         _as_at_the_start()
         changes = [*edits]
         make([one for one in changes if one.filename != filename], scene.frames)
         module = ModuleType("__main__")
         of_module = {name: like.get(name) for name in _OF_MODULES}
+        if Path(filename).is_relative_to(started_in):
+            of_module["__file__"] = str(Path.cwd() / Path(filename).relative_to(started_in))
         vars(module).update(of_module, torch=torch, nn=torch.nn, F=functional)
         sys.modules["__main__"] = module
         return _ending(scene, told, watch(), [lambda: exec(edited(filename, changes), vars(module))])
@@ -93,11 +103,20 @@ def _ending(
     return told(None, watched)
 
 
+def _has_warned(module: ModuleType) -> bool:
+    """Whether a program has been told in a module of what a repair must not lead to."""
+    told = vars(module).get("__warningregistry__", {})
+    return any(str(key[0]).startswith(BROADCAST) for key in told if isinstance(key, tuple))
+
+
 def _as_at_the_start() -> None:
     """What a script may have set for the whole process is as it was."""
     os.environ["TORCH_COMPILE_DISABLE"] = "1"  # read where the compiler is imported
+    without_workers()
     torch.set_num_threads(1)  # the threads of the original are not in the copy
     torch.manual_seed(torch.initial_seed())
     torch.set_grad_enabled(True)
+    if not any(map(_has_warned, list(sys.modules.values()))):
+        warnings.filterwarnings("error", BROADCAST)
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)

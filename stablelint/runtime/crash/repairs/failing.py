@@ -26,6 +26,9 @@ from stablelint.runtime.crash.repairs.edits import Edit, Revision
 from stablelint.runtime.crash.scene import Scene, is_compiled
 
 _MOST = 1 << 22  # elements that are copied
+BROADCAST = (
+    "Using a target size"  # a warning of torch: a loss goes on with what it was hardly meant to be given
+)
 X = re.compile(r"\bx\b")  # in a template: the value that is changed
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -140,6 +143,7 @@ class Call:
         given, named = tree_map_only(torch.Tensor, self._copied, self.arguments)
         with undisturbed(), warnings.catch_warnings(), torch.device("meta") if self.hollow else nullcontext():
             warnings.simplefilter("ignore")  # the program has been warned by the call itself
+            warnings.filterwarnings("error", BROADCAST)
             if isinstance(self.function, nn.Module):
                 state = (*self.function.named_parameters(), *self.function.named_buffers())
                 held = {name: self._copied(one.detach()) for name, one in state}
