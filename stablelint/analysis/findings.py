@@ -28,6 +28,7 @@ from stablelint.analysis.proof.replacement import (
     is_masked_again,
     is_replaced,
     replacement_of,
+    taken_far_from_0,
     wiped_away,
 )
 from stablelint.analysis.proof.uses import is_cut_off
@@ -44,7 +45,11 @@ _SHARE = Interval(2.0**-40, math.inf)  # what is counted at least once, or its s
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
     """The findings of one function, retold from `level` on, and its sites whose obligations hold."""
-    matched = [site for site in review.sites if not _is_used_besides(site, review)]
+    matched = [
+        one
+        for one in review.sites
+        if not _is_used_besides(one, review) and not _is_for_what_is_not_small(one, review)
+    ]
     discharged = discharge_of_parts(matched)
     sites = [_proved_later(discharged(site), review) for site in matched]
     for rule, matcher in review.index.matchers_for(review.words):
@@ -70,6 +75,14 @@ def _is_used_besides(site: Site, review: Review) -> bool:
     others = (v for v, _ in review.observed if v.op not in LOGARITHMS and v is not site.value)
     used = any(not keys.isdisjoint(part.key for part in v.operands.values()) for v in others)
     return used or any(leaf.key in keys for one in site.frame.returns for leaf in leaves(one))
+
+
+def _is_for_what_is_not_small(site: Site, review: Review) -> bool:
+    """Whether a result that loses digits of small operands is taken for others alone: another form stands for those."""
+    if site.rule.expect != "inaccurate" or not review.replacements:
+        return False
+    asked = (replace(site.obligation, operand=bound) for bound in site.match.bindings.values())
+    return any(taken_far_from_0(one, review.replacements, review.observed) for one in asked)
 
 
 def of_one_change(found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

@@ -38,6 +38,7 @@ _ONE_BY_ONE = (
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _SCALING = having("linear")
 _DEPTH = 8
+_SMALL = 1e-4  # of a number from here on single precision keeps three digits of its sum with 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +255,35 @@ def takes_where_true(site: Obligation, replacement: Replacement) -> bool:
     if replacement.value.op != "where":
         return False
     return site.value.key in _reach([replacement.value.operands["input"]], lambda v: True)
+
+
+def taken_far_from_0(
+    site: Obligation, later: Sequence[Replacement], observed: Iterable[tuple[Value, object]]
+) -> bool:
+    """Whether a `where` takes this site's result for operands that are not small alone, before anything else reads it."""
+    operand = site.operand
+    choices = (one for one in later if one.value.op == "where" and site.value.key in one.made_from)
+    for one in choices if operand is not None else ():
+        test = selector(one.test) if one.test is not None else None
+        if test is None or operand is None or _is_read(site, {one.value.key}, _ONE_BY_ONE, observed):
+            continue
+        state = replace(site.frame.state.copy(), following=IN_PLACE)
+        assume(test, takes_where_true(site, one), state)
+        sizes = (part for part in behind(test) if _measured(part).key == _measured(operand).key)
+        if any(_nearest_0(state.effective(size)) >= _SMALL for size in sizes):
+            return True
+    return False
+
+
+def _measured(value: Value) -> Value:
+    """What a value is the size, the negative or a view of."""
+    inner = stripped(value)
+    return _measured(inner.first) if inner.op in ("abs", "neg") and inner.first is not None else inner
+
+
+def _nearest_0(lies: Interval) -> float:
+    """How near to 0 an interval comes."""
+    return max(0.0, lies.lo, -lies.hi)
 
 
 def _same_test(one: Value, other: Value) -> bool:

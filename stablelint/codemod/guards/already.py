@@ -47,11 +47,8 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     is_near_zero = any(one in proposal.template for one in _NEAR_ZERO)
     if is_near_zero and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
-    square = node if given is None else given.value
-    if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(square):
-        raise Withheld(
-            f"the bound of `{shown(tree.text(square))}` is met by the squares of what is not small"
-        )
+    if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(value):
+        raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")
 
 
 def _is_square(node: ast.expr) -> bool:

@@ -274,10 +274,11 @@ def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if made is None or function is None:
             continue
         behind = (one for one in readers(function, name) if one.lineno > made.statement.lineno)
-        others = [tree.link(one) for one in behind if one not in within]
+        own = (one for one in behind if (definition(tree, one) or made).statement is made.statement)
+        others = [tree.link(one) for one in own if one not in within]
         match node:
             case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name(id=whole)) if whole == name:
-                if len(name) > 1 and not others:
+                if len(name) > 1 and all(same(link.parent, node) for link in others):
                     raise Withheld(f"`{name}`, whose complement this is, would be gone")
         factors = [link for link in others if isinstance(getattr(link.parent, "op", None), ast.MatMult)]
         if ".solve(" in proposal.template and [one for one in factors if one.field == "left"] != others:

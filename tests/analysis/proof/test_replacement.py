@@ -160,3 +160,32 @@ def test_a_product_that_is_tested_replaces_the_quotients_by_its_factors() -> Non
     code = "def f(x, y, z):\n    return torch.where({}, 0.5, z / x / y)"
     assert [rule for _, rule in open_(code.format("x * y == 0"))] == ["SL503", "SL503"]
     assert [rule for _, rule in open_(code.format("x + y == 0"))] == ["SL102", "SL102"]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("torch.where(x.abs() < 1e-3, x + x * x / 2, torch.exp(x) - 1)", []),
+        ("torch.where(x > 1e-3, 1 - torch.exp(-x), x)", []),
+        ("torch.where(torch.abs(x) < 1e-2, 1.0, (torch.exp(x) - 1) / x)", []),
+        ("torch.where(x.abs() < 1e-3, torch.exp(x) - 1, 1.0)", ["SL209"]),
+        ("torch.where(x.abs() < 1e-7, x, torch.exp(x) - 1)", ["SL209"]),
+        ("torch.where(x > 0, x, torch.exp(x) - 1)", ["SL209"]),
+        ("torch.where(y.abs() < 1e-3, x, torch.exp(x) - 1)", ["SL209"]),
+    ],
+)
+def test_digits_of_small_operands_are_not_lost_where_others_are_taken_alone(
+    code: str, told: list[str]
+) -> None:
+    found = open_(f"@torch.no_grad()\ndef f(x, y):\n    return {code}")
+    assert [rule for _, rule in found if rule in ("SL209", "SL221")] == told
+
+
+def test_digits_are_lost_where_the_result_is_read_besides() -> None:
+    code = """
+    @torch.no_grad()
+    def f(x):
+        y = torch.exp(x) - 1
+        return torch.where(x.abs() < 1e-3, x, y), y
+    """
+    assert "SL209" in [rule for _, rule in open_(code)]

@@ -79,6 +79,7 @@ def test_an_offset_may_be_a_local_name() -> None:
         ("h ** 3", True),
         ("h.sum()", True),
         ("h * h", False),
+        ("h.pow(2).expand(3, 3)", False),
         ("x * h * z", False),
         ("x * h", True),
         ("2 * x * h", True),

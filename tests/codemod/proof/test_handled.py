@@ -129,6 +129,22 @@ def test_a_name_of_what_is_taken_from_one_stays(name: str, is_kept: bool) -> Non
         assert "(-torch.expm1(-t)) ** 2" in rewritten(source, made)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("", "    pt = torch.sigmoid(t)\n    return pt * (1 - pt)\n"),
+        ("pt = torch.exp(-t); ", "    return 1 - pt\n"),
+    ],
+)
+def test_a_name_that_nothing_but_its_complement_reads_stays(first: str, second: str) -> None:
+    given = "" if first else "pt = torch.exp(-t); "
+    source = (
+        f"import torch\ndef f(t, a):\n    {first}a\n    if a:\n        {given}return (1 - pt) ** 2\n{second}"
+    )
+    made = proposal(source, "1 - pt", "-torch.expm1(-$t)", t=Binding("t"))
+    assert "`pt`, whose complement this is, would be gone" in withheld(source, made)
+
+
 @pytest.mark.parametrize(("target", "is_written"), [("e[0]", True), ("d", False), ("d[0]", False)])
 def test_no_bound_is_put_to_a_part_of_what_is_written_into(target: str, is_written: bool) -> None:
     source = f"import torch\ndef f(e, d):\n    {target} = torch.exp(torch.diagonal(e))\n    return e\n"
