@@ -65,8 +65,8 @@ def _block_for(tree: Tree, root: str) -> list[_Import]:
             return block
     # The standard library's block, where there is one, comes first.
     if root in sys.stdlib_module_names and blocks:
-        own = (all(one in sys.stdlib_module_names for one in _roots(each)) for each in blocks[0])
-        return blocks[0] if any(own) else []
+        named = (one for each in blocks[0] for one in _roots(each))
+        return blocks[0] if any(one in sys.stdlib_module_names for one in named) else []
     return []
 
 

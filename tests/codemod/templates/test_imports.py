@@ -111,9 +111,10 @@ def test_the_import_ends_with_the_newline_of_the_file() -> None:
     assert after == "import torch.nn.functional as F\r\nfrom torch import log1p\r\ny = F.softplus(z)\r\n"
 
 
-def test_the_standard_library_gets_a_block_of_its_own() -> None:
-    after = changed('"""Doc."""\n\nimport torch\n', "torch.log1p($x) + math.pi")
-    assert after == '"""Doc."""\n\nimport math\n\nimport torch\ny = torch.log1p(z) + math.pi\n'
+@pytest.mark.parametrize("imports", ["import torch\n", "import torch\nfrom ..utils import log1p\n"])
+def test_the_standard_library_gets_a_block_of_its_own(imports: str) -> None:
+    after = changed(f'"""Doc."""\n\n{imports}', "torch.log1p($x) + math.pi")
+    assert after == f'"""Doc."""\n\nimport math\n\n{imports}y = torch.log1p(z) + math.pi\n'
 
 
 def test_a_file_that_imports_nothing_of_torch_gets_none_of_it() -> None:
