@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from stablelint.syntax.names import LOOKUPS
+from stablelint.syntax.names import LOOKUPS, called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants
 
 OF_SHAPE = having("size") | {"dim", "ndim", "device", "dtype"}
+_SAME = having("layout", "copy", "cast", "device", "alias", "bound", "pick")
 VIEWS = ("squeeze", "unsqueeze", "expand", "expand_as", "view", "view_as", "reshape", "flatten")
 
 
@@ -50,6 +51,18 @@ def _adds_dimensions(index: ast.expr) -> bool:
         ast.unparse(one) in (":", "None", "...")
         for one in (index.elts if isinstance(index, ast.Tuple) else [index])
     )
+
+
+def title(node: ast.expr) -> str:
+    """What a value is called: its name, its key, or what gives it; parts, casts and bounds are called as their whole."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return key
+        case ast.Subscript(value=whole):
+            return title(whole)
+        case ast.Call(func=ast.Attribute(attr=name) as function, args=args) if name in _SAME:
+            return title(args[0] if root_name(function) == "torch" and args else function.value)
+    return called_name(node)
 
 
 def is_number(node: ast.expr) -> bool:

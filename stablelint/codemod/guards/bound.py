@@ -13,7 +13,7 @@ from dataclasses import replace
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.nodes import is_name, loads, root_name, viewed
+from stablelint.codemod.flow.nodes import is_name, loads, root_name, title, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
@@ -69,7 +69,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
         return _counted(bounded, operand, node)
     summed = _summed(total)
     if summed is None:
-        called = _called(node)
+        called = title(node)
         is_size = words.names_a_length(called) or words.names_an_extent(called)
         if bounded != proposal and is_size:
             return by_name(bounded, node, "positive")
@@ -97,7 +97,7 @@ def by_name(proposal: Proposal, node: ast.expr, kind: str) -> Proposal:
 def _is_sum_of_counts(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Add) and all(map(_is_sum_of_counts, (node.left, node.right)))
-    return words.names_a_count(_called(node))
+    return words.names_a_count(title(node))
 
 
 def _is_masked_share(node: ast.expr) -> bool:
@@ -108,13 +108,6 @@ def _is_masked_share(node: ast.expr) -> bool:
         called_name(one) in _SHARES or words.names_a_mask(last_name(viewed(one)))
         for one in (node.left, node.right)
     )
-
-
-def _called(node: ast.expr) -> str:
-    """What a value, or what it is a part of, is called."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return last_name(viewed(node))
 
 
 def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:

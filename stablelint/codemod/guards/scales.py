@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
-from stablelint.codemod.flow.nodes import VIEWS, readers, unsigned, viewed
+from stablelint.codemod.flow.nodes import VIEWS, readers, title, unsigned, viewed
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp, role_of
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
@@ -75,7 +75,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if spread is not None:
             made = moved(tree, proposal, operand, spread)
             return replace(made, template=f"${operand}.masked_fill(${operand} == 0, 1)"), spread
-        if words.names_a_log_scale(ast.unparse(node)) and _is_scale(tree, node):
+        if words.names_a_log_scale(title(node)) and _is_scale(tree, node):
             raise Withheld(
                 f"`{ast.unparse(node)}` is called the logarithm of a scale: the scale is its exponential"
             )
@@ -133,7 +133,7 @@ def _kept_logarithm(tree: Tree, value: ast.expr) -> str | None:
 def _is_called_log_scale(node: ast.expr) -> bool:
     """Whether what an expression is, is half of or twice, is called a logarithm of a scale, and no sum with one."""
     inner = of_logarithm(node)
-    return not isinstance(inner, ast.BinOp) and words.names_a_log_scale(ast.unparse(inner))
+    return words.names_a_log_scale(title(inner))
 
 
 def _is_near_zero(template: str) -> bool:
@@ -145,7 +145,7 @@ def _is_near_zero(template: str) -> bool:
 
 def limits_of(exponent: ast.expr) -> str:
     """The bounds of a logarithm: wider ones of a variance, half of which is exponentiated, or which is called one."""
-    is_variance = halved(exponent) is not None or words.names_a_variance(ast.unparse(exponent))
+    is_variance = halved(exponent) is not None or words.names_a_variance(title(of_logarithm(exponent)))
     return _OF_VARIANCE if is_variance else _OF_STD
 
 
