@@ -57,6 +57,7 @@ class Rewriter:
         self._read = read
         self._others: dict[str, Rewriter] = {}
         self._believed: tuple[str, ...] = ()  # of names, by the edits that were made last
+        self._alone: str | None = None  # what their bound leaves out
 
     @cached_property
     def _file(self) -> File:
@@ -86,7 +87,7 @@ class Rewriter:
         """
         edits: list[Edit] = []
         elsewhere: str | None = None
-        self._believed = ()
+        self._believed, self._alone = (), None
         try:
             takers = [one.anchor for one in proposal.also if one.anchor is not None]
             for part in (proposal, *proposal.also):
@@ -116,7 +117,7 @@ class Rewriter:
         if bound.REPLACED.match(proposal.template) and any(bound.FILLED in edit.content for edit in edits):
             trust = Applicability.DISPLAY  # which side of 0 is meant, its author knows
         if proposal.applicability is Applicability.UNSAFE:
-            shown = handled.only_shown(self._file.tree, proposal, edits)
+            shown = self._alone or handled.only_shown(self._file.tree, proposal, edits)
             trust, caveat = (Applicability.DISPLAY, shown) if shown else (trust, caveat)
         return Fix(trust, proposal.message, tuple(edits), caveat)
 
@@ -192,6 +193,7 @@ class Rewriter:
             everywhere = beside.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
+            self._alone = beside.disagrees(self._file.tree, proposal, node)
             recurring = parameter_once(self._file, proposal, node)
             if recurring is not None:
                 given = statements.insert(self._file, recurring[0], before=True)

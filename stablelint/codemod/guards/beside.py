@@ -54,6 +54,12 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
     return replace(proposal, template=text, kind=kind, anchor=span, bindings=bindings)
 
 
+def disagrees(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
+    """What is wrong with a bound of `node` alone: a name in it is read beside it, and goes on without."""
+    names = _names_beside(tree, proposal, node)[1] if operand_of_clamp(proposal, node) is not None else []
+    return f"`{names[0]}` is read without the bound, too" if names else None
+
+
 def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Proposal, ast.expr]]:
     """As `beside_exponential`, as a proposal for each value that a name is given, and that value."""
     operand = operand_of_clamp(proposal, node)
@@ -142,9 +148,10 @@ def _logarithms(node: ast.expr) -> list[str]:
 
 
 def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[str, ast.stmt] | None:
-    """Where a name has its one value: before what reads a parameter first, or behind what gives it to a local.
+    """Where a name has its last value: before what reads a parameter first, or behind what gives it one.
 
-    A parameter that is compared with something may be None.
+    A parameter that is compared with something may be None, and has another value behind that. Earlier values may be read by
+    tests, and by what gives the name another.
     """
     name, assigned = reader.id, definition(tree, reader)
     if assigned is not None:
@@ -153,24 +160,31 @@ def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[
     parameters = [one for one in inside if isinstance(one, ast.arg) and one.arg == name]
     if len(parameters) > (isinstance(scope, Function) and takes(scope, name)):
         return None  # a lambda's own
-    if parameters:
+    tests = [one for one in inside if isinstance(one, ast.Compare) and any(True for _ in readers(one, name))]
+    if parameters and not bound:
         body: list[ast.stmt] = getattr(scope, "body", [])
-        tests = (one for one in inside if isinstance(one, ast.Compare))
-        if any(True for test in tests for _ in readers(test, name)):
-            return None
         reading = next((one for one in body if any(True for _ in readers(one, name))), None)
-        return ("insert-before", reading) if not bound and reading is not None else None
+        return ("insert-before", reading) if not tests and reading is not None else None
     statement = tree.statement(reader)
     around = [
         statement,
         *(link.parent for link in tree.ancestors(statement) if isinstance(link.parent, ast.stmt)),
     ]
     suites = (tree.siblings(one) for one in around if one is not scope and one in inside)
-    maker = next((one for suite in suites for one in suite if binds(one, name)), None)
-    if maker is None or not set(bound) <= set(ast.walk(maker)):
+    makers = (
+        (suite, one)
+        for suite in suites
+        for one in reversed(suite)
+        if binds(one, name) and one.lineno < statement.lineno
+    )
+    suite, maker = next(makers, ([], None))
+    last = 0 if maker is None else maker.end_lineno or 0
+    giving = (one for one in inside if isinstance(one, ast.Assign) and binds(one, name))
+    unread = {one for part in (*tests, *giving) for one in ast.walk(part)}
+    read = [one.lineno for one in readers(scope, name) if one not in unread]
+    if maker is None or any(one.lineno > last for one in bound):
         return None
-    is_behind = all(one.lineno > (maker.end_lineno or 0) for one in readers(scope, name))
-    return ("insert-after", maker) if is_behind else None
+    return ("insert-after", maker) if all(last < row <= (suite[-1].end_lineno or 0) for row in read) else None
 
 
 def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:

@@ -559,3 +559,47 @@ def test_a_variance_whose_root_is_read_otherwise_too_keeps_a_bound_of_its_own() 
     source = f"{HEAD}def f(x):\n    s = x.var(0).sqrt()\n    return x / s, s\n"
     change = proposal(source, "x.var(0)", SCALE, x=Binding("x.var(0)", span_of(source, "x.var(0)")))
     assert "s = x.var(0).clamp_min(1e-6).sqrt()\n" in rewritten(source, change)
+
+
+KL = "    return 1 + lv - torch.exp(lv)"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "    if lv is None:\n        lv = torch.zeros_like(x)",
+        "    lv = net(x)\n    if t:\n        lv = lv + 1",
+        "    if t:\n        m, lv = net(x)\n    else:\n        m, lv = x, x",
+    ],
+)
+def test_a_logarithm_with_several_values_is_bounded_behind_the_last_for_all_that_read_it(given: str) -> None:
+    source = f"{HEAD}def f(x, t, net, lv=None):\n{given}\n{KL}\n"
+    assert f"{given}\n    lv = lv.clamp(-20.0, 20.0)\n{KL}\n" in rewritten(source, last(source, "lv", EXP))
+
+
+@pytest.mark.parametrize(
+    ("given", "behind"),
+    [
+        ("    lv = net(x)\n    y = lv.sum()\n    if t:\n        lv = lv + y", ""),
+        ("    lv = net(x)\n    if t:\n        lv = lv + 1", "\n    lv = 2 * lv"),
+    ],
+)
+def test_a_bound_that_some_of_the_readers_do_without_is_only_shown(given: str, behind: str) -> None:
+    kl = KL.replace("return", "k =")
+    source = f"{HEAD}def f(x, t, net):\n{given}\n{kl}{behind}\n    return k, lv\n"
+    change = proposal(
+        source,
+        "lv",
+        EXP,
+        occurrence=source[: source.index("exp(lv)")].count("lv"),
+        x=Binding("lv", span_of(source, "lv", start=source.index("exp(lv)"))),
+    )
+    made = Rewriter(source.encode()).fix(replace(change, applicability=Applicability.UNSAFE))
+    assert made.applicability is Applicability.DISPLAY
+    assert made.caution == "`lv` is read without the bound, too"
+
+
+def test_what_is_not_called_a_logarithm_is_not_bounded_for_what_its_arguments_are_called() -> None:
+    source = f"{HEAD}def f(self, log_std):\n    return torch.exp(-self.kl(log_std))\n"
+    change = proposal(source, "-self.kl(log_std)", EXP, x="-self.kl(log_std)")
+    assert "clamp(min=-88.0)" in rewritten(source, change)
