@@ -26,6 +26,7 @@ FORMS: Mapping[str, str] = {
     "learned": "a trained parameter",
     "vector": "what is drawn with one size",
     "matrix": "a tensor of two dimensions, as the last step that shapes it names them",
+    "of_layer": "what a method gives that writes into the weight of a layer",
     "layered_matrix": "a matrix, or what layers that keep dimensions make of one",
     "lengthened": "a tensor that is given another dimension, on one path at least",
     "gradient": "what a tensor has gathered as its gradient",

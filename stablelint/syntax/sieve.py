@@ -77,6 +77,7 @@ _OTHER_WORDS: Mapping[str, str] = {
     "eq": "==",
     "ne": "!=",
     "randn": "normal_",
+    "full": "fill_ full_like",
     "detach": "data",
 }
 

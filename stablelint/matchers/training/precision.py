@@ -17,7 +17,7 @@ _DRAWN = ("normal", "uniform", "random", "standard_normal")  # methods of NumPy'
 _IMAGE = "cv2.imread"  # of bytes
 # What keeps the element type of an array or a table.
 _KEEPING = frozenset("to_numpy copy flatten ravel drop dropna values data reshape".split())
-_COMPUTING = having("elementwise", "along", "keep-sort") | {"batch", "attribute"}
+_COMPUTING = having("elementwise", "along", "keep-sort") | {"batch", "stacked", "attribute"}
 _COPYING = "from_numpy|as_tensor|tensor"
 _OF_ARRAYS = ("numpy", "pandas", "sklearn")
 _DEFAULTS = ("set_default_dtype", "set_default_tensor_type")

@@ -84,6 +84,8 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     value = Value(
         "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module
     )  # fmt: skip
+    if op == "fill_" and frame.reporting:
+        frame.session.observe(value, frame)
     if held != fill.interval:
         return value
     of_unknown = source is not None and dtype is None and fill.interval.is_bounded

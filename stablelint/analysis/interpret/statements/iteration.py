@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import math
 
+from stablelint.analysis.interpret.calls.inline import call_function
 from stablelint.analysis.interpret.objects.classes import as_sequence
+from stablelint.analysis.interpret.objects.lineage import find_method
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.sizes import length_key
 from stablelint.analysis.interpret.paths.conditions import compare
@@ -111,7 +113,7 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
             [element_of(v, target, frame) for v in iterable.operands.values()], target
         )
     if iterable.op == "torch.utils.data.DataLoader" and iterable.first is not None:
-        return _batch_of(iterable.first, target, frame)
+        return _batch_of(iterable, iterable.first, target, frame)
     if iterable.kind is Kind.LAYER:
         return layers.any_element(iterable, frame)
     if lists.is_list(iterable) and (elements := lists.elements_of(iterable)):
@@ -123,11 +125,27 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     return counted or frame.graph.unknown(name, target, among=[iterable])
 
 
-def _batch_of(data: Value, target: ast.expr, frame: Frame) -> Value:
-    """What a loader yields of a data set: of one made of tensors, some rows of each."""
-    if data.op != "torch.utils.data.TensorDataset":
-        return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
-    return frame.graph.sequence([_rows_of("batch", v, target, frame) for v in data.operands.values()], target)
+def _batch_of(loader: Value, data: Value, target: ast.expr, frame: Frame) -> Value:
+    """What a loader yields of a data set: of one made of tensors, some rows of each; of one whose class was read, samples,
+    stacked."""
+    if data.op == "torch.utils.data.TensorDataset":
+        rows = [_rows_of("batch", v, target, frame) for v in data.operands.values()]
+        return frame.graph.sequence(rows, target)
+    if data.kind is Kind.INSTANCE and "collate_fn" not in loader.operands:
+        method = find_method(data.data[0], "__getitem__", frame)
+        if method is not None and find_method(data.data[0], "__getitems__", frame) is None:
+            index = frame.graph.unknown("index", target)
+            return _stacked(call_function(method, [index], data, target, frame), target, frame)
+    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
+
+
+def _stacked(sample: Value, target: ast.expr, frame: Frame) -> Value:
+    """What samples become in a batch: tensors and arrays a tensor of their type, each part of a tuple for itself."""
+    if sample.kind is Kind.SEQUENCE:
+        return frame.graph.sequence([_stacked(v, target, frame) for v in sample.data], target)
+    if sample.kind in (Kind.TENSOR, Kind.ARRAY):
+        return _rows_of("stacked", sample, target, frame)
+    return frame.graph.unknown(node=target)
 
 
 def _rows_of(op: str, tensor: Value, target: ast.expr, frame: Frame) -> Value:

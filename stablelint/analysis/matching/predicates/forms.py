@@ -15,6 +15,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 
 _KEEPS_RANK = having("elementwise")
@@ -70,6 +71,13 @@ def _is_vector(value: Value) -> bool:
     if size is None or not isinstance(call, ast.Call) or len(call.args) != 1:
         return False
     return size.kind is Kind.NUMBER or len(getattr(call.args[0], "elts", ())) == 1
+
+
+def _is_of_layer(value: Value) -> bool:
+    """Whether it is what a method gives that writes into the weight of a layer: `layer.weight.data.fill_(1)`."""
+    method = value.node.func if isinstance(value.node, ast.Call) else None
+    written = spelled(method.value) if isinstance(method, ast.Attribute) else ""
+    return written.removesuffix(".data").endswith(".weight")
 
 
 def _is_matrix(value: Value, keeping: frozenset[str], depth: int = 12) -> bool:
@@ -141,6 +149,7 @@ _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "free": _free,
     "learned": lambda value, _: _is_trained(value),
     "vector": lambda value, _: _is_vector(value),
+    "of_layer": lambda value, _: _is_of_layer(value),
     "matrix": lambda value, _: _is_matrix(value, _KEEPS_RANK),
     "layered_matrix": lambda value, _: _is_matrix(value, _KEEPS_RANK | _LAYERS),
     "lengthened": lambda value, _: _is_lengthened(value),
