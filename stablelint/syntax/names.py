@@ -63,6 +63,11 @@ _HOMES = (
 )
 
 
+def names_layer(qualified: str) -> bool:
+    """Whether a full name is that of a class of torch's layers; `Module` is that of containers too."""
+    return qualified.startswith("torch.nn.") and qualified.rpartition(".")[2] != "Module"
+
+
 def last_name(node: ast.expr) -> str:
     """The last component of a dotted expression; "" where a call or something else stands."""
     if type(node) is ast.Attribute:

@@ -13,7 +13,7 @@ from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.interpret.operations.sizes import count_under_root
+from stablelint.analysis.interpret.operations.sizes import count_under_root, size_of
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
@@ -161,17 +161,25 @@ def _identity(operator: ast.cmpop, left: Value, right: Value, node: ast.Compare,
             "python.is", key, Kind.NUMBER, {"input": left, "other": right}, Interval(0, 1), node=node
         )
         return test if isinstance(operator, ast.Is) else apply("logical_not", {"input": test}, node, frame)
-    if isinstance(left.constant(), int | float) and right.kind is Kind.TENSOR:
+    held = _contained(left, right, node, frame)
+    return held if isinstance(operator, ast.In) else apply("logical_not", {"input": held}, node, frame)
+
+
+def _contained(left: Value, right: Value, node: ast.Compare, frame: Frame) -> Value:
+    """`left in right`."""
+    sought = left.constant()
+    if sought == 0 and right.op == "shape" and right.first is not None:  # `0 in x.shape`: x has no element
+        count = size_of(right.first, node, frame)
+        return apply("eq", {"input": count, "other": left}, node, frame)
+    if isinstance(sought, int | float) and right.kind is Kind.TENSOR:
         found = apply("eq", {"input": right, "other": left}, node, frame)
-        held = apply("any", {"input": found}, node, frame)  # `0 in x` asks whether an element is 0
-        return held if isinstance(operator, ast.In) else apply("logical_not", {"input": held}, node, frame)
+        return apply("any", {"input": found}, node, frame)  # `0 in x` asks whether an element is 0
     listed = right.kind is Kind.SEQUENCE and all(v.is_constant for v in right.data)
     key = (
         frame.graph.key("contains", left.key, *(v.key for v in right.data)) if listed else frame.graph.fresh()
     )
     operands = {"input": left, "other": right} if listed else {}
-    test = Value("contains", key, Kind.NUMBER, operands, Interval(0, 1, integral=True), node=node)
-    return test if isinstance(operator, ast.In) else apply("logical_not", {"input": test}, node, frame)
+    return Value("contains", key, Kind.NUMBER, operands, Interval(0, 1, integral=True), node=node)
 
 
 def _is_something(value: Value, frame: Frame) -> bool:

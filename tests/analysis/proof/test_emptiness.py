@@ -29,6 +29,13 @@ GUARDED = {
         "    idx = torch.nonzero(mask)[:, 0]\n    if idx.numel() > 0:\n        return F.mse_loss(x[idx], x[idx] + 1)\n"
         "    return x\n"
     ),
+    "a loss of as many indices as have no size of 0": (
+        "    idx = torch.nonzero(mask)\n    if 0 not in idx.size():\n        idx = idx.squeeze(1)\n"
+        "        return F.mse_loss(x[idx], x[idx] + 1)\n    return x\n"
+    ),
+    "a size of 0 in the shape": (
+        "    idx = torch.nonzero(mask)\n    if 0 in idx.shape:\n        return x\n    return x[mask].mean()\n"
+    ),
     "a loss of a target that was tested": (
         "    if y.numel() == 0:\n        return x.sum() * 0\n    return F.mse_loss(x[mask], y)\n"
     ),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
-from stablelint.syntax.names import dotted, last_name
+from stablelint.syntax.names import dotted, last_name, names_layer
 
 _DEPTH = 8
 _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
@@ -95,6 +95,13 @@ def inherits_from(info: ClassInfo, package: str, frame: Frame) -> bool:
         for above in ancestors(info, frame)
         for base in above.node.bases
     )
+
+
+def keeps_of_layer(info: ClassInfo, attr: str, frame: Frame) -> bool:
+    """Whether a class inherits from a layer of torch, and no method in sight sets this attribute anew."""
+    known = list(ancestors(info, frame))
+    bases = (_qualified(base, above) for above in known for base in above.node.bases)
+    return any(map(names_layer, bases)) and not any(attr in above.reassigned for above in known)
 
 
 def has_unseen_base(info: ClassInfo, frame: Frame) -> bool:

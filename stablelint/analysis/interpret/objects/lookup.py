@@ -14,6 +14,7 @@ from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.objects.annotated import annotated_objects, is_known_layer, passed_objects
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
+from stablelint.analysis.interpret.objects.lineage import keeps_of_layer
 from stablelint.analysis.interpret.operations import arrays, distributions
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_named
@@ -228,7 +229,11 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         found = _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
         return replace(found, assumed=True) if base.assumed and found.kind in CALLABLE else found
     if base.kind is Kind.INSTANCE:
-        return _read_here(classes.instance_attribute(base, attr, node, frame), node, frame)
+        found = classes.instance_attribute(base, attr, node, frame)
+        inherited = attr in _OF_LAYERS and found.op == "attribute"
+        if inherited and keeps_of_layer(base.data[0], attr, frame):
+            return _of_layer(found, attr, node)
+        return _read_here(found, node, frame)
     if base.kind is Kind.LAYER and attr in base.data.arguments:
         argument: Value = base.data.arguments[attr]
         return argument
@@ -277,19 +282,18 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
     if attr in _OF_LAYERS and is_known_layer(base, frame):
-        return (
-            sized(value, attr)
-            if _OF_LAYERS[attr] is AT_LEAST_ONE
-            else _of_layer(value, spelled(node), _OF_LAYERS[attr])
-        )
+        return _of_layer(value, attr, node)
     return _of_parameter(base, attr, node, value, frame)
 
 
-def _of_layer(value: Value, text: str, interval: Interval) -> Value:
-    """What a layer keeps of its statistics, or its setting, believed to lie where its constructor puts it."""
+def _of_layer(value: Value, attr: str, node: ast.AST) -> Value:
+    """What a layer keeps of its statistics, a size or setting, believed to lie where its constructor puts it."""
+    interval = _OF_LAYERS[attr]
+    if interval is AT_LEAST_ONE:
+        return sized(value, attr)
     ends = Attained.NONE if interval.lo_open else Attained.COINCIDENCE
     bound = "positive" if interval.lo_open else "not negative"
-    value.belief = Belief(interval, ends, ends, (Assumption(f"{text} is {bound}"),))
+    value.belief = Belief(interval, ends, ends, (Assumption(f"{spelled(node)} is {bound}"),))
     return value
 
 

@@ -12,6 +12,7 @@ from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join, sized
 from stablelint.syntax import operations
+from stablelint.syntax.names import names_layer
 
 CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 MODULE_METHODS = (
@@ -46,9 +47,8 @@ def is_layer(qualified: str) -> bool:
 
 
 def is_class_of_layers(value: Value) -> bool:
-    """Whether a value is a class of torch's layers; `Module` is that of containers too."""
-    name = value.data if value.kind is Kind.NAMESPACE else ""
-    return name.startswith("torch.nn.") and name.rpartition(".")[2] != "Module"
+    """Whether a value is a class of torch's layers."""
+    return value.kind is Kind.NAMESPACE and names_layer(value.data)
 
 
 def make_layer(

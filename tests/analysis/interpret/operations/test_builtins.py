@@ -58,6 +58,28 @@ def test_what_a_layer_keeps_is_assumed_to_be_as_its_constructor_makes_it(
     assert ((unmet(program) == []) and bool(assumed(program))) == is_assumed
 
 
+@pytest.mark.parametrize(
+    ("base", "more", "is_assumed"),
+    [
+        ("nn.BatchNorm2d", "", True),
+        ("torch.nn.modules.batchnorm._NormBase", "", True),
+        ("nn.Module", "", False),
+        ("nn.BatchNorm2d", "def reset(self):\n        self.eps = 0", False),
+    ],
+)
+def test_a_class_of_layers_keeps_what_it_inherits_unless_it_sets_it_anew(
+    base: str, more: str, is_assumed: bool
+) -> None:
+    program = f"""
+class Norm({base}):
+    def forward(self, x):
+        return x / torch.sqrt(self.running_var + self.eps)
+
+    {more}
+"""
+    assert ((unmet(program) == []) and bool(assumed(program))) == is_assumed
+
+
 def test_a_layer_that_is_made_without_an_epsilon_divides_by_its_variance() -> None:
     program = """
     class Net(nn.Module):
