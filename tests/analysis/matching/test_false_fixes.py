@@ -21,6 +21,7 @@ def codes(code: str) -> set[str]:
         ("torch.log(F.relu(x)).clamp(-100)", {"SL101"}),
         ("torch.log(torch.sigmoid(x)).clamp(min=-100)", {"SL203"}),
         ("torch.where(x > 0, torch.log(x), 0)", {"SL503"}),
+        ("torch.where(x > 0, x * torch.log(x), 0)", {"SL503"}),
         ("torch.where(x > 0, x.log(), torch.zeros_like(x))", {"SL503"}),
         ("torch.where(x == 0, 0, 1 / x)", {"SL503"}),
         ("torch.where(x != 0, 1 / x, 0)", {"SL503"}),
