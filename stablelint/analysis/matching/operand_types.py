@@ -21,11 +21,11 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
-from stablelint.syntax.names import last_name, spelled
+from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import SCOPES, descendants
 
 _KEEPS_KIND = having("linear") | {"pow", "abs", "square"} | KEEPS_SORT
 _COMPUTED = _KEEPS_KIND | MAKES_FLOATS
@@ -122,7 +122,9 @@ def _misfit_of(name: str, attribute: str, template: str, site: Site) -> str | No
     if _is_array(value, site):
         return f"{named} is an array or a table, and no tensor"
     function = site.frame.function
-    speaks = function is not None and _speaks_of_complex(function.node)
+    speaks = function is not None and (
+        _speaks_of_complex(function.node) or _makes_complex(function.module.source.tree)
+    )
     suspected = (speaks or _is_conjugated(value)) and not is_real(value)
     if attribute.startswith("clamp") and (suspected or is_complex(value)):
         return f"{named} may be complex, and has no bound then"
@@ -208,6 +210,15 @@ def _speaks_of_complex(function: ast.AST) -> bool:
     names = (getattr(one, "id", getattr(one, "attr", "")) for one in descendants(function))
     documented = (ast.get_docstring(function) if isinstance(function, ast.FunctionDef) else None) or ""
     return not _OF_COMPLEX.isdisjoint(names) or _COMPLEX.search(documented) is not None
+
+
+@remembered
+def _makes_complex(module: ast.AST) -> bool:
+    """Whether a file takes the real or imaginary part of what one of its functions gives: their operands may be complex."""
+    own = {getattr(one, "name", "") for one in descendants(module) if isinstance(one, SCOPES)}
+    parts = (one for one in descendants(module) if isinstance(one, ast.Attribute))
+    called = (one.value for one in parts if one.attr in ("real", "imag") and isinstance(one.value, ast.Call))
+    return any(called_name(one) in own for one in called)
 
 
 def _is_conjugated(value: Value) -> bool:

@@ -13,6 +13,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 DRAWN = having("draw")
 _TRIANGLES = ("tril", "triu")
 _CASTS, _PICKED = VIEWS | {"bool"}, VIEWS | SELECTIONS
+_TRUTH = (Interval.point(0.0), Interval.point(1.0))
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
     "isinf": frozenset({math.inf, -math.inf}),
@@ -27,9 +28,12 @@ def truth_of(value: Value) -> Value:
     return stripped(value, _CASTS)
 
 
-def holds_truth(value: Value) -> bool:
+def holds_truth(value: Value, depth: int = 4) -> bool:
     """Whether a value holds truth values, or numbers made of them, or some of either."""
     value = inner = stripped(value, _PICKED)
+    if value.op == "phi" and depth:
+        others = [one for one in value.operands.values() if not holds_truth(one, depth - 1)]
+        return len(others) < len(value.operands) and all(one.interval in _TRUTH for one in others)
     while inner.op in _TRIANGLES and inner.first is not None:
         inner = stripped(inner.first, _PICKED)
     is_triangle = value is not inner and inner.interval == Interval.point(1.0)

@@ -53,16 +53,23 @@ def _adds_dimensions(index: ast.expr) -> bool:
     )
 
 
-def title(node: ast.expr) -> str:
-    """What a value is called: its name, its key, or what gives it; parts, casts and bounds are called as their whole."""
+def whole(node: ast.expr) -> ast.expr:
+    """What a value is a part, a cast or a bound of."""
     match node:
-        case ast.Subscript(slice=ast.Constant(value=str(key))):
-            return key
-        case ast.Subscript(value=whole):
-            return title(whole)
+        case ast.Subscript(slice=ast.Constant(value=str())):
+            return node
+        case ast.Subscript(value=inner):
+            return whole(inner)
         case ast.Call(func=ast.Attribute(attr=name) as function, args=args) if name in _SAME:
-            return title(args[0] if root_name(function) == "torch" and args else function.value)
-    return called_name(node)
+            return whole(args[0] if root_name(function) == "torch" and args else function.value)
+    return node
+
+
+def title(node: ast.expr) -> str:
+    """What a value, or that of which it is a part, is called: its name, its key, or what gives it."""
+    named = whole(node)
+    key = named.slice if isinstance(named, ast.Subscript) else None
+    return str(key.value) if isinstance(key, ast.Constant) else called_name(named)
 
 
 def is_number(node: ast.expr) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
-from stablelint.codemod.flow.nodes import VIEWS, readers, title, unsigned, viewed
+from stablelint.codemod.flow.nodes import VIEWS, readers, title, unsigned, viewed, whole
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import applied, by_name, moved, operand_of_clamp, role_of
+from stablelint.codemod.guards.bound import QUOTIENTS, applied, by_name, moved, operand_of_clamp, role_of
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
@@ -102,19 +102,18 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
 
 
 def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
-    """The variance that a node is, or is the root of, where nothing but its root, and as a divisor alone, is read.
+    """The deviation or variance that a node is, or is the root of, where it is read as a divisor alone, or its root is.
 
     What is divided is rounded, and no smaller for it: by anything near 0 its rounding is what is left.
     """
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = node if given is None else given.value
-    radicand, root = _radicand(value), applied(tree, node, "sqrt")
-    spread, made = (node, root) if radicand is None else (radicand, value)
-    if called_name(spread) not in _SPREADS:
+    spread = whole(_radicand(whole(value)) or value)
+    if not isinstance(spread, ast.Call) or called_name(spread) not in _SPREADS:
         return None
-    if made is None:
-        return spread if applied(tree, node, "rsqrt") is not None else None
-    return spread if all(role_of(tree, one) == "div" for one in _read(tree, made)) else None
+    roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
+    roles = {role_of(tree, one) for root in roots for one in _read(tree, root)}
+    return spread if roles and roles <= QUOTIENTS else None
 
 
 def _kept_logarithm(tree: Tree, value: ast.expr) -> str | None:

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed
+from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed, whole
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
@@ -28,6 +28,7 @@ _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
+_EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _REPLACES = having("replace")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
@@ -89,14 +90,19 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld(f"`{ast.unparse(seen_to)}` on line {seen_to.lineno} sees to what is not finite")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))
-    operand, zeros = viewed(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
+    operand, zeros = whole(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
     compared = {operand.id} if isinstance(operand, ast.Name) else set[str]()
     signed = _made_of(set(zeros), later, views=True)
     for one in later:
         if not _is_of_zero(one):
             continue
         read = {each.id for each in loads(one)}
-        if read & signed or (read & compared and isinstance(one.ops[0], ast.Eq | ast.NotEq)):
+        is_equal = (
+            isinstance(one.ops[0], ast.Eq | ast.NotEq)
+            if isinstance(one, ast.Compare)
+            else called_name(one) in _EQUALS
+        )
+        if read & signed or (read & compared and is_equal):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
 
 
@@ -372,11 +378,14 @@ def _is_not_finite(node: ast.AST) -> bool:
         return False
 
 
-def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare]:
+def _is_of_zero(test: ast.AST) -> TypeGuard[ast.Compare | ast.Call]:
     """Whether a test tells what is 0 from what is not: `x == 0`, and of what is not negative `x > 0`."""
-    if not isinstance(test, ast.Compare):
-        return False
-    return isinstance(test.left, ast.Name) and ast.unparse(test.comparators[0]) in ("0", "0.0")
+    match test:
+        case ast.Compare(left=ast.Name(), comparators=[ast.Constant(value=0), *_]):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name), args=[ast.Constant(value=0)]):
+            return name in _COMPARES
+    return False
 
 
 def _is_of_itself(test: ast.Compare) -> bool:

@@ -771,3 +771,15 @@ def test_a_count_whose_zeros_are_asked_for_stays() -> None:
             return ((right * noisy).sum(dim=1) / count)[count > 0]
         """)
     assert "sees to the zeros" in str(written)
+
+
+def test_what_functions_take_of_which_the_file_takes_the_real_part_has_no_bound() -> None:
+    written = fixes("""
+        def gamma(z):
+            return torch.log(z) + 1
+
+
+        def real_gamma(x):
+            return gamma(x).real
+        """)
+    assert "may be complex" in str(written["SL101"])

@@ -96,3 +96,16 @@ def test_what_is_called_a_mask_selects() -> None:
 )
 def test_the_logarithm_of_a_triangle_of_ones_is_a_mask(mask: str, is_left: bool) -> None:
     assert ("SL101" not in reported(f"return torch.log({mask})")) is is_left
+
+
+def test_the_logarithm_of_a_mask_of_ones_or_of_a_test_is_meant() -> None:
+    code = """
+    def mask_of(x, lengths):
+        if lengths is None:
+            return torch.ones_like(x)
+        return (torch.arange(9) < lengths).float()
+
+    def f(x: torch.Tensor, lengths):
+        return x + torch.log(mask_of(x, lengths))
+    """
+    assert [rule for _, rule in open_(code) if rule == "SL101"] == []

@@ -555,10 +555,20 @@ def test_a_variance_by_whose_root_all_is_divided_is_1_where_it_is_0(given: str, 
     assert body(rewritten(source, change)) == f"def f(x):\n    x_var = x.var(0)\n{after}\n"
 
 
-def test_a_variance_whose_root_is_read_otherwise_too_keeps_a_bound_of_its_own() -> None:
-    source = f"{HEAD}def f(x):\n    s = x.var(0).sqrt()\n    return x / s, s\n"
+@pytest.mark.parametrize(
+    "read", ["s = x.var(0).sqrt()\n    return x / s, s", "s = x.var(0)\n    return x / s, s"]
+)
+def test_a_spread_that_is_read_otherwise_too_keeps_a_bound_of_its_own(read: str) -> None:
+    source = f"{HEAD}def f(x):\n    {read}\n"
     change = proposal(source, "x.var(0)", SCALE, x=Binding("x.var(0)", span_of(source, "x.var(0)")))
-    assert "s = x.var(0).clamp_min(1e-6).sqrt()\n" in rewritten(source, change)
+    assert "s = x.var(0).clamp_min(1e-6)" in rewritten(source, change)
+
+
+def test_a_deviation_is_1_where_it_is_0_in_front_of_its_cast() -> None:
+    source = f"{HEAD}def f(x):\n    return x / x.std(0).detach()\n"
+    change = proposal(source, "x.std(0).detach()", SCALE, x="x.std(0).detach()")
+    after = "    x_std = x.std(0)\n    return x / x_std.masked_fill(x_std == 0, 1).detach()\n"
+    assert body(rewritten(source, change)) == f"def f(x):\n{after}"
 
 
 KL = "    return 1 + lv - torch.exp(lv)"

@@ -100,6 +100,7 @@ def test_what_callers_choose_the_type_of_is_cast_back(rest: str, is_made: bool) 
         ("d.sqrt()", "y = torch.where(y > 0, x / y, x)"),
         ("d.sqrt()", "z = y.view(1, -1); y = torch.where(z > 0, x / z, x)"),
         ("x / d.view(-1)", "y = torch.where(d != 0, y, x)"),
+        ("x / d.float()", "y = torch.where(d.eq(0), x, y)"),
     ],
 )
 def test_no_bound_takes_away_a_zero_that_is_seen_to(made: str, seen: str) -> None:
