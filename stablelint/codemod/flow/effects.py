@@ -9,6 +9,7 @@ from enum import IntEnum
 from stablelint.codemod.flow.nodes import is_number, root_name
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 
 
@@ -73,6 +74,7 @@ def is_pure_call(node: ast.Call) -> bool:
 def _is_operation(name: str, call: ast.Call) -> bool:
     method = operations.method(name)
     known = operations.canonical(name) or (method[0] if method is not None else None)
+    known = known or operations.function(spelled(call.func) or "")
     if name.endswith("_") or (known is not None and known.name in _ACTING):
         return False
     if known is not None and "inplace" in known.parameters[: len(call.args)]:

@@ -14,6 +14,8 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax.walk import descendants
 
+_Assignment = ast.Assign | ast.AnnAssign
+
 
 def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[draft.Change]:
     """The changes that delete local assignments which only `replaced` read, and `written` does not.
@@ -46,7 +48,7 @@ def removals(tree: Tree, replaced: ast.AST, written: Sequence[ast.AST]) -> list[
                 raise Withheld(f"`{name}`, of which the docstring speaks, would be gone")
             changes.append(change)
             gone.append(statement)
-            pending |= _names(statement.value)
+            pending |= _names(statement)
     return changes
 
 
@@ -54,12 +56,12 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in loads(node)}
 
 
-def _only_binding(function: Function, name: str) -> ast.Assign | None:
+def _only_binding(function: Function, name: str) -> _Assignment | None:
     """The assignment to a name, or to several with it, where nothing else binds it."""
-    found: list[ast.Assign] = []
+    found: list[_Assignment] = []
     stores = 0
     for node in descendants(function):
-        if isinstance(node, ast.Assign) and name in _given(node):
+        if isinstance(node, _Assignment) and name in _given(node):
             found.append(node)
         elif isinstance(node, ast.Name):
             stores += node.id == name and not isinstance(node.ctx, ast.Load)
@@ -70,7 +72,7 @@ def _only_binding(function: Function, name: str) -> ast.Assign | None:
     return found[0] if len(found) == stores == 1 else None
 
 
-def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: str) -> ast.Assign | None:
+def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: str) -> _Assignment | None:
     """The assignment to a name that is bound more than once, where all that can read its value goes."""
     if _is_captured(function, name) or any(_needs(node, name) for node in descendants(function)):
         return None
@@ -84,7 +86,7 @@ def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: 
     others = [one for node, one in given.items() if node not in within]
     if any(one is None or one.statement is statement for one in others):
         return None
-    return statement if isinstance(statement, ast.Assign) else None
+    return statement if isinstance(statement, _Assignment) else None
 
 
 def _needs(node: ast.AST, name: str) -> bool:
@@ -96,12 +98,12 @@ def _needs(node: ast.AST, name: str) -> bool:
     return is_taken and isinstance(target, ast.Name) and target.id == name
 
 
-def _given(statement: ast.Assign) -> list[str]:
+def _given(statement: _Assignment) -> list[str]:
     """The names that a statement gives values to, where it gives them to nothing else."""
-    target = statement.targets[0]
-    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    parts = targets[0].elts if isinstance(targets[0], ast.Tuple) else targets[:1]
     names = [one.id for one in parts if isinstance(one, ast.Name)]
-    return names if len(names) == len(parts) and len(statement.targets) == 1 else []
+    return names if len(names) == len(parts) and len(targets) == 1 and statement.value is not None else []
 
 
 def _is_captured(function: Function, name: str) -> bool:
@@ -115,9 +117,9 @@ def _is_captured(function: Function, name: str) -> bool:
     return False
 
 
-def _removal(tree: Tree, statement: ast.Assign, reader: ast.stmt) -> draft.Change | None:
+def _removal(tree: Tree, statement: _Assignment, reader: ast.stmt) -> draft.Change | None:
     siblings = tree.siblings(statement)
-    if effect(statement.value) is Effect.ACTS or len(siblings) == 1:
+    if statement.value is None or effect(statement.value) is Effect.ACTS or len(siblings) == 1:
         return None
     if not is_local(tree, statement):
         return None
@@ -130,5 +132,5 @@ def _removal(tree: Tree, statement: ast.Assign, reader: ast.stmt) -> draft.Chang
     above = source.line(row - 1).strip() if row > 1 else ""
     is_next = reader in siblings[siblings.index(statement) + 1 :][:1]
     if (above.startswith("#") and not is_next) or "#" in source.text[region.start : region.end]:
-        raise Withheld(f"`{ast.unparse(statement.targets[0])}`, of which a comment speaks, would be gone")
+        raise Withheld(f"`{', '.join(_given(statement))}`, of which a comment speaks, would be gone")
     return draft.removal(tree, region)

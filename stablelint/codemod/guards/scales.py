@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
-from stablelint.codemod.flow.nodes import VIEWS, readers, title, unsigned, viewed, whole
+from stablelint.codemod.flow.nodes import VIEWS, readers, root_name, title, unsigned, viewed, whole
 from stablelint.codemod.guards.already import is_offset
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, by_name, moved, operand_of_clamp, role_of
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
@@ -16,7 +16,8 @@ from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
-from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax import operations
+from stablelint.syntax.names import called_name, is_literal, last_name
 from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
@@ -109,11 +110,20 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = node if given is None else given.value
     spread = whole(_radicand(whole(value)) or value)
-    if not isinstance(spread, ast.Call) or called_name(spread) not in _SPREADS:
+    if not _is_spread(spread):
         return None
     roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
     roles = {role_of(tree, one) for root in roots for one in _read(tree, root)}
     return spread if roles and roles <= QUOTIENTS else None
+
+
+def _is_spread(node: ast.expr) -> bool:
+    """Whether a call is torch's, of a deviation or variance, and no other object's: ``process.std(t, x)``."""
+    known = operations.canonical(called_name(node)) if isinstance(node, ast.Call) else None
+    if known is None or known.name not in _SPREADS or not isinstance(node, ast.Call):
+        return False
+    rest = node.args[root_name(node.func) == "torch" :]
+    return all(map(is_literal, rest)) and all(one.arg in known.parameters for one in node.keywords)
 
 
 def _kept_logarithm(tree: Tree, value: ast.expr) -> str | None:

@@ -12,10 +12,12 @@ def fixed(body: str) -> str:
     return after.removeprefix("import torch\ndef f(z, t):\n")
 
 
-def test_an_assignment_without_a_reader_goes() -> None:
-    assert fixed("    p = torch.softmax(z, dim=1)\n    return torch.log(p)\n") == (
-        "    return torch.log_softmax(z, dim=1)\n"
-    )
+@pytest.mark.parametrize(
+    "given",
+    ["p = torch.softmax(z, dim=1)", "p: torch.Tensor = torch.softmax(z, dim=1)", "p = torch.linalg.inv(z)"],
+)
+def test_an_assignment_without_a_reader_goes(given: str) -> None:
+    assert fixed(f"    {given}\n    return torch.log(p)\n") == "    return torch.log_softmax(z, dim=1)\n"
 
 
 def test_a_chain_of_assignments_goes() -> None:
