@@ -20,6 +20,7 @@ from stablelint.matchers.through import given_to, listed
 from stablelint.matchers.tree import (
     argument,
     arguments,
+    around,
     assigned,
     block_of,
     called,
@@ -42,7 +43,7 @@ _FITTED_LATE = "fitted to what a trained model is asked about: it was trained on
 _ROW_BY_ROW = ("Normalizer", "Binarizer", "FunctionTransformer")
 _OWN_MOMENTS = "brought to scale by moments of its own: what is trained on has other ones"
 _PARTS = {"train": ("test", "val", "valid", "eval"), "tr": ("te", "ts", "va")}  # of the data
-_TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor")
+_TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor", "ToDtype")
 
 
 @observes()
@@ -50,7 +51,9 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    helpers = (f.name for f in module.sights.functions_naming("std", "max", "fit_transform"))
+    fitting = module.sights.functions_naming("std", "max", "fit_transform")
+    helpers = [f.name for f in fitting]
+    helpers += [info.name for info in module.sights.classes if any(f in fitting for f in info.body)]
     for root in functions_naming(review, "fit_transform", "fit", "scale", "std", "max", *helpers):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
@@ -60,7 +63,8 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
             if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
                 yield site_at(review, rule, fit, shown=False, message=_FITTED_LATE)
     if review.of_body and module.mentions("Normalize"):
-        yield from (site_at(review, rule, n, shown=False) for n in _unnormalised(module))
+        found = (*_unnormalised(module), *_normalised_in_part(module))
+        yield from (site_at(review, rule, n, shown=False) for n in found)
 
 
 def _scaler_of(fit: ast.Call, root: ast.AST) -> ast.expr | None:
@@ -81,7 +85,7 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
     a function of the file that is given them."""
     scaled = dict(_by_own_moments(root))
     for call in calls_in(root):
-        for helper in defined(call, module):
+        for helper in (*defined(call, module), *_constructors(call, module)):
             fits = ((_data_of(n), n) for n in calls_in(helper) if n.args and _fits(n, helper, module))
             inner = {
                 **dict(_by_own_moments(helper)),
@@ -92,6 +96,12 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
     for name, computed in scaled.items():
         if any(_are_called_halves(one, name) or (one, name) in _halves(root) for one in names):
             yield computed
+
+
+def _constructors(call: ast.Call, module: ModuleInfo) -> list[ast.FunctionDef]:
+    """What a call runs to make an object of a class of the file."""
+    made = [info for info in module.sights.classes if info.name == spelled(call.func)]
+    return [n for info in made for n in info.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
 
 
 def _by_own_moments(root: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -213,11 +223,41 @@ def _pipelines_of_sets(module: ModuleInfo) -> tuple[dict[str, list[ast.expr]], s
 def _pipelines_of_names(module: ModuleInfo) -> dict[str, list[ast.expr]]:
     """The pipelines that a function or class binds to one name, or to names that differ in the part of the data alone."""
     found: dict[str, list[ast.expr]] = {}
-    for scope in (*module.sights.functions, *module.sights.classes):
+    for scope in (module.source.tree, *module.sights.functions, *module.sights.classes):
         for node in nodes_in(scope, ast.Assign):
             if _is_pipeline(node.value, module):
-                found.setdefault(f"{scope.name}.{_whole(spelled(node.targets[0]))}", []).append(node.value)
+                place = f"{getattr(scope, 'name', '')}.{_whole(spelled(node.targets[0]))}"
+                found.setdefault(place, []).append(node.value)
     return found
+
+
+def _normalised_in_part(module: ModuleInfo) -> Iterator[ast.expr]:
+    """The pipelines of lists to which an `if` on the part of the data adds a `Normalize` that no other branch adds."""
+    for root in module.sights.functions_naming("Normalize"):
+        for call in calls_in(root, "Compose"):
+            name = spelled(call.args[0]) if call.args and isinstance(call.args[0], ast.Name) else ""
+            made = bound_to(name, call, root)
+            if not isinstance(made, ast.List) or mentions(made, "Normalize"):
+                continue
+            grown = [n for n in nodes_in(root, ast.Call, ast.AugAssign) if _grows(n, name)]
+            grown = [n for n in grown if start(n) < start(call) and mentions(n, "Normalize")]
+            tests = [n.test for one in grown for n in around(one, root, ast.If)[:1]]
+            if len(grown) == 1 and any(_is_of_part(n) for test in tests for n in descendants(test)):
+                yield call
+
+
+def _grows(node: ast.AST, name: str) -> bool:
+    """Whether a statement puts something into a list: `ops.append(x)`, `ops += [x]`."""
+    if isinstance(node, ast.AugAssign):
+        return spelled(node.target) == name
+    return called(node) in ("append", "extend", "insert") and subject(node) == name
+
+
+def _is_of_part(node: ast.AST) -> bool:
+    """Whether a name or a text speaks of a part of the data: `is_train`, `"test"`."""
+    text = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", ""))
+    words = str(text).lower().split("_")
+    return any(word.startswith(part) for word in words for part in ("train", *_PARTS["train"][:1]))
 
 
 def _twins(pipeline: ast.expr, tree: ast.AST) -> list[ast.expr]:
