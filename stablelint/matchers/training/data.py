@@ -268,7 +268,7 @@ def _training_loops(root: ast.AST) -> list[ast.stmt]:
 
 
 def _pairs_by_place(loop: ast.stmt) -> bool:
-    """Whether the count of a loop says which part of other data belongs to the batch: `labels[i * size : (i + 1) * size]`."""
+    """Whether the count of a loop says which part of other data belongs to a batch: `labels[i * size : (i + 1) * size]`."""
     counted = isinstance(loop, ast.For) and called(loop.iter) == "enumerate"
     target = loop.target if counted and isinstance(loop, ast.For) else None
     count = spelled(target.elts[0]) if isinstance(target, ast.Tuple) else ""

@@ -35,6 +35,7 @@ _KINDS = {
 }
 _OF_SCALER = {"scale": "scale", "unscale_": "unscale", "update": "update"}
 _BY_NAME = {**_KINDS, **_OF_SCALER}
+_BY_HAND = {"zero_": "clear", "clamp_": "clip", "clip_": "clip"}  # of a gradient
 _BY_SCALER = frozenset(("step", *_OF_SCALER.values()))
 _BACKWARD = ("backward", "call.manual_backward")  # the second of a module of Lightning
 ENGINES = (".Accelerator", ".Fabric")  # their `backward(loss)` does no more than that of the loss
@@ -206,8 +207,8 @@ def _may_be(node: ast.AST) -> str:
     match node:
         case ast.Call():
             name, of = called(node), subject(node)
-            if name == "zero_":
-                return "clear" if of.removesuffix(".data").endswith(".grad") else ""
+            if name in _BY_HAND:
+                return _BY_HAND[name] if of.removesuffix(".data").endswith(".grad") else ""
             if name in ("add_", "sub_") and any(_reads_gradient(of, one) for one in arguments(node)):
                 return "step"
             return mode_of(node) if name in ("eval", "train") else _BY_NAME.get(name, "")

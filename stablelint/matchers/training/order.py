@@ -18,6 +18,7 @@ from stablelint.matchers.tree import (
     block_of,
     called,
     calls_below,
+    end,
     is_test,
     mentions,
     start,
@@ -94,7 +95,10 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
     """A loop, or a function, with backward and step that never clears a gradient, nor does what it calls."""
     told = set[ast.AST]()
     for root, step, turn, events in turns(review, "step", "backward"):
-        first = next(e for e in events if e.kind == "backward")
+        backs = [e for e in events if e.kind == "backward"]
+        others = [e for e in events if e.kind == "clear" and _is_of_another(e, step, review)]
+        before = [e for e in backs if end(e.at) <= start(step.at)] if others else []
+        first = before[-1] if before else backs[0]
         if is_test(root):
             continue
         alone = turn is root and not _is_repeated(first, step, root, review)
@@ -102,7 +106,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
             alone
             or first.made.node in told
             or _is_of_engine(first, review)
-            or _clears(step, turn, root, events, review)
+            or _clears(step, turn, root, [e for e in events if e not in others], review, bool(others))
         ):
             continue
         told.add(first.made.node)
@@ -143,8 +147,27 @@ def _makers(step: Event, root: ast.AST, review: Review) -> str:
     return names[0] if names and plain else ""
 
 
-def _clears(step: Event, turn: ast.AST, root: ast.AST, events: list[Event], review: Review) -> bool:
-    """Whether a turn, or what it calls, clears or sets gradients; or may do so, where little is known of the optimizer."""
+def _is_of_another(clear: Event, step: Event, review: Review) -> bool:
+    """Whether the gradients that an optimizer clears are those of other models than the ones that a step is of."""
+    own, others = (
+        {
+            subject(given)
+            for name in one.of
+            for made in bound_anywhere(name, review.module.source.tree)
+            for given in calls_below(made, "parameters")
+        }
+        for one in (step, clear)
+    )
+    overlap = any(f"{a}.".startswith(f"{b}.") or f"{b}.".startswith(f"{a}.") for a in own for b in others)
+    return bool(own and others) and not overlap
+
+
+def _clears(
+    step: Event, turn: ast.AST, root: ast.AST, events: list[Event], review: Review, known: bool
+) -> bool:
+    """Whether a turn, or what it calls, clears or sets gradients; or may do so, where little is known of the optimizer.
+
+    It is known where what the turn clears for others is told from it."""
     module, tree = review.module, review.module.source.tree
     if any(one.kind == "clear" for one in events):
         return True
@@ -153,7 +176,7 @@ def _clears(step: Event, turn: ast.AST, root: ast.AST, events: list[Event], revi
         return module.mentions("zero_", "zero_grad") or any(text.endswith(".grad") for text in written)
     if not _makers(step, root, review):  # a wrapper, that may clear gradients in `step`
         return any(bound_anywhere(name, tree) for name in step.of) or module.mentions(*_CLEARING)
-    return _mentions_clearing(turn, review)
+    return not known and _mentions_clearing(turn, review)
 
 
 def _mentions_clearing(turn: ast.AST, review: Review) -> bool:

@@ -176,6 +176,8 @@ def _filled_with(made: ast.expr, names: set[str], init: ast.AST) -> list[ast.exp
 def _elements(node: ast.expr) -> list[ast.expr]:
     """The elements of a list, a tuple, a comprehension or a dict."""
     match node:
+        case ast.Call(args=[ast.Lambda(body=part), *_]) if called(node) == "map":
+            return [part]
         case ast.Call(args=[inner]) if called(node) in ("list", "tuple"):
             return _elements(inner)
         case ast.Call(args=[ast.List(elts=pairs)]) if called(node) in ("dict", "OrderedDict"):
