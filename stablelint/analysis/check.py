@@ -47,7 +47,7 @@ from stablelint.diagnostic import (
     counting,
 )
 from stablelint.syntax.operations import having
-from stablelint.syntax.precision import DEFAULT, FLOAT16, shows_half
+from stablelint.syntax.precision import DEFAULT, FLOAT16, MIXED, shows_half
 from stablelint.syntax.relevance import brings_torch, concerns, is_checked
 from stablelint.syntax.signatures import defaults_of
 from stablelint.syntax.source import SourceError
@@ -189,7 +189,8 @@ class _Analysis:
 
     def _half_is_met(self) -> bool:
         """Whether the file shows half precision, or another of the project does."""
-        return self._half_shown or self._project.shows(FLOAT16) is not None
+        shown = map(self._project.shows, (FLOAT16, MIXED))
+        return self._half_shown or any(file is not None for file in shown)
 
     def _guarded(self, step: Callable[[], None], row: int) -> None:
         """Runs a step; one that exhausts the stack costs its own findings only."""

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 FLOAT16 = "float16"
 """The project casts to float16, or names it as the type of something."""
+MIXED = "mixed"
+"""The project computes products in float16: it enters an `autocast`, or asks a trainer for mixed precision."""
 SOFTMAX = "softmax"
 """A softmax of the project is computed in float32 whatever comes in."""
 SCALED = "scaled"
@@ -32,6 +34,13 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
         (b"half", b"float16"),
         re.compile(rb"\.half\(\)|" + _NOT_AFTER + rb"torch\.(?:float16|half)\b" + _NOT_BEFORE),
     ),
+    MIXED: (
+        (b"autocast", b"fp16", b"precision", b"amp."),
+        re.compile(
+            rb"\bautocast\((?![^\n]*(?:bfloat16|cpu|enabled=False))|\bfp16=True|\bamp\.initialize\("
+            rb"|\bprecision=(?:16\b|[\"']16(?!-true))|\bmixed_precision=[\"']fp16"
+        ),
+    ),
     SOFTMAX: ((b"softmax(",), re.compile(rb"softmax\([^\n]*" + _UPCAST + rb"|" + _UPCAST + rb"\.softmax\(")),
     SCALED: ((b"GradScaler(",), re.compile(rb"GradScaler\(")),
     DEFAULT: (
@@ -41,7 +50,7 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
     UNSCALED: ((b"unscale_",), re.compile(rb"\bunscale_\b")),
 }
 FACTS = tuple(_SHOWN)
-SCOPED = frozenset({FLOAT16, DEFAULT})
+SCOPED = frozenset({FLOAT16, MIXED, DEFAULT})
 """Facts about one program: a file speaks for its package, or, where it lies in none, for what it imports."""
 _ASIDE = re.compile(r"tests?$|testing$|test_|conftest|benchmarks?$|docs?$")  # try every precision there is
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half
+from stablelint.syntax.precision import FLOAT16, MIXED, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,14 @@ from stablelint.syntax.precision import FLOAT16, SCALED, SOFTMAX, UNSCALED, show
         ("x = x.halfway()", set()),
         ("scaler.unscale_(optimizer)", {UNSCALED}),
         ("my_unscale_(optimizer)", set()),
+        ("with torch.cuda.amp.autocast(enabled=args.amp):", {MIXED}),
+        ("with torch.autocast('cuda', dtype=torch.bfloat16):", set()),
+        ("with torch.autocast('cuda', enabled=False):", set()),
+        ("arguments = TrainingArguments(out, fp16=True)", {MIXED}),
+        ("trainer = Trainer(precision='16-mixed')", {MIXED}),
+        ("trainer = Trainer(precision='16-true')", set()),
+        ("accelerator = Accelerator(mixed_precision='fp16')", {MIXED}),
+        ("model, optimizer = amp.initialize(model, optimizer)", {MIXED}),
     ],
 )
 def test_facts_stand_in_code(line: str, facts: set[str]) -> None:

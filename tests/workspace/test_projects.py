@@ -37,6 +37,8 @@ FLOAT32 = (
 )
 CASTS = "import torch\nfrom model import attend\n\ndef serve(model: torch.nn.Module):\n    return model.half().eval()\n"
 IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
+STEP = "import torch\nfrom model import attend\n\ndef step(q, k, v, p):\n    with {}:\n        return attend(q, k, v, p)\n"
+MIXED = {"SL403": "serve.py asks for mixed precision"}
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,14 @@ IN_BFLOAT16 = CASTS.replace("half", "bfloat16")
         ("serve.py", FLOAT32, {"SL415": "serve.py computes a softmax in float32"}),
         ("serve.py", IN_BFLOAT16, {}),
         ("test_model.py", CASTS, {}),
+        ("serve.py", STEP.format("torch.cuda.amp.autocast()"), MIXED),
+        ("serve.py", STEP.format('torch.autocast("cuda", dtype=torch.bfloat16)'), {}),
+        ("serve.py", STEP.format('torch.autocast("cpu")'), {}),
+        (
+            "serve.py",
+            "import torch\nimport model\nimport lightning as L\nt = L.Trainer(precision='16-mixed')\n",
+            MIXED,
+        ),
     ],
 )
 @pytest.mark.parametrize("checked", [".", "model.py"])
@@ -58,6 +68,32 @@ def test_half_precision_that_another_file_shows(
     request = Request(settings, Selection(frozenset({"SL403", "SL415"}), "/"), use_cache=False, jobs=1)
     found = check([str(tmp_path / checked)], request, CATALOG).diagnostics
     assert {item.code: item.message.rpartition("; ")[2] for item in found} == told
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("q @ k.mT", {"SL402"}),
+        ("torch.relu(self.layer(q)) * 2", {"SL402"}),
+        ("(q @ k.mT).softmax(-1)", set()),
+        ("q * k", set()),
+    ],
+)
+def test_mixed_precision_of_another_file_narrows_products_and_what_is_made_of_them(
+    made: str, told: set[str], tmp_path: Path
+) -> None:
+    model = (
+        "import torch\nfrom torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.layer = nn.Linear(3, 3)\n\n"
+        f"    def forward(self, q, k):\n        h = {made}\n        return h / h.abs().amax().clamp_min(1e-8)\n"
+    )
+    train = (
+        "import torch\nfrom model import Net\n\nwith torch.autocast('cuda'):\n    Net()(torch.rand(3), 1)\n"
+    )
+    for file, text in {"pyproject.toml": "[project]\n", "model.py": model, "train.py": train}.items():
+        (tmp_path / file).write_text(text)
+    found = found_in(tmp_path, selection=Selection(frozenset({"SL402"}), "/"))
+    assert {item.code for item in found} == told
 
 
 HOOK = """

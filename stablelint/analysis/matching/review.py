@@ -263,9 +263,11 @@ def _overflows(root: Value, frame: Frame) -> bool:
 
 def _resting_on_project(rule: Rule, context: Context) -> str | None:
     """The message of a match that rests on the half precision which another file shows."""
-    asks = any(p.name == "dtype" and p.op == "<" for p in map(parse_predicate, rule.where))
-    file = context.shows(precision.FLOAT16) if asks and not context.half_shown else None
-    return f"{rule.message}; {file} names it" if file else None
+    asked = map(parse_predicate, rule.where) if not context.half_shown else ()
+    if not any((p.name == "dtype" and p.op == "<") or p.name == "reaches" for p in asked):
+        return None
+    told = ((context.shows(fact), text) for fact, text in _SHOWN_ELSEWHERE.items())
+    return next((f"{rule.message}; {file} {text}" for file, text in told if file), None)
 
 
 def _is_passed_on(judgement: Judgement, found: Match, value: Value) -> bool:
@@ -288,6 +290,7 @@ def _unshown(judgement: Judgement) -> Judgement:
     return replace(judgement, status=Status.UNGUARDED)
 
 
+_SHOWN_ELSEWHERE = {precision.FLOAT16: "names it", precision.MIXED: "asks for mixed precision"}
 _ELEMENTWISE, _BOUND, _LOGIC = having("elementwise"), having("bound"), having("logic")
 _BITWISE = (ast.Invert, ast.BitAnd, ast.BitOr)
 _READ_OUT = having("cut") | {"item"}

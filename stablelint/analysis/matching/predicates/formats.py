@@ -8,15 +8,18 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.formats import BFLOAT16, FLOAT16, FORMATS, round_to
 from stablelint.syntax import precision
+from stablelint.syntax.operations import having
 
 _HALF = ("float16", "bfloat16")
+_NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
+_DEPTH = 12
 
 
 def dtype(predicate: Predicate, context: Context) -> Truth:
     """Whether the element type is one, or shown to be as wide or as narrow."""
     value = value_of(predicate, context)
     if predicate.op == "<":
-        return maybe_half(value, context, precision.FLOAT16)
+        return maybe_half(value, context, precision.FLOAT16, precision.MIXED)
     if predicate.op == ">=":
         return Truth.of(is_upcast(value))
     known = value.dtype
@@ -29,8 +32,23 @@ def maybe_half(value: Value, context: Context, *facts: str) -> Truth:
     `facts` are those of which it suffices that another file of the project shows one.
     """
     known = _is_half(value, context)
-    shown = known is not Truth.MAYBE or context.half_shown or any(map(context.shows, facts))
-    return known if shown else Truth.NO
+    if known is not Truth.MAYBE or context.half_shown:
+        return known
+    return known if any(_is_shown(fact, value, context) for fact in facts) else Truth.NO
+
+
+def _is_shown(fact: str, value: Value, context: Context) -> bool:
+    """Whether another file shows a fact that bears on a value: mixed precision narrows what is made of products."""
+    bears = fact != precision.MIXED or _comes_from_product(value, _DEPTH)
+    return bears and bool(context.shows(fact))
+
+
+def _comes_from_product(value: Value, depth: int) -> bool:
+    """Whether products reach a value through nothing that autocast computes in single precision."""
+    if value.op in _NARROWED or not depth:
+        return value.op in _NARROWED
+    given = (v for v in value.operands.values() if v.dtype is None and v.kind is Kind.TENSOR)
+    return value.op not in _WIDENED and any(_comes_from_product(v, depth - 1) for v in given)
 
 
 def _is_half(value: Value, context: Context) -> Truth:
@@ -42,7 +60,7 @@ def _is_half(value: Value, context: Context) -> Truth:
     return Truth.YES if context.autocast in _HALF or context.half_used else Truth.MAYBE
 
 
-def is_upcast(value: Value, depth: int = 12) -> bool:
+def is_upcast(value: Value, depth: int = _DEPTH) -> bool:
     """Whether something that a value is made of has been cast to a wider type."""
     if depth == 0:
         return False
@@ -57,4 +75,4 @@ def rounds_to(number: float, point: float, other: Value, context: Context) -> Tr
     lost = number != point and round_to(number, FORMATS.get(other.dtype or "", half)) == point
     if not lost or other.dtype in FORMATS:
         return Truth.of(lost)
-    return maybe_half(other, context)
+    return maybe_half(other, context, precision.MIXED)
