@@ -125,6 +125,22 @@ def concatenated(left: Value, right: Value, node: ast.AST, frame: Frame) -> Valu
     return list_of([*elements_of(left), *elements_of(right)], last, node, frame, left)
 
 
+def may_stay_empty(listed: Value) -> bool:
+    """Whether a path adds nothing to a list or a mapping that was made empty, though each loop on it has a turn."""
+    if listed.op != "phi":
+        return False
+    pending, seen = [listed], set[int]()
+    while pending:
+        part = pending.pop()
+        if part.op == "phi" and part.key not in seen:
+            seen.add(part.key)
+            paths = list(part.operands.values())
+            pending += paths if part.data is not None else paths[1:]  # what was before a loop stands first
+        elif part.op in ("sequence", "mapping") and not part.data and not part.operands:
+            return True
+    return False
+
+
 def list_of(
     elements: list[Value], last: Value | None, node: ast.AST, frame: Frame, origin: Value | None = None
 ) -> Value:

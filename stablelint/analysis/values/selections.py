@@ -88,7 +88,7 @@ def _is_one_place(part: Value) -> bool:
 
 def _is_tuple(listing: Value) -> bool:
     asked = listing.operands.get("as_tuple")
-    return asked is not None and asked.constant() is True
+    return listing.op == "nonzero" and asked is not None and asked.constant() is True
 
 
 def selecting_mask(value: Value) -> Value | None:
@@ -222,6 +222,9 @@ def _found_in(
 ) -> _Selected[_Picked] | None:
     if value.op in _TAKING and (asked := picks(value)) is not None:
         return asked
+    if value.op in ("part", "index") and value.first is not None and _is_tuple(value.first):
+        listed = picks(value.first)  # of `where(mask)`, the places along one dimension
+        return (listed[0], FLAT) if listed is not None else None
     whole = _as_large(value)
     if whole is not None:
         return _selected(whole, picks, depth - 1, known)
@@ -312,6 +315,14 @@ def can_be_empty(value: Value, state: Shown) -> bool:
     if mask is None or value.guard == NONEMPTY or value.key in state.nonempty:
         return False
     return truth_of(mask).key not in state.selecting
+
+
+def can_lack(value: Value, dim: object, state: Shown) -> bool:
+    """Whether a value may have no element along a dimension, which is not known for None, because a mask selects none."""
+    if not can_be_empty(value, state):
+        return False
+    found = _selected(value, _masking, _DEPTH, {})
+    return found is None or not isinstance(dim, int) or dim in (found[1].front, found[1].back)
 
 
 def _elements(value: Value) -> list[Value]:

@@ -16,7 +16,8 @@ from stablelint.analysis.interpret.operations.sizes import counted, length_key, 
 from stablelint.analysis.interpret.statements.lending import disowned, let_write
 from stablelint.analysis.interpret.statements.writing import STORED, written_into
 from stablelint.analysis.values.families import SETTINGS
-from stablelint.analysis.values.lists import list_of
+from stablelint.analysis.values.lists import list_of, may_stay_empty
+from stablelint.analysis.values.selections import can_lack
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import ROUNDED, result_interval
 from stablelint.analysis.values.value import Attained, Kind, Value, join, of_any, sized
@@ -138,7 +139,8 @@ def _length(first: Value, node: ast.Call, frame: Frame) -> Value:
     if first.kind is Kind.SEQUENCE and first.name != "list":
         return frame.graph.constant(len(first.data), node)
     key = length_key(first, frame)
-    emptiable = first.op in ("list_of", "nonzero") and (first.zero is Attained.EXACT or first.op == "nonzero")
+    sieved = first.op == "list_of" and first.zero is Attained.EXACT
+    emptiable = sieved or first.op == "nonzero" or may_stay_empty(first) or can_lack(first, 0, frame.state)
     zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     known = first.key in frame.state.nonempty
     interval = AT_LEAST_ONE if known else COUNT

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 
 from stablelint.analysis.values.families import SETTINGS
 from stablelint.analysis.values.paths import Assumption
+from stablelint.analysis.values.selections import can_lack
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attained, Belief, Kind, Value, sized
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT
@@ -17,10 +18,8 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim
 
     It is believed to be at least 1, unless the tensor is a selection that can be empty.
     """
-    selected = tensor.op in ("masked_select", "nonzero") or (
-        tensor.op == "index" and tensor.operands["index"].dtype == "bool"
-    )
-    emptiable = selected and tensor.key not in frame.state.nonempty
+    listing = tensor.op == "nonzero" and tensor.key not in frame.state.nonempty
+    emptiable = listing or can_lack(tensor, dim, frame.state)
     key = frame.graph.key("size_at", tensor.key, at)
     zero = Attained.EXACT if emptiable else Attained.COINCIDENCE
     value = Value(
@@ -28,14 +27,14 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim
         key,
         Kind.NUMBER,
         {"input": tensor},
-        COUNT,
+        AT_LEAST_ONE if dim == 0 and tensor.key in frame.state.nonempty else COUNT,
         zero,
         zero,
         node=node,
         module=frame.module,
         data=dim,
     )
-    return value if emptiable else not_empty(value, tensor)
+    return value if emptiable or value.interval.lo >= 1 else not_empty(value, tensor)
 
 
 def length_key(thing: Value, frame: Frame) -> int:
