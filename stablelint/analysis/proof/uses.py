@@ -18,7 +18,7 @@ from stablelint.syntax.walk import children, descendants
 _TESTS = CONDITIONS | FINITE_TESTS
 _READ_OUT = CUT | _TESTS | PLACES | {"item", "shape"}
 _BEARING = having("compare", "weigh") | PLACES
-_SHIFTED = VIEWS | SELECTIONS | {"add", "index"}
+_SHIFTED = VIEWS | SELECTIONS | having("join") | {"add", "index"}
 Users = Mapping[int, Sequence[Value]]
 """The operations by the key of what they are given."""
 
@@ -124,5 +124,7 @@ def _is_operand(node: ast.AST, parents: Mapping[int, ast.AST], followed: Set[int
     above = parents.get(id(node))
     while isinstance(above, ast.Attribute | ast.keyword) and id(above) not in followed:
         above = parents.get(id(above))
+    if isinstance(above, ast.List | ast.Tuple) and id(parents.get(id(above))) in followed:
+        return True
     is_named = isinstance(above, ast.Assign) and all(isinstance(one, ast.Name) for one in above.targets)
     return id(above) in followed or is_named

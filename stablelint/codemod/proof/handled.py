@@ -334,6 +334,8 @@ def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     sides = (parent.left, parent.right) if isinstance(parent, ast.BinOp) else ()
     taken = [one for one in ast.iter_child_nodes(node) for one in (one, *ast.iter_child_nodes(one))]
     is_mean = _EMPTY in proposal.template and " else " in proposal.template
+    if is_mean and any(isinstance(whole(one), ast.Compare) for one in taken if isinstance(one, ast.expr)):
+        raise Withheld("a share of nothing is no 0: leave it out, or say what it is")
     if is_mean and any(same(one, each) for one in sides for each in taken if one is not node):
         raise Withheld("where the selection is empty, so is what its mean is taken from")
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":

@@ -152,7 +152,7 @@ def name_for(tree: ast.expr) -> str:
             return "squares"
         return _RESULTS.get(type(tree.op).__name__.lower(), "value")
     if isinstance(tree, ast.Compare):
-        return "mask"
+        return "matches" if isinstance(tree.ops[0], ast.Eq) else "mask"
     if isinstance(tree, ast.Await | ast.Starred | ast.UnaryOp):
         inner = tree.operand if isinstance(tree, ast.UnaryOp) else tree.value
         return name_for(inner)

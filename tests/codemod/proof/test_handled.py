@@ -328,3 +328,10 @@ def test_a_logarithm_keeps_the_constant_of_a_scale_that_others_read(other: str, 
         assert "torch.log_softmax(z, 0)" in rewritten(source, change)
     else:
         assert withheld(source, change) == "`s` is read with its constant on line 4, too"
+
+
+def test_the_share_of_what_agrees_in_an_empty_selection_is_no_0() -> None:
+    source = "import torch\ndef f(p, t):\n    return (p == t).float().mean()\n"
+    template = "$x.mean() if $x.numel() > 0 else $x.sum()"
+    change = proposal(source, "(p == t).float().mean()", template, x="(p == t).float()")
+    assert "a share of nothing is no 0" in withheld(source, change)
